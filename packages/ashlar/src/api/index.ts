@@ -9,7 +9,7 @@ export type { TokenEvent, TokenRefusedEvent } from "./events.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
 export type { PresentedToken } from "./presented-token.ts";
-export type { JwtSettings } from "./settings.ts";
+export type { DriversSettings, JwtSettings } from "./settings.ts";
 export type { TokenBearer, TokenModel } from "./token-model.ts";
 export {
   type TokenClaims,

@@ -67,7 +67,7 @@ export interface JwtSettings {
 }
 
 /** The shape of `DRIVERS` in `config/api.ts`. */
-interface DriversSettings {
+export interface DriversSettings {
   readonly jwt: JwtSettings;
 }
 

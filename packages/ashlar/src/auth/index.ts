@@ -117,7 +117,8 @@ export {
 } from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { RequestGuard } from "./request-guard.ts";
-export { authSettingsOf } from "./settings.ts";
+export { authSettingsOf, type GuardDefinition, type GuardEntrySettings, type GuardsSettings } from "./settings.ts";
 export { isUserClassOf } from "./users-of.ts";
 export { WebGuard } from "./web/web-guard.ts";
+export type { WebGuardSettings } from "./web/web-guard-settings.ts";
 export { writeColumns } from "./write-column.ts";

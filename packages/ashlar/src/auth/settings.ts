@@ -15,26 +15,51 @@ import { type CompleteAccountsSettings, readAccountsSettings } from "./accounts/
 import { type AuthenticatableClass, isAuthenticatableClass } from "./authenticatable.ts";
 import { passwordHasher } from "./password-settings.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
+import type { WebGuardSettings } from "./web/web-guard-settings.ts";
 
-/** What an entry of `GUARDS` may have, whatever its driver. */
-interface GuardEntrySettings {
-  /** The guard's own name if left out. */
+/** The settings of a guard in `GUARDS`, whatever its driver. */
+export interface GuardEntrySettings {
+  /** The driver; default: the guard's own name. */
   readonly driver?: string;
-  /** Left out if the driver brings the model. */
+  /** The class of the guard's users. Leave it out if the driver brings one. */
   readonly model?: AuthenticatableClass;
-  /** What the names of the routes of the guard's pages begin with, such as `admin.`. */
+  /** The prefix of the names of the routes of the guard's pages, such as `back.admin.`; default: the guard's name and a dot. */
   readonly routes?: string;
   /** The further steps of its logins, after those of all guards. */
   readonly steps?: readonly LoginStep[];
 }
 
-/** What `GUARDS` holds besides the guards. */
-interface GuardsSettings {
+/** A guard in `GUARDS`: of the driver `web`, or of another one, which may have settings of its own. */
+export type GuardDefinition =
+  | (GuardEntrySettings & WebGuardSettings)
+  | (GuardEntrySettings & { readonly driver: string; readonly [setting: string]: unknown });
+
+/** The settings in `GUARDS` besides the guards. */
+interface CommonGuardSettings {
+  /** The name of the guard that a request begins with; default: the only one. */
   readonly default?: string;
+  /** The table of password resets; default: `password_resets`. */
   readonly passwordResetTable?: string;
+  /** How long the link to set a new password is valid, in minutes; `null`: forever. Default: 1440. */
   readonly passwordResetExpiration?: number | null;
   /** The further steps of logins by every guard. */
   readonly steps?: readonly LoginStep[];
+}
+
+/**
+ * The shape of `GUARDS` in `config/auth.ts`: the guards by name, and what they have in common.
+ *
+ * ```ts
+ * // config/auth.ts
+ * export const GUARDS = {
+ *   default: "web",
+ *   web: { model: User, idleMinutes: 60 },
+ *   passwordResetExpiration: 60,
+ * } satisfies GuardsSettings;
+ * ```
+ */
+export interface GuardsSettings extends CommonGuardSettings {
+  readonly [guard: string]: GuardDefinition | readonly LoginStep[] | string | number | null | undefined;
 }
 
 /** One guard of `GUARDS`. */
@@ -85,7 +110,7 @@ const STEPS = shape<readonly LoginStep[], readonly LoginStep[]>(
   [],
 );
 
-const GUARDS = settings<GuardsSettings>()({
+const GUARDS = settings<CommonGuardSettings>()({
   default: text(null),
   passwordResetTable: text("password_resets"),
   passwordResetExpiration: setting<number | null, number>({

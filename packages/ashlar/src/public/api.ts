@@ -5,6 +5,7 @@ export {
   AuthenticatesTokens,
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
+  type DriversSettings,
   JWTAuthenticationMiddleware,
   type JwtGuard,
   type JwtSettings,

@@ -31,7 +31,9 @@ export {
   flag,
   fromText,
   minutes,
+  type NumberRange,
   notBlank,
+  number,
   type Optional,
   oneOf,
   quoted,
@@ -44,6 +46,14 @@ export {
   textLike,
   whole,
 } from "./setting.ts";
-export { type Complete, listOf, recordOf, settings, unknownSetting } from "./settings.ts";
+export {
+  type Complete,
+  listOf,
+  type Refusal,
+  recordOf,
+  type SettingsOptions,
+  settings,
+  unknownSetting,
+} from "./settings.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
 export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./types.ts";

@@ -31,7 +31,31 @@ export interface SettingsOptions<Read> {
 }
 
 /**
- * An object of settings, such as `SCHEMA` in `session/settings.ts`. The result is frozen.
+ * An object of settings: a setting for each name of the interface that authors see. A feature reads its configuration with
+ * it, when its provider registers or boots:
+ *
+ * ```ts
+ * import { flag, listOf, minutes, settings, text } from "ashlar/settings";
+ *
+ * // The shape of STOCK in config/stock.ts
+ * export interface StockSettings {
+ *   readonly holdMinutes?: number;
+ *   readonly isPublic?: boolean;
+ *   readonly warehouses?: readonly string[];
+ * }
+ *
+ * const SCHEMA = settings<StockSettings>()({
+ *   holdMinutes: minutes(30),
+ *   isPublic: flag(false),
+ *   warehouses: listOf('a list of names: ["Vienna"]', text(), []),
+ * });
+ *
+ * const { STOCK } = application.config.optionalSection("stock", ["STOCK"]);
+ * const { holdMinutes } = SCHEMA.read(STOCK, "config/stock.ts: STOCK");
+ * ```
+ *
+ * What it reads is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
+ * place and what to write; a text is never quoted, since it may be a secret.
  *
  * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a
  * name of `Written`, has one too many, or reads another type does not compile.

@@ -84,7 +84,7 @@ const OBJECTS: readonly (readonly [
   ["config/auth.ts: ACCOUNTS", readAccountsSettings, "verificationExpires", "verificationExpiresMinutes"],
   ["config/auth.ts: ACCOUNTS", readAccountsSettings, "emailChangeExpires", "emailChangeExpiresMinutes"],
   ["config/auth.ts: ACCOUNTS", readAccountsSettings, "prevent_enumeration", "preventEnumeration"],
-  ["config/auth.ts: ACCOUNTS.mailables", (mailables) => readAccountsSettings({ mailables }), "new_device", "newDevice"],
+  ["config/auth.ts: ACCOUNTS.mailables", (mailables) => boot({ ACCOUNTS: { mailables } }), "new_device", "newDevice"],
   ["config/auth.ts: GUARDS", guards, "password_reset_expiration", "passwordResetExpiration"],
   ["config/auth.ts: GUARDS.web", (web) => guards({ web: { model: User, ...web } }), "idle_minutes", "idleMinutes"],
   [

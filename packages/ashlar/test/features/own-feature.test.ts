@@ -139,7 +139,11 @@ describe("a feature outside of the package", () => {
     await mails.assertSent(OwnMail);
     const config = { invitations: { INVITATIONS: { expiresInMinutes: 0 } } };
     await expect(create(undefined, { config })).rejects.toThrow(
-      "config/invitations.ts: INVITATIONS.expiresInMinutes: is not a number of minutes. Leave it out for 60.",
+      "config/invitations.ts: INVITATIONS.expiresInMinutes: is 0. Write a whole number of minutes from 1 to 525600, or leave it out for 60.",
+    );
+    const misspelt = { invitations: { INVITATIONS: { expireInMinutes: 5 } } };
+    await expect(create(undefined, { config: misspelt })).rejects.toThrow(
+      'INVITATIONS.expireInMinutes: is not a known setting. Did you mean "expiresInMinutes"?',
     );
   });
 });

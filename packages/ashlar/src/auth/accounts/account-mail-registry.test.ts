@@ -51,7 +51,12 @@ describe("the names in ACCOUNTS.mailables", () => {
   test.each([
     [[AuthProvider], { verifyMail: WelcomeMail }, 'verifyMail: is not a known setting. Did you mean "verifyEmail"?'],
     [[AuthProvider], { welcome: WelcomeMail }, "welcome: is not a known setting."],
-    [[AuthProvider, Welcome], { welcom: null }, 'welcom: is not a known setting. Did you mean "welcome"?'],
+    [[AuthProvider, Welcome], { welcom: 5 }, 'welcom: is not a known setting. Did you mean "welcome"?'],
+    [
+      [AuthProvider, Welcome],
+      { welcome: 5 },
+      "welcome: is a number. Write a class that extends Mailable, or leave it out.",
+    ],
   ])("%#: others end the boot", async (providers, mailables, problem) => {
     await expect(boot(providers, mailables)).rejects.toThrow(`config/auth.ts: ACCOUNTS.mailables.${problem}`);
   });

@@ -1,7 +1,7 @@
 import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, SourceLocation, unknownSetting } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName, QueuedMailData } from "./account-mailables.ts";
-import { BUILT_IN_NAMES, isMailableClass } from "./settings.ts";
+import { BUILT_IN_NAMES, isMailableClass, MAILABLE } from "./settings.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
@@ -45,14 +45,15 @@ export class AccountMailRegistry {
   }
 
   /**
-   * Checks the names in `ACCOUNTS.mailables`. Nothing can be added afterwards.
+   * Checks `ACCOUNTS.mailables`, now that all names are known. Nothing can be added afterwards.
    *
-   * @throws `E_INVALID_CONFIGURATION` if no feature has a mail of such a name, with similar names
+   * @throws `E_INVALID_CONFIGURATION` if no feature has a mail of such a name, with similar names; if one is not a class
    */
   complete(own: AccountMailables): void {
     this.#isComplete = true;
     const unknown = Object.keys(own).find((name) => !this.#places.has(name));
     if (unknown !== undefined) throw unknownSetting(`${WHERE}.${unknown}`, unknown, [...this.#places.keys()]);
+    for (const [name, mailable] of Object.entries(own)) MAILABLE.read(mailable, `${WHERE}.${name}`);
   }
 
   /** The class of a mail as a feature declares it; `undefined` if none does. */

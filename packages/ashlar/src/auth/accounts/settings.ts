@@ -1,4 +1,14 @@
-import { type Complete, derived, flag, minutes, recordOf, setting, settings, whole } from "../../support/index.ts";
+import {
+  type Complete,
+  derived,
+  flag,
+  minutes,
+  recordOf,
+  type Setting,
+  setting,
+  settings,
+  whole,
+} from "../../support/index.ts";
 import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
 
 /** `ACCOUNTS.retention` in `config/auth.ts`: how long what is stored of users is kept. */
@@ -58,18 +68,20 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "newDevice",
 ];
 
-const LEFT_OUT = Object.fromEntries(BUILT_IN_NAMES.map((name) => [name, null]));
-
-const MAILABLE = setting<AnyMailable | null>({
+/** A class of a mail in `ACCOUNTS.mailables`; `null` if it is left out. */
+export const MAILABLE: Setting<AnyMailable | null> = setting({
   what: "a class that extends Mailable",
   accept: (value) => (isMailableClass(value) ? value : undefined),
   fallback: null,
 });
-/** By any name: features add theirs until all providers have registered. `AccountMailRegistry` checks the names. */
-const MAILABLES = derived(
-  recordOf(MAILABLE, undefined, "verifyEmail"),
-  (read) => Object.freeze({ ...LEFT_OUT, ...read }) as AccountMailables,
-);
+
+const ANYTHING = setting<unknown>({ what: "a class that extends Mailable", accept: (value) => value, fallback: null });
+
+/** Other names are those of features, which add theirs until all have registered, or mistakes: `AccountMailRegistry` says. */
+const MAILABLES = derived(recordOf(ANYTHING, undefined, "verifyEmail"), (given, where) => {
+  const own = BUILT_IN_NAMES.map((name) => [name, MAILABLE.read(given[name], `${where}.${name}`)]);
+  return Object.freeze({ ...given, ...Object.fromEntries(own) }) as AccountMailables;
+});
 
 const SCHEMA = settings<AccountsSettings>()({
   verificationExpiresMinutes: minutes(1440),

@@ -18,7 +18,7 @@ import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
 export interface WebGuardParts {
-  readonly options: CompleteWebGuardSettings;
+  readonly settings: CompleteWebGuardSettings;
   readonly store: LoginStore;
   readonly uses: LoginUses;
   readonly devices: KnownDevices;
@@ -60,8 +60,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
-    const { options, store } = this.#parts;
-    const token = presentedToken(this.context.request, options.cookie);
+    const { settings, store } = this.#parts;
+    const token = presentedToken(this.context.request, settings.cookie);
     if (token === null) return null;
     const found = store.find(this.name, digest(token));
     return found instanceof Promise ? found.then((login) => this.#recognise(login)) : this.#recognise(found);
@@ -89,7 +89,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   protected override async persist({ user: own }: CompleteLogin<User>, options: LoginOptions): Promise<void> {
     const user = own as unknown as Authenticatable;
     const { remember = false, passwordConfirmed = false } = options;
-    const { store, options: settings } = this.#parts;
+    const { store, settings } = this.#parts;
     const token = makeLoginToken();
     const at = currentDate();
     const proof = proofOf(this.model, user);
@@ -116,7 +116,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   protected override async forget(): Promise<void> {
     await this.#endPresented();
     this.#login = null;
-    this.#noStore().withoutCookie(this.#parts.options.cookie);
+    this.#noStore().withoutCookie(this.#parts.settings.cookie);
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -240,10 +240,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   async #endPresented(): Promise<void> {
-    const { store, options } = this.#parts;
+    const { store, settings } = this.#parts;
     const login = this.#login;
     this.#isDecided = true;
-    for (const token of presentedTokens(this.context.request, options.cookie)) {
+    for (const token of presentedTokens(this.context.request, settings.cookie)) {
       await store.end({ guard: this.name, tokenHash: digest(token) });
     }
     // A login that was started in this same request has no cookie yet that names it.
@@ -255,11 +255,11 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   #sendToken(token: string): void {
-    const { options } = this.#parts;
+    const { settings } = this.#parts;
     const login = this.#login!;
     // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
-    this.#noStore().cookie(options.cookie, token, this.#isRemembered(login) ? { maxAgeSeconds } : {});
+    this.#noStore().cookie(settings.cookie, token, this.#isRemembered(login) ? { maxAgeSeconds } : {});
   }
 
   /** The response, marked so that no cache may store it. */
@@ -269,16 +269,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   /** Only a remembered login starts with a longer lifetime than others can ever reach. */
   #isRemembered({ createdAt, expiresAt }: CurrentLogin): boolean {
-    return expiresAt.getTime() - createdAt.getTime() > this.#parts.options.absoluteMs;
+    return expiresAt.getTime() - createdAt.getTime() > this.#parts.settings.absoluteMs;
   }
 
   #noteUse(login: FoundLogin): void {
-    const { options, uses } = this.#parts;
+    const { settings, uses } = this.#parts;
     const at = now();
-    if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, options.idleMs / USE_INTERVAL_SHARE)) return;
+    if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, settings.idleMs / USE_INTERVAL_SHARE)) return;
     const expiresAt = this.#isRemembered(login)
       ? login.expiresAt
-      : new Date(Math.min(at + options.idleMs, login.createdAt.getTime() + options.absoluteMs));
+      : new Date(Math.min(at + settings.idleMs, login.createdAt.getTime() + settings.absoluteMs));
     uses.note({ guard: this.name, id: login.id, ...this.#device(), lastUsedAt: new Date(at), expiresAt });
   }
 

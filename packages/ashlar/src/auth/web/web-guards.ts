@@ -39,7 +39,15 @@ export class WebGuards {
     const store = container.make("logins").add(name, checked.logins);
     this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
     const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(work);
-    const parts = { logger, options: checked, store, uses: this.#uses, devices: this.#devices, accountOf, transaction };
+    const parts = {
+      logger,
+      settings: checked,
+      store,
+      uses: this.#uses,
+      devices: this.#devices,
+      accountOf,
+      transaction,
+    };
     return (context) => new WebGuard(name, context, model, parts);
   }
 

@@ -1,6 +1,7 @@
 import { type Application, AshlarError, type HttpContext, type RegisteredUser } from "ashlar";
 import { queueAccountMail } from "ashlar/auth";
 import { declareKeyPurpose, Signer } from "ashlar/security";
+import type { Complete } from "ashlar/settings";
 import "./errors.ts";
 import type {} from "./events.ts";
 import { type InvitationSettings, readSettings } from "./settings.ts";
@@ -17,7 +18,7 @@ declare module "ashlar" {
 /** Sends and verifies invitations. */
 export class Invitations {
   readonly #application: Application;
-  readonly #settings: InvitationSettings;
+  readonly #settings: Complete<InvitationSettings>;
   readonly #signer: Signer;
 
   constructor(application: Application) {

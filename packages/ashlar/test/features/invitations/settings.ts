@@ -1,17 +1,30 @@
-import { type Configuration, ConfigurationError } from "ashlar";
+import type { Configuration } from "ashlar";
 import type { Mailable } from "ashlar/mail";
+import { type Complete, minutes, settings, shape } from "ashlar/settings";
 import { InvitationMail } from "./invitation-mail.ts";
+
+type InvitationMailClass = new (link: string) => Mailable;
 
 /** The shape of `INVITATIONS` in `config/invitations.ts`. */
 export interface InvitationSettings {
-  readonly expiresInMinutes: number;
-  readonly mailable: new (link: string) => Mailable;
+  /** How long an invitation is valid, in minutes, from 1 to 525,600; default: 60. */
+  readonly expiresInMinutes?: number;
+  /** The application's own mail. */
+  readonly mailable?: InvitationMailClass;
 }
 
-export function readSettings(config: Configuration): InvitationSettings {
+const isMail = (value: unknown): value is InvitationMailClass => typeof value === "function";
+
+const SCHEMA = settings<InvitationSettings>()({
+  expiresInMinutes: minutes(60),
+  mailable: shape<InvitationMailClass, InvitationMailClass>(
+    "a class that extends InvitationMail",
+    isMail,
+    InvitationMail,
+  ),
+});
+
+export function readSettings(config: Configuration): Complete<InvitationSettings> {
   const { INVITATIONS } = config.optionalSection("invitations", ["INVITATIONS"]);
-  const { expiresInMinutes = 60, mailable = InvitationMail } = (INVITATIONS ?? {}) as Partial<InvitationSettings>;
-  if (Number.isInteger(expiresInMinutes) && expiresInMinutes >= 1) return { expiresInMinutes, mailable };
-  const where = "config/invitations.ts: INVITATIONS.expiresInMinutes";
-  throw new ConfigurationError(where, "is not a number of minutes.", "Leave it out for 60.");
+  return SCHEMA.read(INVITATIONS, "config/invitations.ts: INVITATIONS");
 }
