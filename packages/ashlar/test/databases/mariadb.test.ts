@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Database } from "../../src/public/database.ts";
 import { dialectSuite } from "../../src/public/testing.ts";
 import { createMariadb, onMariadb } from "../support/mariadb/mariadb-server.ts";
+import { MigrationFolder } from "../support/migration-folder.ts";
 
 await onMariadb("a dialect for MariaDB, written from outside", () => {
   describe("keeps the promises", () => {
@@ -53,6 +54,27 @@ await onMariadb("a dialect for MariaDB, written from outside", () => {
       const ids = (await kysely.selectFrom("counts").select("id").orderBy("id").execute()).map(({ id }) => id);
       expect(ids).toEqual([1, 2, 10 * survivor]);
     } finally {
+      await database.close();
+      await made.remove();
+    }
+  });
+
+  test("a migration runs without a transaction, and says what remains if it fails", async () => {
+    const made = await createMariadb(10_000);
+    const database = new Database({ default: "main", main: made.dialect }, process.cwd());
+    const folder = new MigrationFolder(database, {
+      "2026_01_01_000000_fail": `export async function up(database) {
+        await database.schema.createTable("half").addColumn("n", "integer").execute();
+        throw new TypeError("no luck");
+      }`,
+    });
+    try {
+      const failure = expect.stringMatching(/up\(\) failed, and what it did before that remains, .* no luck$/);
+      await expect(folder.migrations.up()).rejects.toMatchObject({ code: "E_MIGRATION", message: failure });
+      expect(await folder.tables()).toEqual(["half", "migrations"]);
+      expect(await folder.migrations.status()).toMatchObject([{ state: "pending" }]);
+    } finally {
+      folder.remove();
       await database.close();
       await made.remove();
     }
