@@ -5,7 +5,7 @@ import { ADA, BOB, PASSWORD, type TestUser, type TestWeb, testWeb } from "../../
 import { digest } from "../security/index.ts";
 import { accessEpochOf } from "./access-epoch.ts";
 
-/** How the table of users may stand with the column of the epoch. */
+/** The possible states of the users table with regard to the column of the epoch. */
 const TABLES: Readonly<Record<string, (web: TestWeb) => Promise<unknown>>> = {
   "with an epoch": async () => {},
   "with an empty epoch, as in a table that is older than the column": ({ database }) =>
@@ -24,7 +24,7 @@ await onEachDatabase("a user", (engine) => {
 
     const ada = async (web: TestWeb): Promise<TestUser> => (await web.User.find(ADA.id))!;
 
-    test("S51 is logged out by a new password or address, and by nothing else that is saved", async () => {
+    test("S51 is logged out when a new password or address is saved, and by no other change", async () => {
       const web = await prepared();
       const changes: [change: (user: TestUser) => unknown, isIn: boolean][] = [
         [(user) => user.setPassword("another password altogether"), false],
@@ -43,7 +43,7 @@ await onEachDatabase("a user", (engine) => {
       expect((await other.get("/me")).body).toEqual({ user: BOB });
     });
 
-    test("S52 stays logged in where a rehash replaces the hash, as far as the table can say so", async () => {
+    test("S52 stays logged in if a rehash replaces the hash, unless the table has no column to tell", async () => {
       const web = await prepared();
       await web.User.where("id", ADA.id).update({ password: hashSync(PASSWORD, 4) });
       const browser = await web.loggedIn();
@@ -54,7 +54,7 @@ await onEachDatabase("a user", (engine) => {
       expect((body as { user: object | null }).user !== null).toBe(name !== "without the column");
     });
 
-    test("S51 endAccess() ends the logins that a table with the column knows", async () => {
+    test("S51 endAccess() ends the logins if the table has the column", async () => {
       const web = await prepared();
       const browser = await web.loggedIn();
       const user = await ada(web);
@@ -64,7 +64,7 @@ await onEachDatabase("a user", (engine) => {
       expect((body as { user: object | null }).user !== null).toBe(name === "without the column");
     });
 
-    test("S52 has another epoch after a new password than a copy that was read before", async () => {
+    test("S52 has a different epoch after a new password than a copy that was read before", async () => {
       const web = await prepared();
       const [before, user] = [await ada(web), await ada(web)];
       await user.setPassword("another password altogether");
@@ -72,7 +72,7 @@ await onEachDatabase("a user", (engine) => {
       expect(accessEpochOf(before)).not.toBe(accessEpochOf(user));
     });
 
-    test("S57 is given no epoch by a form, and shows none in JSON", async () => {
+    test("S57 gets no epoch from a form, and shows none in JSON", async () => {
       const web = await prepared();
       const user = await ada(web);
       const before = accessEpochOf(user);
@@ -85,7 +85,7 @@ await onEachDatabase("a user", (engine) => {
     });
   });
 
-  test("S51 that is new gets 128 random bits, each their own", async () => {
+  test("S51 that is new gets 128 random bits of its own", async () => {
     const web = await testWeb({ engine });
     const epochs = await Promise.all(
       [1, 2].map(async (number) => {
@@ -99,7 +99,7 @@ await onEachDatabase("a user", (engine) => {
     expect(new Set(epochs).size).toBe(2);
   });
 
-  test("S51 that was read without what the epoch is made of is an error, not an epoch that all such users have", async () => {
+  test("S51 that was read without the columns of the epoch is an error, not an epoch that all such users share", async () => {
     const web = await testWeb({ engine });
     const [row] = await web.database.kysely.selectFrom("users").select(["id", "email"]).execute();
     expect(() => web.User.fromRow(row as Record<string, unknown>).accessEpoch()).toThrow(

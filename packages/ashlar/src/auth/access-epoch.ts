@@ -6,52 +6,56 @@ import "./errors.ts";
 
 const EPOCH_BYTES = 16;
 
-/** What columns of a user's row must hold for a proof to be good still. `null` stands for a column that is empty. */
+/**
+ * The values that columns of a user's row must have for a proof to be still valid. `null` means that the column is
+ * empty.
+ */
 export type AccessConditions = Readonly<Record<string, string | null>>;
 
 /**
- * What the mixins of a user's model say about access to the account, so that one statement can both ask whether a proof
- * still holds and do what was proved.
+ * What the mixins of a user's model know about access to the account. With it, one statement can both check whether a
+ * proof still holds and do what was proved.
  */
 export interface AccessHolder extends Authenticatable {
   accessEpoch(): string;
-  /** What the user's row must still hold for a proof given against this model to be good. */
+  /** The values that the user's row must still have for a proof given with this model to be valid. */
   accessConditions(): AccessConditions;
   /** The columns that change when access to the account ends, with their new values. */
   accessChanges(): AccessConditions;
 }
 
 /**
- * A user with credentials besides logins that end with the access to the account, such as an API token. The mixins that
- * give users such credentials implement it, each of them calling the one it extends.
+ * A user with credentials other than logins that end together with access to the account, such as an API token. The
+ * mixins that add such credentials implement it, and each of them calls the one that it extends.
  */
 export interface CredentialHolder {
-  /** Takes the credentials away, as far as the user has some. As part of the transaction that is under way. */
+  /** Removes these credentials, if the user has any. Takes part in the current transaction. */
   endCredentials(): Promise<void>;
 }
 
-/** Takes away what credentials a user has besides logins. */
+/** Removes a user's credentials other than logins. */
 export async function endCredentials(user: object): Promise<void> {
   await (user as Partial<CredentialHolder>).endCredentials?.();
 }
 
 /**
- * A new epoch: 128 random bits. It is not a counter, so that a user who was deleted and whose key was given to another
- * leaves nothing behind that matches.
+ * Creates a new epoch: 128 random bits. It is not a counter, so that nothing that belonged to a deleted user matches a
+ * new user with the same key.
  */
 export function makeAccessEpoch(): string {
   return randomToken(EPOCH_BYTES);
 }
 
-/** What stands for a user's epoch where none is stored: a fingerprint of what would change it. */
+/** The fingerprint that replaces a user's epoch if none is stored: it changes whenever the epoch would. */
 export function accessFingerprint(passwordHash: string | null, identifiers: readonly (string | null)[]): string {
   return digest(JSON.stringify([passwordHash, ...identifiers]));
 }
 
 /**
- * The epoch of a user of any class. Logins, links in mails and pending steps carry it, and are void once it differs.
+ * The access epoch of a user of any class. Logins, links in mails and pending steps carry it, and become invalid once
+ * it differs.
  *
- * A class without `accessEpoch` has a fingerprint of the password hash and of its `email`, where it has one.
+ * For a class without `accessEpoch`, it is a fingerprint of the password hash and of `email`, if there is one.
  */
 export function accessEpochOf(user: Authenticatable): string {
   if (user.accessEpoch !== undefined) return user.accessEpoch();
@@ -60,17 +64,17 @@ export function accessEpochOf(user: Authenticatable): string {
 }
 
 /**
- * Reads a user again, if access to the account has not ended since: a login may have replaced the hash by another one of
- * the same password meanwhile.
+ * Reads a user again, unless access to the account has ended since: in the meantime, a login may have replaced the hash
+ * by another one of the same password.
  *
- * @returns the user as stored now; `null` if access has ended, or the user is gone
+ * @returns the user as stored now; `null` if access has ended, or the user no longer exists
  */
 export async function readAgain(model: AuthenticatableClass, user: Authenticatable): Promise<Authenticatable | null> {
   const fresh = await model.findByAuthId(user.authId());
   return fresh !== null && accessEpochOf(fresh) === accessEpochOf(user) ? fresh : null;
 }
 
-/** What is proved by a user who was read with it, for a store of logins. */
+/** The proof that a store of logins needs, based on a user as read when the proof was given. */
 export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {
   return {
     user,
@@ -79,13 +83,13 @@ export function proofOf(model: AuthenticatableClass, user: Authenticatable): Log
   };
 }
 
-/** Tells whether a user can say on what a proof rests in terms of columns; the mixin `Authenticates` can. */
+/** Reports whether a user can express the basis of a proof as columns; the mixin `Authenticates` can. */
 export function holdsAccess<U extends object>(user: U): user is U & AccessHolder {
   const { accessEpoch, accessConditions, accessChanges } = user as Partial<AccessHolder>;
   return [accessEpoch, accessConditions, accessChanges].every((method) => typeof method === "function");
 }
 
-/** What is thrown where a proof was good when it was given, and the account has changed since. */
+/** The error for a proof that was valid when it was given, if the account has changed since. */
 export function staleProof(): AshlarError {
   return new AshlarError("E_STALE_PROOF");
 }

@@ -31,7 +31,7 @@ const WIDE = { buckets: [{ by: ["address"], attempts: 100, windowSeconds: 60 }] 
 
 const form = (path: string, ...middleware: string[]) => Route.post(path, () => "done").middleware(...middleware);
 
-/** Logs in, by the guard that is named, without a form. */
+/** Logs in with the named guard, without a form. */
 const ENTER: RouteEntry = Route.get("/enter", async ({ auth, request }) => {
   auth.guard(request.input("guard") as string);
   await auth.attempt(ADA.email, PASSWORD);
@@ -57,7 +57,8 @@ const ROUTES: readonly RouteEntry[] = [
   form("/mixed/orders", "auth:admin", "auth:badge"),
 ];
 
-// What does not say that it can do without the body has it read first, so that the token is judged before the user.
+// Middleware that does not declare that it can do without the body runs after the body was read, so the token is
+// checked before the user.
 const first: MiddlewareEntry = (_context, next) => next();
 const MIDDLEWARE: RouteMiddleware = { web: [first, SessionMiddleware, VerifyCsrfToken, LoadUserMiddleware] };
 
@@ -73,7 +74,7 @@ async function application(middleware: RouteMiddleware = {}, routes: readonly Ro
   });
 }
 
-/** Where forms without the token of the session lead: the address, or the status where nothing was done. */
+/** The results of forms without the session's token: the redirect target, or the status if there was no redirect. */
 async function leads(visitor: Visitor, ...paths: readonly string[]): Promise<unknown> {
   const led: Record<string, unknown> = {};
   for (const path of paths) {
@@ -83,7 +84,7 @@ async function leads(visitor: Visitor, ...paths: readonly string[]): Promise<unk
   return led;
 }
 
-test("S26 a form for guests that another tab has overtaken leads on, and one for users to the login of its guard", async () => {
+test("S26 an outdated form for guests leads to the home page, and one for users to the login of its guard", async () => {
   const accounts = await application();
   const paths = ["/login", "/register", "/logout", "/admin/login", "/admin/register", "/admin/logout"];
   const [guest, user, admin] = [accounts.visitor(), accounts.visitor(), accounts.visitor()];
@@ -113,12 +114,12 @@ test("S26 a form for guests that another tab has overtaken leads on, and one for
     "/admin/register": "/admin/home",
     "/admin/logout": 419,
   });
-  // Nothing was done by any of them.
+  // None of them had an effect.
   expect((await user.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
   expect((await accounts.rows("logins")).map(({ guard }) => guard).toSorted()).toEqual(["admin", "web"]);
 });
 
-test("S26 where guards share their pages, a form is one of the guard that is active", async () => {
+test("S26 if guards share their pages, a form belongs to the active guard", async () => {
   const chosen: MiddlewareEntry = (context, next) => {
     context.auth.guard("admin");
     return next();
@@ -131,7 +132,7 @@ test("S26 where guards share their pages, a form is one of the guard that is act
   expect(await leads(admin, "/login", "/logout")).toEqual({ "/login": "/home", "/logout": 419 });
 });
 
-test("S26 where tokens are asked for around all routes, of one guard, a form without a route is refused as any other", async () => {
+test("S26 if tokens are checked around all routes, with one guard, a form without a route is refused like any other", async () => {
   class Kernel extends HttpKernel {
     override httpMiddleware = [SessionMiddleware, VerifyCsrfToken];
     override routeMiddleware: RouteMiddleware = { web: [] };
@@ -154,7 +155,7 @@ test("S26 where tokens are asked for around all routes, of one guard, a form wit
   expect(problems).toEqual([]);
 });
 
-test("S26 the visitor is told that the form was not used", async () => {
+test("S26 the visitor is told that the form was not submitted", async () => {
   const accounts = await application();
   const said = { status: "You were already logged in, so the form was not submitted." };
   for (const form of ["/login", "/register"]) {
@@ -165,7 +166,7 @@ test("S26 the visitor is told that the form was not used", async () => {
   }
 });
 
-test("S26 a form for guests that another tab has overtaken leads to where the visitor was heading", async () => {
+test("S26 an outdated form for guests leads to the page that the visitor wanted", async () => {
   const accounts = await application();
   const visitor = accounts.visitor();
   await visitor.post("/orders", {}, { referer: "https://shop.example/status?page=2" });
@@ -173,7 +174,7 @@ test("S26 a form for guests that another tab has overtaken leads to where the vi
   expect(await leads(visitor, "/login", "/register")).toEqual({ "/login": "/status?page=2", "/register": "/home" });
 });
 
-test("any other form of a route for users leads a guest to the login of the guard that the route would ask", async () => {
+test("any other form of a route for users leads a guest to the login of the guard that the route uses", async () => {
   const accounts = await application();
   const paths = ["/orders", "/keys", "/letters", "/admin/orders", "/admin/keys", "/admin/counted", "/mixed/orders"];
   const [guest, user, admin] = [accounts.visitor(), accounts.visitor(), accounts.visitor()];
@@ -185,13 +186,13 @@ test("any other form of a route for users leads a guest to the login of the guar
   expect(await leads(guest, ...paths)).toEqual({ ...web, ...own });
   expect(await leads(user, ...paths)).toEqual({ ...each(419, web), ...own });
   expect(await leads(admin, ...paths)).toEqual({ ...web, ...each(419, own) });
-  // What knows its users by something else has no login that could have ended, and other routes ask for no user.
+  // A guard that identifies users in another way has no logins that could have ended, and other routes require no user.
   for (const visitor of [guest, user, admin]) {
     expect(await leads(visitor, "/anything", "/badge/orders")).toEqual({ "/anything": 419, "/badge/orders": 419 });
   }
 });
 
-test("a form that leads to the login leads back to its page, by the guard whose login it is", async () => {
+test("a form that leads to the login leads back to its page, for the guard of that login", async () => {
   const accounts = await application();
   for (const [path, scope] of [
     ["/orders", null],
@@ -204,7 +205,7 @@ test("a form that leads to the login leads back to its page, by the guard whose 
   }
 });
 
-test("an application's own middleware may be called auth, and take what it likes", async () => {
+test("an application's own middleware may be called auth, and take any argument", async () => {
   const own: RouteMiddleware = { auth: [(_context, next) => next()] };
   const accounts = await application(own, [form("/own", "auth:everyone"), form("/admin/own", "auth:admin")]);
   expect(await leads(accounts.visitor(), "/own", "/admin/own")).toEqual({ "/own": "/login", "/admin/own": "/login" });

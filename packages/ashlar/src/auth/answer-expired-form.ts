@@ -9,14 +9,14 @@ const GUEST_FORMS = ["login.store", "register.store"];
 const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "verified"]);
 
 /**
- * What answers a form of a page that another tab has overtaken: a login or a registration by a visitor who is logged in
- * by now leads on as after the login, and a logout by one who is not, to the login. So does any other form of a route for
- * users, and from there back to its page.
+ * Answers a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
+ * sends the login or registration form goes on as after a login, and a guest who sends the logout form goes to the
+ * login. Any other form of a route for users also leads a guest to the login, and from there back to its page.
  *
- * Security: it logs no one in or out, and runs no handler. A form that would log in another user is not used, and the
- * page says so.
+ * Security: it does not log users in or out, and runs no handler. A form that would log in another user is ignored, and
+ * the page says so.
  *
- * @returns `null` for any other form, and for one that still has something to do
+ * @returns `null` for any other form, and for one that still has an effect
  */
 export async function answerExpiredForm(context: HttpContext, guards: GuardRegistry): Promise<unknown> {
   const { auth, request } = context;
@@ -35,14 +35,14 @@ export async function answerExpiredForm(context: HttpContext, guards: GuardRegis
   return answerAsGuest(context, route, guards);
 }
 
-/** Answers as the route's own middleware would, which the request has not come to. */
+/** Answers as the route's own middleware would. The request has not reached it. */
 async function answerAsGuest(context: HttpContext, route: RouteInfo, guards: GuardRegistry): Promise<unknown> {
   const { auth } = context;
   for (const use of route.middleware) {
     const [name, argument] = use.split(":") as [string, string?];
     const named = name === "auth" || name === "guard" ? argument : undefined;
     const guard = auth.guard(guards.names.find((each) => each === named) ?? auth.guardName);
-    // A guard that knows its users by something else, such as a token, has no one whose login could have ended.
+    // A guard that identifies its users in another way, such as by a token, has no logins that could have ended.
     if (REFUSING_GUESTS.has(name) && guard.keepsLogins && !(await guard.check())) return refuseGuest(context, guard);
   }
   return null;

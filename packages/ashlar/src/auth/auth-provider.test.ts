@@ -12,7 +12,7 @@ import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 
-test("an application that lists the provider and has no guard, yet, works with all the rest, prunes nothing of accounts, and shuts down", async () => {
+test("an application that lists the provider and has no guard yet works otherwise, prunes no accounts, and shuts down", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
   const form =
@@ -43,7 +43,7 @@ test("an application that lists the provider and has no guard, yet, works with a
   expect(logged).toEqual([]);
 });
 
-test("middleware of an application without guards can have the names of those that ask for one", async () => {
+test("in an application without guards, its own middleware can have the names of those that require one", async () => {
   const own = (_: HttpContext, next: Next) => next();
   const application = await createApplication({
     kernel: kernelWith({ web: [], auth: [own], verified: [own] }),
@@ -55,7 +55,7 @@ test("middleware of an application without guards can have the names of those th
   expect(await (await application.fetch(new Request("http://localhost/"))).text()).toBe("hello");
 });
 
-test("templates know the pages of the guard in force, in an application with one guard as well", async () => {
+test("templates know the pages of the active guard, even in an application with only one guard", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
   writeFileSync(join(root, "views/home.edge"), '<a href="{{ auth.route("login") }}">{{ auth.guardName }}</a>');

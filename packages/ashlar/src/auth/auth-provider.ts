@@ -34,9 +34,10 @@ declare module "../kernel/container.ts" {
 }
 
 /**
- * Gives an application its guards and each request its `auth`, unless it has them.
+ * Adds guards to an application, and `auth` to each request, unless they are already there.
  *
- * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MO */
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
+ */
 export function installAuth(application: Application): void {
   const { config, container } = application;
   if (container.has("auth")) return;
@@ -60,9 +61,9 @@ export function installAuth(application: Application): void {
 }
 
 /**
- * Brings guards into the application: `context.auth`, `request.user()`, the middleware that know a request's user, and
- * the driver `web`, which keeps logins in the table `logins` or in a store of the author's, and `context.accounts`. In `PROVIDERS` it stands after
- * `DatabaseProvider`.
+ * Adds authentication to the application: `context.auth`, `request.user()`, the middleware that identifies a request's
+ * user, `context.accounts`, and the driver `web`, which keeps logins in the table `logins` or in a store of your own.
+ * In `PROVIDERS`, list it after `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
   readonly #webGuards: WebGuards = new WebGuards(this.application);
@@ -99,7 +100,7 @@ export class AuthProvider extends Provider {
     if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);
   }
 
-  /** Has a server prune once a day; tests, which decide themselves what there is, aside. */
+  /** Starts the daily pruning of a server. Tests control their data themselves, so there it is off. */
   override listening(): void {
     const { application } = this;
     const { container, environment, logger } = application;

@@ -16,13 +16,13 @@ import "./errors.ts";
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
-    /** Who the request's user is, and how to log one in and out. */
+    /** The request's user, and operations to log users in and out. */
     readonly auth: Auth;
   }
 }
 
 /**
- * Authentication of one request: its operations are those of the active guard, at first the default one.
+ * Authentication of one request. Its operations are those of the active guard, initially the default one.
  *
  * ```ts
  * const user = await context.auth.attempt(email, password);
@@ -31,14 +31,14 @@ declare module "../http/context.ts" {
 export class Auth {
   /** The routes of accounts, from `/login` to `/password_reset`, for the web routes list: `...Auth.routes(controllers)`. */
   static readonly routes: typeof authRoutes = authRoutes;
-  /** Where what happens is told; `null` where the application has no events. */
+  /** The application's events; `null` if it has none. */
   readonly events: Events | null;
   /** The application's limits; `null` if it has none. */
   readonly throttle: Throttle | null;
   readonly #context: HttpContext;
   readonly #registry: GuardRegistry;
   readonly #guards = new Map<string, Guard>();
-  /** What came of the last login of this request, by the guard. */
+  /** The results of the last logins in this request, by guard. */
   readonly #results = new Map<string, LoginResult<object>>();
   #guardName: string;
 
@@ -50,7 +50,7 @@ export class Auth {
     this.throttle = throttle;
   }
 
-  /** @internal What hashes the passwords of users. */
+  /** @internal Hashes the passwords of users. */
   get hasher(): PasswordHasher {
     return this.#registry.hasher;
   }
@@ -61,8 +61,8 @@ export class Auth {
   }
 
   /**
-   * Makes a guard the active one for the rest of the request, and gives it. Its users are of the class that `guards` of
-   * `Register` names for it, and otherwise the application's:
+   * Makes a guard the active one for the rest of the request, and returns it. Its users are of the class that `guards`
+   * of `Register` names for it, or otherwise of the application's user class:
    *
    * ```ts
    * declare module "ashlar" { interface Register { user: User; guards: { staff: Employee } } }
@@ -71,7 +71,7 @@ export class Auth {
    * const colleague = await auth.guard("staff").user();
    * ```
    *
-   * A guard that is of a class of your own has its type if {@link Guards} names it.
+   * A guard of your own class has the right type if {@link Guards} names it.
    *
    * @throws `E_UNKNOWN_GUARD`
    */
@@ -83,7 +83,8 @@ export class Auth {
   }
 
   /**
-   * The active guard, which keeps logins: for what only such a guard can do, in controllers that serve several guards.
+   * The active guard, typed as one that keeps logins: for operations that only such a guard has, in controllers that
+   * serve several guards.
    *
    * ```ts
    * const isConfirmed = await auth.webGuard.confirmPassword(request.input("password"));
@@ -94,10 +95,10 @@ export class Auth {
   get webGuard(): WebGuard {
     const guard = this.#active;
     if (guard instanceof WebGuard) return guard as WebGuard;
-    throw unsupported(guard, "keeps no logins: its driver is not web");
+    throw unsupported(guard, "does not keep logins: its driver is not web");
   }
 
-  /** The user of this request by the active guard, or `null`; looked up when first asked for, and once. */
+  /** The user of this request according to the active guard, or `null`; looked up once, on the first call. */
   async user(): Promise<RegisteredUser | null> {
     return this.#active.user();
   }
@@ -107,13 +108,13 @@ export class Auth {
     return this.#active.user();
   }
 
-  /** Tells whether the request has a user by the active guard. */
+  /** Reports whether the request has a user according to the active guard. */
   check(): Promise<boolean> {
     return this.#active.check();
   }
 
   /**
-   * Logs a user in with an identifier and a password, by the active guard, and tells what came of it; see
+   * Logs a user in with an identifier and a password, using the active guard, and returns the result; see
    * {@link LoginGuard.login}.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
@@ -123,15 +124,15 @@ export class Auth {
   }
 
   /**
-   * The name of the step that a login by the active guard waits for: the last one of this request, or one that this visitor
-   * began up to ten minutes ago. `null` if none does.
+   * The name of the step that a login with the active guard waits for: the last login of this request, or one that this
+   * visitor began up to ten minutes ago. `null` if no login waits.
    */
   get pending(): string | null {
     return this.#pending?.step ?? null;
   }
 
   /**
-   * The login by the active guard that waits for a step, for the step's page:
+   * The login with the active guard that waits for a step, for the step's page:
    *
    * ```ts
    * const login = await auth.pendingLogin();
@@ -140,22 +141,25 @@ export class Auth {
    * return status === "complete" ? auth.redirectToIntended("home") : auth.redirectToStep();
    * ```
    *
-   * @returns `null` if none does: ten minutes have passed, it was completed or canceled, or access to the account has ended
+   * @returns `null` if no login waits: ten minutes have passed, it was completed or canceled, or access to the account
+   * has ended
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
   async pendingLogin(): Promise<PendingLogin | null> {
     return this.#loginGuard.pendingLogin();
   }
 
-  /** What the step says that refused the last login of this request by the active guard; `null` if no step did. */
+  /**
+   * The sentence of the step that refused the last login of this request with the active guard; `null` if no step did.
+   */
   get refusal(): Message | null {
     const last = this.#results.get(this.#guardName);
     return last?.status === "failed" && last.step !== null ? last.message : null;
   }
 
   /**
-   * Redirects to the page of the step that a login by the active guard waits for. If none does, it redirects to the login, and
-   * if a step refused the login, that page says why.
+   * Redirects to the page of the step that a login with the active guard waits for. If no login waits, it redirects to
+   * the login; if a step refused the login, that page says why.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */
@@ -170,18 +174,18 @@ export class Auth {
     return this.redirectToRoute("login");
   }
 
-  /** @internal The page where a guest goes on: that of the step that a login waits for, otherwise the login. */
+  /** @internal The page where a guest continues: that of the step that a login waits for, otherwise the login. */
   get guestPage(): string {
     const page = this.#pending?.page ?? "login";
-    // A page of a step that refuses guests would lead to itself.
+    // A page of a step that refuses guests would redirect to itself.
     return this.#context.request.route()?.name === this.#registry.pages.nameOf(this.#guardName, page) ? "login" : page;
   }
 
   /**
-   * Logs a user in with an identifier and a password, by the active guard.
+   * Logs a user in with an identifier and a password, using the active guard.
    *
-   * @returns the user; `null` if the two do not belong together, or a step keeps the login from being complete: {@link pending}
-   * then names the step that is asked for
+   * @returns the user; `null` if identifier or password is incorrect, or if a step keeps the login from being
+   * complete: {@link pending} then names the step that it waits for
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
   async attempt(identifier: unknown, password: unknown, options?: LoginOptions): Promise<RegisteredUser | null> {
@@ -189,11 +193,11 @@ export class Auth {
   }
 
   /**
-   * Logs a user in by primary key, by the active guard.
+   * Logs a user in by primary key, using the active guard.
    *
    * Security: it asks for no proof. The key must never come from an input.
    *
-   * @returns the user, or `null` if there is none with this key
+   * @returns the user, or `null` if none has this key
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
    */
   async attemptById(id: UserId, options?: LoginOptions): Promise<RegisteredUser | null> {
@@ -201,18 +205,18 @@ export class Auth {
   }
 
   /**
-   * Logs a given user in, by the active guard.
+   * Logs a given user in, using the active guard.
    *
    * @returns the user; `null` if a step keeps the login from being complete
-   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL` if the user is of
-   * another class than the guard's; `E_STALE_PROOF` if access to the account has ended since the user was read
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL` if the user is
+   * of another class than the guard's; `E_STALE_PROOF` if access to the account has ended since the user was read
    */
   async loginAs(user: RegisteredUser, options?: LoginOptions): Promise<RegisteredUser | null> {
     return this.#loginGuard.loginAs(user, options);
   }
 
   /**
-   * Logs the user out, by the active guard.
+   * Logs the user out, using the active guard.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users out
    */
@@ -221,7 +225,7 @@ export class Auth {
   }
 
   /**
-   * The devices that the user is logged in on by the active guard: to list them, and to end their logins.
+   * The devices that the user is logged in on with the active guard: to list them, and to end their logins.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
    */
@@ -231,14 +235,14 @@ export class Auth {
 
   /**
    * The URL of a page of the active guard, by the name that `Auth.routes` gives it: the same controllers and templates
-   * serve every guard. Templates know `auth` as well: `{{ auth.route("login") }}`.
+   * serve every guard. `auth` is also available in templates: `{{ auth.route("login") }}`.
    *
    * ```ts
    * auth.route("login"); // "/login", or "/admin/login" with the guard admin active
    * ```
    *
-   * Without a route of that name, the pages `login`, `home`, `confirm_password` and `email.verify.notice` of a guard that
-   * has no `routes` of its own are at `/login` and so on.
+   * If there is no route of that name, the pages `login`, `home`, `confirm_password` and `email.verify.notice` of a
+   * guard without its own `routes` are at `/login` and so on.
    *
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
@@ -246,7 +250,7 @@ export class Auth {
     return this.#registry.pages.to(this.#guardName, page, parameters, query);
   }
 
-  /** Tells whether the active guard has a page: whether `Auth.routes` was not told to leave it out. */
+  /** Reports whether the active guard has a page, that is, whether `Auth.routes` was not told to leave it out. */
   hasRoute(page: string): boolean {
     return this.#registry.pages.has(this.#guardName, page);
   }
@@ -259,12 +263,12 @@ export class Auth {
   redirectToRoute(page: string, parameters?: RouteParameters, query?: QueryParameters): HttpResponse {
     const { response } = this.#context;
     if (!this.hasRoute(page)) return response.redirect(this.route(page, parameters, query));
-    // By name, since a guard's pages may have a host of their own.
+    // By name, since a guard's pages may have their own host.
     return response.redirectToRoute(this.#registry.pages.nameOf(this.#guardName, page), parameters, query);
   }
 
   /**
-   * Redirects to where the visitor was heading when the active guard asked for the login, or for the password.
+   * Redirects to the page that the visitor wanted when the active guard asked for the login, or for the password.
    *
    * @param page where to go otherwise, as in {@link route}
    * @throws as {@link route}
@@ -274,17 +278,17 @@ export class Auth {
     return target === "" ? this.redirectToRoute(page) : this.#context.response.redirect(target);
   }
 
-  /** @internal Tells whether a user may log in with a password. */
+  /** @internal Reports whether a user may log in with a password. */
   admits(user: object): boolean {
     return this.#registry.admits(user);
   }
 
-  /** @internal The further steps of each login by a guard. */
+  /** @internal The further steps of each login with a guard. */
   stepsOf(guard: string): readonly LoginStep[] {
     return this.#registry.stepsOf(guard);
   }
 
-  /** @internal What came of a login by a guard. */
+  /** @internal Stores the result of a login with a guard. */
   concluded(guard: string, result: LoginResult<object>): void {
     this.#results.set(guard, result);
   }
@@ -294,19 +298,19 @@ export class Auth {
     return this.#registry.pendingLogins;
   }
 
-  /** @internal What the visitor's session says of a guard's login that waits for a step. */
+  /** @internal What the visitor's session stores about a guard's login that waits for a step. */
   pendingClaim(guard: string): PendingClaim | null {
     return this.pendingLogins.read(this.#context, guard);
   }
 
-  /** @internal Under which name the visitor's memory keeps where they were heading. */
+  /** @internal The name under which the visitor's session stores the page they wanted. */
   get intendedScope(): string | null {
     return this.#guardName === this.#registry.defaultName ? null : this.#guardName;
   }
 
   /**
-   * @internal Tells whether the visitor is logged in by another guard that, as this one, knows its users by what the
-   * browser keeps. A guard that cannot tell counts as one that knows no one.
+   * @internal Reports whether the visitor is logged in with another guard that, like this one, identifies its users by
+   * something the browser keeps. A guard that fails to answer counts as one without a user.
    */
   async isLoggedInElsewhere(name: string): Promise<boolean> {
     for (const other of this.#registry.names) {

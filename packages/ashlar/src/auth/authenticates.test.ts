@@ -18,7 +18,7 @@ class User extends compose(Model, Authenticates) {
   declare password: string | null;
 }
 
-/** A user who logs in with the name. */
+/** A user who logs in with their name. */
 class Named extends User {
   static override table = "users";
   static override identifierColumn = "name";
@@ -45,12 +45,12 @@ async function ada(): Promise<User> {
   return await user.save();
 }
 
-/** The stored row, read past the model. */
+/** The stored row, bypassing the model. */
 async function stored(id = 1): Promise<Record<string, unknown>> {
   return database.kysely.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 }
 
-test("a model with the mixin is what auth asks of a user's class", () => {
+test("a model with the mixin has what auth requires of a user's class", () => {
   expect(isAuthenticatableClass(User)).toBe(true);
   expect([isAuthenticatableClass(Model), isAuthenticatableClass(class {}), isAuthenticatableClass({})]).toEqual([
     false,
@@ -71,10 +71,10 @@ describe("setPassword()", () => {
   test.each([
     ["too short", "seven77", "too short"],
     ["too long", "é".repeat(513), "too long"],
-    ["one of the commonest", "password", "most common"],
+    ["one of the most common", "password", "most common"],
     ["blank", "", "too short"],
-    ["no text", ["correct horse battery staple"], "must be text"],
-    ["nothing", undefined, "must be text"],
+    ["not text", ["correct horse battery staple"], "must be text"],
+    ["missing", undefined, "must be text"],
   ])("refuses one that is %s", async (_, plain, problem) => {
     const user = await ada();
     const before = user.password;
@@ -85,14 +85,14 @@ describe("setPassword()", () => {
     expect(user.password).toBe(before);
   });
 
-  test("refuses the one in use", async () => {
+  test("refuses the current one", async () => {
     const user = await ada();
     await expect(user.setPassword(PASSWORD)).rejects.toMatchObject({
       errors: { password: [{ rule: "auth.password.unchanged" }] },
     });
   });
 
-  test("takes any Unicode, untrimmed and unfolded", async () => {
+  test("accepts any Unicode, untrimmed and unfolded", async () => {
     const user = await ada();
     await user.setPassword("  Пароль 密码 🔑  ");
     expect(await user.verifyPassword("  Пароль 密码 🔑  ")).toBe(true);
@@ -100,7 +100,7 @@ describe("setPassword()", () => {
   });
 });
 
-test("a password is hashed and verified where there is no database yet", async () => {
+test("a password is hashed and verified if there is no database yet", async () => {
   User.leaveDatabase(database);
   const user = new User();
   await user.setPassword(PASSWORD);
@@ -143,7 +143,7 @@ describe("finding users", () => {
     expect(await Named.findByIdentifier("Ada")).toMatchObject({ id: 1 });
   });
 
-  test("by exactly their identifier, although the column takes another text for equal", async () => {
+  test("by exactly their identifier, even if the column treats another text as equal", async () => {
     await ada();
     await sql`create table members (id integer primary key, email text collate nocase)`.execute(database.kysely);
     await sql`insert into members values (1, 'ada@example.com')`.execute(database.kysely);
@@ -155,7 +155,7 @@ describe("finding users", () => {
     expect(await Folded.findByIdentifier("ada@example.com")).toMatchObject({ id: 1 });
   });
 
-  test("credentials of a model are verified, and a hash of other parameters is replaced in the table", async () => {
+  test("credentials of a model are verified, and a hash with other parameters is replaced in the table", async () => {
     const user = await ada();
     await database.kysely
       .updateTable("users")
@@ -174,7 +174,7 @@ describe("the column of the hash", () => {
     expect(JSON.parse(JSON.stringify(await ada()))).toEqual({ id: 1, name: "Ada", email: "ada@example.com" });
   });
 
-  test("can have another name, and is in no JSON then either", async () => {
+  test("can have another name, and is not in JSON then either", async () => {
     class Keyed extends User {
       static override table = "users";
       static override passwordColumn = "name";
@@ -186,7 +186,7 @@ describe("the column of the hash", () => {
     expect(Object.keys(user.toJSON())).not.toContain("name");
   });
 
-  test("is replaced by storePasswordHash() only while it is what the caller verified", async () => {
+  test("is replaced by storePasswordHash() only while it is the one that the caller verified", async () => {
     const user = await ada();
     const [old, next] = [user.password!, await hashPassword("another horse, another battery")];
     await user.storePasswordHash("$never", "$something else");
@@ -201,7 +201,7 @@ describe("S51 access to the account", () => {
   const epochOf = async () => (await User.findOrFail(1)).accessEpoch();
   const setRow = (values: object) => database.kysely.updateTable("users").set(values).execute();
 
-  test("has an epoch of its own from the first save on, which no form sets and no JSON shows", async () => {
+  test("has its own epoch from the first save on, which no form sets and no JSON shows", async () => {
     await addColumn();
     const user = await ada();
     expect(await stored()).toMatchObject({ access_epoch: expect.stringMatching(/^[\w-]{22}$/) });
@@ -210,7 +210,7 @@ describe("S51 access to the account", () => {
     expect([user.isDirty(), user.toJSON()]).toEqual([false, { id: 1, name: "Ada", email: "ada@example.com" }]);
   });
 
-  test("ends when a password, an address or an identifier is saved that is new, and by nothing else", async () => {
+  test("ends when a new password, address or identifier is saved, and by no other change", async () => {
     await addColumn();
     await ada();
     const endsBy = async (model: typeof User, change: object): Promise<boolean> => {
@@ -228,7 +228,7 @@ describe("S51 access to the account", () => {
     ]).toEqual([false, false, true, true, true, true]);
   });
 
-  test("ends by endAccess(), which tells whether the row was there", async () => {
+  test("ends by endAccess(), which returns whether the row existed", async () => {
     await addColumn();
     const user = await ada();
     const before = user.accessEpoch();
@@ -241,13 +241,13 @@ describe("S51 access to the account", () => {
     expect(await user.endAccess()).toBe(false);
   });
 
-  test("cannot be ended by endAccess() without the column, which changes nothing then", async () => {
+  test("cannot be ended by endAccess() without the column, and then nothing changes", async () => {
     const user = await ada();
     const before = await stored();
     expect([await user.endAccess(), await rotateAccess(user), await stored()]).toEqual([true, true, before]);
   });
 
-  test("takes along what a class says that it extends", async () => {
+  test("ends together with what a base class adds", async () => {
     class Tagged extends Model {
       accessChanges(): object {
         return { name: "ended" };
@@ -282,7 +282,7 @@ describe("S51 access to the account", () => {
     [null, { email: "augusta@example.com" }],
     ["first", { access_epoch: "another" }],
   ])(
-    "that has ended since the user was read, with the epoch %o, by %o, is not given back with a new hash",
+    "that has ended since the user was read, with the epoch %o, by %o, is not restored with a new hash",
     async (epoch, change) => {
       await addColumn();
       const { password } = await ada();
@@ -294,7 +294,7 @@ describe("S51 access to the account", () => {
     },
   );
 
-  test("rests on hash and address without an epoch, as far as they were read, also where they are empty", async () => {
+  test("is based on hash and address without an epoch, as far as they were read, even if they are empty", async () => {
     const user = await ada();
     const epochs = [await epochOf()];
     for (const values of [{ password: null }, { email: "augusta@example.com" }, { email: null }]) {
@@ -308,7 +308,7 @@ describe("S51 access to the account", () => {
     expect(await rotateAccess(User.fromRow({ id: 1, password: user.password, access_epoch: null }))).toBe(true);
   });
 
-  test("rests on the address and on what the user logs in with without an epoch", async () => {
+  test("is based on the address and on the identifier without an epoch", async () => {
     await ada();
     const epochs: string[] = [];
     for (const values of [{ name: "Ada" }, { name: "Augusta" }, { email: "augusta@example.com" }]) {
@@ -318,7 +318,7 @@ describe("S51 access to the account", () => {
     expect(new Set(epochs).size).toBe(3);
   });
 
-  test("cannot be told of a user who was read without the epoch and the hash", async () => {
+  test("cannot be determined for a user who was read without the epoch and the hash", async () => {
     await ada();
     const user = User.fromRow({ id: 1, email: "ada@example.com" });
     for (const ask of [() => user.accessEpoch(), () => user.accessConditions()]) {
@@ -328,7 +328,7 @@ describe("S51 access to the account", () => {
 });
 
 describe("writeColumns()", () => {
-  test("writes columns, and leaves what else was changed unsaved", async () => {
+  test("writes columns, and leaves other changes unsaved", async () => {
     const user = await ada();
     user.name = "Augusta";
     expect(await writeColumns(user, { email: "augusta@example.com" })).toBe(true);
@@ -341,21 +341,21 @@ describe("writeColumns()", () => {
     ]);
   });
 
-  test("writes though the model believes the value to be stored already", async () => {
+  test("writes even if the model already has the value", async () => {
     const [stale, fresh] = [await ada(), (await User.find(1))!];
     await writeColumns(fresh, { name: "Augusta" });
     expect(await writeColumns(stale, { name: "Ada" })).toBe(true);
     expect(await stored()).toMatchObject({ name: "Ada" });
   });
 
-  test("tells where the row is gone", async () => {
+  test("returns false if the row is gone", async () => {
     const user = await ada();
     await (await User.find(1))!.delete();
     expect(await writeColumns(user, { name: "Augusta" })).toBe(false);
   });
 });
 
-test("reread() takes over what the row holds by now, but for what else was changed and is not saved", async () => {
+test("reread() reads the current row, but keeps other unsaved changes", async () => {
   const user = await ada();
   user.name = "Augusta";
   user.email = "unsaved@example.com";

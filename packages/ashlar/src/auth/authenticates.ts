@@ -9,34 +9,34 @@ import { storedHash } from "./stored-hash.ts";
 import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
 
-/** The lookups of users that the mixin itself brings, as opposed to those of a class that has its own way. */
+/** The lookups that the mixin itself adds, as opposed to those of a class that has its own. */
 const plainLookups = new WeakSet<object>();
 
-/** Tells whether a class finds a user by primary key as the mixin does: the row with the key, and nothing else. */
+/** Reports whether a class finds a user by primary key like the mixin does: the row with the key, and nothing else. */
 export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
   return plainLookups.has(model.findByAuthId);
 }
 
 /** What {@link Authenticates} adds to a model. */
 export interface AuthenticatesInstance extends AccessHolder {
-  /** The user's access epoch as the row was read, or what stands for it where the table holds none. */
+  /** The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. */
   accessEpoch(): string;
   /**
-   * Ends all access to the account: every login on every device, every link in a mail, and the API token where that is
+   * Ends all access to the account: every login on every device, every link in a mail, and the API token if it is
    * checked in the database.
    *
-   * @returns whether the user's row was there
+   * @returns whether the user's row existed
    */
   endAccess(): Promise<boolean>;
   /**
-   * Gives the user a new password, to be saved with the model: 8 to 1024 bytes, not one of the commonest, and not the
-   * one in use.
+   * Sets a new password, to be saved with the model: 8 to 1024 bytes, not one of the most common ones, and not the
+   * current one.
    *
-   * @throws `E_INVALID_INPUT` with what is wrong, under `password`; `E_OVERLOADED`
+   * @throws `E_INVALID_INPUT` with the reason, under `password`; `E_OVERLOADED`
    */
   setPassword(plain: unknown): Promise<void>;
   /**
-   * Tells whether a password is the user's.
+   * Reports whether a password is the user's.
    *
    * @throws `E_OVERLOADED`
    */
@@ -45,14 +45,15 @@ export interface AuthenticatesInstance extends AccessHolder {
 
 /** What {@link Authenticates} adds to a model's class. */
 export interface AuthenticatesStatics {
-  /** The column of what users log in with; under the name `email` it is normalised as an address. */
+  /** The column that users log in with; if its name is `email`, it is normalized as an address. */
   identifierColumn: string;
-  /** The column of the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
+  /** The column with the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
   passwordColumn: string;
   /**
-   * The column of the access epoch, a nullable text column: logins, links in mails and API tokens hold only while it is
-   * the same. It is left out of JSON, and never filled. A table without it works: a fingerprint of the password hash and
-   * the address stands for it, but {@link AuthenticatesInstance.endAccess} then leaves links in mails good.
+   * The column with the access epoch, a nullable text column: logins, links in mails and API tokens are valid only as
+   * long as it doesn't change. It is left out of JSON, and never filled. A table without it works: a fingerprint of the
+   * password hash and the address replaces it, but then {@link AuthenticatesInstance.endAccess} does not invalidate
+   * links in mails.
    */
   accessEpochColumn: string;
   /** The user with this primary key, or `null`. */
@@ -65,7 +66,7 @@ export interface AuthenticatesStatics {
 }
 
 /**
- * Makes a model a user: somebody who can log in with an identifier and a password.
+ * Makes a model a user, who can log in with an identifier and a password.
  *
  * ```ts
  * class User extends compose(Model, Authenticates) {}
@@ -74,16 +75,16 @@ export interface AuthenticatesStatics {
  * await user.save();
  * ```
  *
- * Saving a new password or a new address ends all access to the account, the login at hand included;
+ * Saving a new password or a new address ends all access to the account, including the current login;
  * `accounts.changePassword` keeps that one.
  *
- * `delete()` takes along what the framework keeps of the user, in one transaction with the row: logins with their IP
- * addresses, links that set a password, addresses that the user had before. API tokens that are checked in the database
- * end with the row. Rows of your own tables are yours to delete, by foreign keys or before. A query such as
- * `User.where(…).delete()` deletes the rows of the users alone; the rest stays until `ashlar prune`, or the server's
- * daily pruning, finds it.
+ * `delete()` also deletes what the framework stores about the user, in one transaction with the row: logins with their
+ * IP addresses, links that set a password, and the user's previous addresses. API tokens that are checked in the
+ * database end with the row. You have to delete the rows of your own tables, with foreign keys or beforehand. A query
+ * such as `User.where(…).delete()` deletes only the rows of the users; the rest stays until `ashlar prune`, or the
+ * server's daily pruning, finds it.
  *
- * Security: a query of your own, such as `User.where(…).update({ password })`, sets the column alone. Call `endAccess()`
+ * Security: a query of your own, such as `User.where(…).update({ password })`, only sets the column. Call `endAccess()`
  * of the user after it.
  */
 export function Authenticates<B extends ModelConstructor>(
@@ -102,7 +103,7 @@ export function Authenticates<B extends ModelConstructor>(
       id: UserId,
     ): Promise<M | null> {
       const user = await this.find(id);
-      // Some databases take "1 or more" for 1 where a number is looked for.
+      // Some databases convert "1 or more" to 1 when they look for a number.
       return user !== null && String(keyOf(user)) === String(id) ? user : null;
     }
 
@@ -111,8 +112,8 @@ export function Authenticates<B extends ModelConstructor>(
       identifier: string,
     ): Promise<M | null> {
       const user: M | null = await this.findBy(this.identifierColumn as never, identifier);
-      // Some columns take texts for equal that differ, in case or by accents. Attempts are counted by the exact text:
-      // each variant would be a fresh set of attempts at one account.
+      // Some columns treat different texts as equal, for example in case or accents. Attempts are counted by the exact
+      // text, so each variant would allow more attempts at the same account.
       const own = (user as Record<string, unknown> | null)?.[this.identifierColumn];
       return user !== null && String(own) === identifier ? user : null;
     }
@@ -137,7 +138,8 @@ export function Authenticates<B extends ModelConstructor>(
     async storePasswordHash(hash: string, replaced: string): Promise<void> {
       const { accessEpochColumn } = this.#class;
       const changes: Record<string, string> = { [this.#column]: hash };
-      // The password stays the same, and so must what is bound to it: its fingerprint so far becomes the epoch.
+      // The password stays the same, so everything bound to it must stay valid: its previous fingerprint becomes the
+      // epoch.
       if (this.#stored(accessEpochColumn) === null) changes[accessEpochColumn] = this.accessEpoch();
       await writeColumns(this, changes, { ...this.accessConditions(), [this.#column]: replaced });
     }
@@ -185,12 +187,12 @@ export function Authenticates<B extends ModelConstructor>(
       return deleteUser === null ? deleteRow() : deleteUser(this, deleteRow);
     }
 
-    /** What the row holds in a column as it was read; `undefined` where that was not read. */
+    /** The value of a column as it was read; `undefined` if it was not read. */
     #stored(column: string): unknown {
       return this.getOriginal(column as never);
     }
 
-    /** The columns that a fingerprint is made of. */
+    /** The columns that the fingerprint is computed from. */
     #fingerprinted(): Record<string, string | null> {
       const names = new Set([this.#column, this.#class.identifierColumn, "email"]);
       const known = [...names].flatMap((name): [string, string | null][] => {
@@ -199,7 +201,7 @@ export function Authenticates<B extends ModelConstructor>(
       });
       const columns = Object.fromEntries(known);
       if (this.#column in columns) return columns;
-      // Without it every such user would have the same fingerprint.
+      // Without them, all such users would have the same fingerprint.
       const problem = `A user of the class ${this.constructor.name} was read without`;
       const remedy = "Read the row with one of the two.";
       throw new AshlarError(

@@ -8,10 +8,10 @@ import { requireGuards } from "./require-guards.ts";
 import "./errors.ts";
 
 /**
- * `auth`, `auth:<name>`: lets only requests with a user through, by the active guard or by the one that is named.
+ * `auth`, `auth:<name>`: lets only requests with a user through, according to the active guard or the named one.
  *
- * A caller that takes JSON is answered 401; a visitor of a page is sent to the guard's login, and from there to where they
- * were heading.
+ * A caller that accepts JSON gets a 401; a visitor of a page is sent to the guard's login, and from there to the page
+ * they wanted.
  */
 export class AuthenticationMiddleware implements Middleware {
   readonly #guards: GuardRegistry;
@@ -20,7 +20,7 @@ export class AuthenticationMiddleware implements Middleware {
     this.#guards = requireGuards(container);
   }
 
-  /** @throws `E_UNAUTHENTICATED` where there is no user and the caller takes JSON */
+  /** @throws `E_UNAUTHENTICATED` if there is no user and the caller accepts JSON */
   handle(context: HttpContext, next: Next, name: string = context.auth.guardName): unknown {
     const guard: Guard = context.auth.guard(name);
     const admit = (user: object | null): unknown => (user === null ? refuseGuest(context, guard) : next());

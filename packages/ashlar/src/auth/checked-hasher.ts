@@ -4,9 +4,10 @@ import { AshlarError } from "../support/index.ts";
 const MAX_LENGTH = 255;
 
 /**
- * An application's own hasher, whose answers are checked: a login rests on them.
+ * An application's own hasher, with its results checked, because logins depend on them.
  *
- * Security: an answer that is neither true nor false refuses the request, since `"no"` and an object are true to JavaScript.
+ * Security: a result that is neither true nor false makes the request fail, since `"no"` and an object are truthy in
+ * JavaScript.
  */
 export class CheckedHasher implements PasswordHasher {
   readonly #hasher: PasswordHasher;
@@ -18,7 +19,10 @@ export class CheckedHasher implements PasswordHasher {
   async hash(plain: string): Promise<string> {
     const hash: unknown = await this.#hasher.hash(plain);
     if (typeof hash === "string" && hash.length > 1 && hash.length <= MAX_LENGTH && hash !== plain) return hash;
-    throw problem("hash", `something that is no hash: text of 2 to ${MAX_LENGTH} characters, other than the password`);
+    throw problem(
+      "hash",
+      `something that is not a hash: text of 2 to ${MAX_LENGTH} characters, other than the password`,
+    );
   }
 
   async verify(hash: string | null, plain: string): Promise<boolean> {
@@ -35,5 +39,5 @@ export class CheckedHasher implements PasswordHasher {
 }
 
 function problem(method: keyof PasswordHasher, given: string): AshlarError {
-  return new AshlarError("E_INTERNAL", `config/auth.ts: PASSWORDS.hasher: ${method}() gave ${given}.`);
+  return new AshlarError("E_INTERNAL", `config/auth.ts: PASSWORDS.hasher: ${method}() returned ${given}.`);
 }

@@ -33,7 +33,7 @@ async function loggedIn(web: TestWeb): Promise<Browser> {
   return browser;
 }
 
-/** An application that logs Ada in by `loginAs`, with the options that the request names. */
+/** An application that logs Ada in with `loginAs`, with the options from the request. */
 async function withLoginAs(engine: TestEngine): Promise<TestWeb> {
   const web: TestWeb = await testWeb({
     engine,
@@ -75,14 +75,14 @@ await onEachDatabase("password.confirm", (engine) => {
     }
   });
 
-  test("lets a user through of whom the login itself says that the password was proved", async () => {
+  test("lets a user through if the login itself says that the password was proved", async () => {
     const web = await withLoginAs(engine);
     const browser = web.browser();
     await browser.post("/login-as", { passwordConfirmed: true });
     expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
   });
 
-  test("counts anew from where the password was confirmed", async () => {
+  test("counts again from the confirmation of the password", async () => {
     const web = await testWeb({ engine });
     const browser = await web.loggedIn();
     travel(31);
@@ -94,7 +94,7 @@ await onEachDatabase("password.confirm", (engine) => {
     expect((await browser.get("/danger-soon", PAGE)).status).toBe(302);
   });
 
-  test("S18 a confirmation makes a new token, in the same session", async () => {
+  test("S18 a confirmation creates a new token, in the same session", async () => {
     const web = await testWeb({ engine });
     const browser = web.browser();
     await browser.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
@@ -102,7 +102,7 @@ await onEachDatabase("password.confirm", (engine) => {
     const [before] = await web.rows();
     travel(60 * 24);
     const { setCookies } = await browser.post("/confirm", { password: PASSWORD });
-    // What was to last for 30 days has 29 left.
+    // The login that was to last 30 days has 29 left.
     expect(setCookies).toEqual([
       expect.stringMatching(/^token=[\w-]{43}; Max-Age=(2505600|2505599); Path=\/; HttpOnly/),
     ]);
@@ -115,7 +115,7 @@ await onEachDatabase("password.confirm", (engine) => {
 });
 
 describe("password.confirm", () => {
-  test("answers a caller that takes JSON with 403", async () => {
+  test("answers a caller that accepts JSON with 403", async () => {
     const web = await testWeb();
     const browser = await web.loggedIn();
     travel(31);
@@ -126,20 +126,20 @@ describe("password.confirm", () => {
         type: "about:blank",
         title: "Forbidden",
         status: 403,
-        detail: "Confirm your password to go on.",
+        detail: "Confirm your password to continue.",
         code: "E_PASSWORD_NOT_CONFIRMED",
       },
     ]);
   });
 
-  test("answers guests as auth does", async () => {
+  test("answers guests like auth does", async () => {
     const web = await testWeb();
     expect(target(await web.browser().get("/danger", PAGE))).toEqual([302, "/login"]);
     const { status, body } = await web.browser().get("/danger", { accept: "application/json" });
     expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
   });
 
-  test("a user for one request alone has confirmed nothing", async () => {
+  test("a user for one request only has not confirmed a password", async () => {
     const web = await testWeb({
       stack: [
         async ({ auth }, next) => {
@@ -153,7 +153,7 @@ describe("password.confirm", () => {
     expect(await web.rows()).toEqual([]);
   });
 
-  test("a guard that remembers no password is an error that says so", async () => {
+  test("a guard that does not record confirmations is an error that says so", async () => {
     await Person.populate(PASSWORD);
     const HeaderProvider = guardProvider({ header: HeaderGuard });
     const web = await testWeb({
@@ -166,7 +166,7 @@ describe("password.confirm", () => {
   });
 
   test.each(["0", "-1", "1.5", "soon", "30,60", "1e3", "9999999999"])(
-    "password.confirm:%s ends the boot",
+    "password.confirm:%s makes the boot fail",
     async (args) => {
       const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
       await expect(booting).rejects.toMatchObject({
@@ -177,7 +177,7 @@ describe("password.confirm", () => {
   );
 });
 
-describe("where the visitor was heading", () => {
+describe("the page that the visitor wanted", () => {
   test("is kept while the password is asked for", async () => {
     const web = await testWeb(SESSIONS);
     const browser = await web.loggedIn();
@@ -195,7 +195,7 @@ describe("where the visitor was heading", () => {
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
   });
 
-  test("is the page whose headers alone were asked for", async () => {
+  test("is the page if only its headers were requested", async () => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
     const headers = { ...PAGE, referer: "http://localhost/settings" };
@@ -203,7 +203,7 @@ describe("where the visitor was heading", () => {
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
   });
 
-  test("is the page with the form, where a form was sent", async () => {
+  test("is the page with the form if a form was sent", async () => {
     const web = await testWeb(SESSIONS);
     const browser = await web.loggedIn();
     const danger = (referer: string) => browser.post("/danger", {}, { ...PAGE, referer });
@@ -225,14 +225,14 @@ describe("where the visitor was heading", () => {
     }
   });
 
-  test("S29 never leads out of the application", async () => {
+  test("S29 is never outside of the application", async () => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
     await browser.get("/home?next=//evil.example", PAGE);
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?next=//evil.example" });
   });
 
-  test("is forgotten, and nothing fails, where there are no sessions", async () => {
+  test("is forgotten, and nothing fails, if there are no sessions", async () => {
     const withoutFeature = await testWeb();
     expect(target(await withoutFeature.browser().get("/home", PAGE))).toEqual([302, "/login"]);
     const withoutMiddleware = await testWeb({ providers: [SessionProvider] });

@@ -10,11 +10,11 @@ const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
 
 /**
- * `password.confirm`, `password.confirm:<minutes>`: lets a user through who proved the password, at login or since, within
- * so many minutes; 180 if none are named. A login without a password, such as by `loginAs`, proves none.
+ * `password.confirm`, `password.confirm:<minutes>`: lets a user through who has proved the password, at login or since,
+ * within that number of minutes; default: 180. A login without a password, such as with `loginAs`, is not a proof.
  *
- * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to where they were heading; a
- * caller that takes JSON is answered 403. Guests are answered as by `auth`.
+ * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to the page they wanted; a
+ * caller that accepts JSON gets a 403. Guests are treated as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
   constructor(container: Container) {
@@ -22,8 +22,8 @@ export class ConfirmPasswordMiddleware implements Middleware {
   }
 
   /**
-   * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` where the caller takes JSON;
-   * `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
+   * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` if the caller accepts JSON; `E_UNSUPPORTED_GUARD_OPERATION`
+   * if the active guard's driver is not `web`
    */
   async handle(context: HttpContext, next: Next, minutes: string = DEFAULT_MINUTES): Promise<unknown> {
     const guard = context.auth.guard(context.auth.guardName);

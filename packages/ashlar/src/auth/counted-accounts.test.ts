@@ -17,7 +17,7 @@ const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSe
 const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
 const RESET = { password: "another password of hers", password_confirmation: "not the same one" };
 
-/** An application with a second guard, whose reset links come by a route of its own. */
+/** An application with a second guard, whose reset links are sent by its own route. */
 async function application(throttle: object) {
   class Admin extends AdminUser {}
   const accounts = await testAccounts({
@@ -43,7 +43,7 @@ async function application(throttle: object) {
   return { accounts, lockouts, post };
 }
 
-test("S33 a genuine reset token is counted by itself, wherever it comes from; one that is made up by address", async () => {
+test("S33 a genuine reset token is counted on its own, wherever it comes from; a made-up one by address", async () => {
   const { accounts, lockouts, post } = await application({
     password_reset: { account: "token", ...by("account", "address") },
   });
@@ -51,7 +51,7 @@ test("S33 a genuine reset token is counted by itself, wherever it comes from; on
   const bobs = await accounts.resetToken(BOB);
   const reset = (one: string, ip: string) => post("/password_reset", { ...RESET, token: one }, ip);
   expect([await reset(token, "203.0.113.1"), await reset(token, "203.0.113.2")]).toEqual([false, true]);
-  // Another token is none of it, not from the same address either.
+  // Another token does not count as this one, even from the same address.
   expect([await reset(bobs, "203.0.113.2"), await reset(bobs, "203.0.113.2")]).toEqual([false, true]);
   expect(lockouts).toEqual([
     ["password_reset", accountDigest("\0key 1")],
@@ -59,7 +59,7 @@ test("S33 a genuine reset token is counted by itself, wherever it comes from; on
   ]);
 });
 
-test("S33 made-up reset tokens are counted by the address they come from, and name no account", async () => {
+test("S33 made-up reset tokens are counted by the address they come from, and not by account", async () => {
   const { lockouts, post } = await application({ password_reset: { account: "token", ...by("address") } });
   const reset = (token: string, ip: string) => post("/password_reset", { ...RESET, token }, ip);
   expect([await reset("made up", "203.0.113.1"), await reset("another", "203.0.113.1")]).toEqual([false, true]);
@@ -67,7 +67,7 @@ test("S33 made-up reset tokens are counted by the address they come from, and na
   expect(lockouts).toEqual([["password_reset", null]]);
 });
 
-test("S69 a reset token counts for the account of the guard that it was made for, whatever page it is sent to", async () => {
+test("S69 a reset token counts for the account of the guard that it was created for, whatever page it is sent to", async () => {
   const { accounts, post } = await application({ password_reset: { account: "token", ...by("account") } });
   const own = await accounts.resetToken(ADA);
   await accounts.visitor().post("/admin/forgotten");
@@ -79,7 +79,7 @@ test("S69 a reset token counts for the account of the guard that it was made for
   ]).toEqual([false, false]);
 });
 
-test("S33 the page behind a reset link counts by the account that the link is for", async () => {
+test("S33 the page behind a reset link is counted by the account that the link is for", async () => {
   const { accounts } = await application({ "password_reset.show": { account: "token", ...by("account") } });
   const statuses: number[] = [];
   for (const user of [ADA, ADA, BOB]) {
@@ -89,14 +89,14 @@ test("S33 the page behind a reset link counts by the account that the link is fo
   expect(statuses).toEqual([200, 429, 200]);
 });
 
-test("S33 an address counts in its normal form", async () => {
+test("S33 an address is counted in its normal form", async () => {
   const { post } = await application({ login: { account: "email", ...by("account") } });
   expect(await post("/login", { email: "  ADA@Example.com ", password: "wrong" })).toBe(false);
   expect(await post("/login", { email: ADA.email, password: "wrong" })).toBe(true);
   expect(await post("/login", { email: BOB.email, password: "wrong" })).toBe(false);
 });
 
-test("S33 a user who is logged in counts by the account that a form names by its address", async () => {
+test("S33 a user who is logged in is counted like a form that names the account by its address", async () => {
   const count = Route.post("/count", async (context) => {
     await context.auth.throttle!.hit(context, "login", { user: await context.auth.user() });
     return {};
@@ -110,7 +110,7 @@ test("S33 a user who is logged in counts by the account that a form names by its
   expect(statuses).toEqual([429, 303]);
 });
 
-test("S33 a device that an account was used on has attempts of its own at that account, and at no other", async () => {
+test("S33 a device that an account was used on has its own attempts at that account, and at no other", async () => {
   const { accounts } = await application({ login: { account: "email", ...by("account", "address") } });
   const owner = await accounts.loggedIn(ADA);
   owner.cookies.delete("token");
@@ -123,7 +123,7 @@ test("S33 a device that an account was used on has attempts of its own at that a
   expect([await isRefused(stranger, BOB), await isRefused(owner, BOB)]).toEqual([false, true]);
 });
 
-test("S33 an attempt at no account counts by its address, whatever the accounts are called that its device knows", async () => {
+test("S33 an attempt at no account is counted by its address, whatever the names of its device's accounts", async () => {
   class Named extends FullUser {
     static override identifierColumn = "name";
   }
@@ -152,7 +152,7 @@ test("S33 an attempt at no account counts by its address, whatever the accounts 
   expect(await post(tooLong, "wrong")).toEqual([429, expect.anything()]);
 });
 
-test("S33 a login without an identifier or a password uses up nothing, a wrong one does, and one that succeeds gives back", async () => {
+test("S33 a login without an identifier or a password uses up nothing, a wrong one does, and a successful one gives back", async () => {
   const attempt = Route.post("/attempt", async ({ auth, request }) => {
     return { user: await auth.attempt(request.input("email"), request.input("password")) };
   }).middleware("throttle:login");
@@ -169,7 +169,7 @@ test("S33 a login without an identifier or a password uses up nothing, a wrong o
   expect(await statuses("wrong", "", "wrong", "wrong", PASSWORD)).toEqual([200, 200, 200, 429, 429]);
 });
 
-test("S33 an answer waits for what a login, or a user's own password, gives back or clears, however slow the store is", async () => {
+test("S33 a response waits until a login, or a user's own password, has given back or cleared attempts, however slow the store is", async () => {
   let begun = Promise.withResolvers<void>();
   let settled = Promise.resolve();
   const settle = (): Promise<void> => {
@@ -207,7 +207,7 @@ test("S33 an answer waits for what a login, or a user's own password, gives back
         isAnswered = true;
       });
       await Promise.race([begun.promise, answer]);
-      // Others are answered meanwhile.
+      // Other requests are answered in the meantime.
       for (let time = 0; time < 5; time++) await accounts.visitor().get("/me");
       expect(isAnswered).toBe(false);
       resolve();
@@ -216,7 +216,7 @@ test("S33 an answer waits for what a login, or a user's own password, gives back
   }
 });
 
-test("S69 an attempt counts for the account of the guard that is asked, and for none without an identifier", async () => {
+test("S69 an attempt counts for the account of the guard that is used, and for none without an identifier", async () => {
   class Admin extends AdminUser {}
   const attempt = Route.post("/attempt", async ({ auth, request }) => {
     const admin = auth.guard("admin");
@@ -231,7 +231,7 @@ test("S69 an attempt counts for the account of the guard that is asked, and for 
   });
   const statusOf = async (path: string, body: object) => (await accounts.visitor().post(path, body)).status;
   const asAdmin = (body: object) => statusOf("/attempt", { password: "wrong", ...body });
-  // What the form names is what the route counts by, until the guard says whose account it is.
+  // The route counts by the account in the form, until the guard names the actual one.
   expect(await asAdmin({ email: BOB.email, admin: ADA.email })).toBe(200);
   expect(await asAdmin({ email: BOB.email, admin: ADA.email })).toBe(429);
   expect(await asAdmin({ email: ADA.email })).toBe(200);
@@ -239,7 +239,7 @@ test("S69 an attempt counts for the account of the guard that is asked, and for 
   expect(await Promise.all(logins)).toEqual([302, 302]);
 });
 
-test("S33 an attempt at a guard that there is not counts by the user, or by the address that it comes from", async () => {
+test("S33 an attempt at an unknown guard is counted by the user, or by the address that it comes from", async () => {
   const attempt = Route.post("/attempt", async (context) => {
     const user = await context.auth.user();
     const named = context.request.input("by") === "user" ? { user } : { account: ADA.email };
@@ -251,12 +251,12 @@ test("S33 an attempt at a guard that there is not counts by the user, or by the 
   const statuses: number[] = [];
   for (const visitor of [ada, ada, bob]) statuses.push((await visitor.post("/attempt", { by: "user" })).status);
   expect(statuses).toEqual([200, 429, 200]);
-  // A name is no account's of such a guard, and so counts by the address that it comes from.
+  // For such a guard, a name is not an account, so the attempt is counted by the address that it comes from.
   expect((await ada.post("/attempt", { by: "name" })).status).toBe(200);
   expect((await bob.post("/attempt", { by: "name" })).status).toBe(429);
 });
 
-test("S33 users without an identifier count by their keys", async () => {
+test("S33 users without an identifier are counted by their keys", async () => {
   const count = Route.post("/count", async (context) => {
     const user = Object.assign((await context.auth.user())!, { email: "" });
     await context.auth.throttle!.hit(context, "login", { user });
@@ -269,7 +269,7 @@ test("S33 users without an identifier count by their keys", async () => {
   expect(statuses).toEqual([200, 429, 200]);
 });
 
-test("S33 accounts are counted also where no guard knows devices", async () => {
+test("S33 accounts are counted even if no guard knows devices", async () => {
   await Person.populate(PASSWORD);
   const application = await createApplication({
     kernel: kernelWith({ web: [], throttle: [ThrottleMiddleware] }),

@@ -6,21 +6,21 @@ import type { Authenticatable, AuthenticatableClass, UserId } from "./authentica
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 
-/** The limits whose attempts name an account by the token of a link. */
+/** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
 
-/** What {@link CountedAccounts} works with. */
+/** The dependencies of {@link CountedAccounts}. */
 export interface CountedAccountsParts {
   readonly guards: GuardRegistry;
-  /** Whom the token of a reset link is for; `null` if it was not made here. */
+  /** Returns the account that the token of a reset link is for; `null` if the token was not created here. */
   readonly readResetToken: (token: string) => AccountClaim | null;
-  /** What stands for the device that a request comes from, if an account was used on it before; otherwise `null`. */
+  /** An identifier of the device that a request comes from, if an account was used on it before; otherwise `null`. */
   readonly deviceOf: (context: HttpContext, account: string) => string | null;
 }
 
 /**
- * Says by what accounts are counted: the class of the users and the identifier, in exactly the form that it is looked up
- * by. No account is looked up for it, so an unknown one is counted, and answered, like any other.
+ * Names the accounts by which attempts are counted: the class of the users and the identifier, in exactly the form used
+ * to look it up. No account is looked up for this, so an unknown one is counted, and answered, like any other.
  */
 export class CountedAccounts implements ThrottleAccounts {
   readonly #parts: CountedAccountsParts;
@@ -50,7 +50,7 @@ export class CountedAccounts implements ThrottleAccounts {
     return { realm, account, device };
   }
 
-  /** A token that was mailed is counted by itself: whoever makes tokens up is counted by address. */
+  /** A token from a mail is counted on its own; made-up tokens are counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
     const claim = this.#parts.readResetToken(token);
     const realm = this.#parts.guards.realmOf(claim?.guard ?? guard);
@@ -59,18 +59,18 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 }
 
-/** What a user logs in with, in the form that it is looked up by. */
+/** The identifier that a user logs in with, in the form used to look it up. */
 export function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
   const own = (user as unknown as Record<string, unknown>)[model.identifierColumn];
   return normalizeIdentifier(model, own) ?? keyAccount(user.authId());
 }
 
-/** One text for an account of a realm. */
+/** A text that names one account of a realm. */
 export function accountName(realm: string, account: string): string {
   return `${realm}\0${account}`;
 }
 
-/** What stands for an account that is known by its primary key: no identifier holds a control character. */
+/** The name of an account that is identified by its primary key: identifiers contain no control characters. */
 export function keyAccount(id: UserId): string {
   return `\0key ${id}`;
 }

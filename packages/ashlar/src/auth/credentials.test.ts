@@ -52,13 +52,13 @@ describe("what belongs together", () => {
     expect(await check("eve@example.com", "")).toEqual([3, false, "eve@example.com"]);
   });
 
-  test("an account whose hash nobody can read accepts none", async () => {
+  test("an account with an unreadable hash accepts none", async () => {
     Person.rows[0]!.hash = "plain text, by mistake";
     expect(await check("ada@example.com", "plain text, by mistake")).toEqual([1, false, "ada@example.com"]);
   });
 });
 
-describe("what is no credential", () => {
+describe("invalid credentials", () => {
   const notText = [undefined, null, 1, true, ["ada@example.com"], { email: "ada@example.com" }, { $ne: null }];
 
   test.each(notText.map((value) => [value]))("S36 the identifier %j never reaches the database", async (value) => {
@@ -72,18 +72,18 @@ describe("what is no credential", () => {
   });
 
   test.each([
-    ["no address", "ada"],
+    ["not an address", "ada"],
     ["two addresses", "ada@example.com,bob@example.com"],
     ["a line break", "ada@example.com\nBcc: bob@example.com"],
     ["a NUL", "ada@example.com\0"],
     ["too long", `${"a".repeat(300)}@example.com`],
     ["blank", ""],
-  ])("%s is never looked for", async (_, identifier) => {
+  ])("%s is never looked up", async (_, identifier) => {
     expect(await check(identifier, PASSWORD)).toEqual([null, false, null]);
     expect(Person.lookups).toEqual([]);
   });
 
-  test("a name that is not an address is looked for where users log in with names", async () => {
+  test("a name that is not an address is looked up if users log in with names", async () => {
     const looked: string[] = [];
     const Named = class extends Person {
       static override readonly identifierColumn: string = "username";
@@ -97,12 +97,12 @@ describe("what is no credential", () => {
       await verifyCredentials(DEFAULT_HASHER, Named, name, PASSWORD);
     }
     expect(looked).toEqual(["Ada", "ada lovelace", longest]);
-    // Counted by it, every account without a name would be one.
+    // Otherwise all accounts without a name would be counted as one.
     expect(normalizeIdentifier(Named, "")).toBeNull();
   });
 });
 
-/** Gives how many hashes were computed, and waited for, since the last call. */
+/** Returns how many hashes were computed, and awaited, since the last call. */
 function countHashes(): () => number {
   const { run: original } = HashingThreads.prototype;
   let count = 0;
@@ -119,7 +119,7 @@ function countHashes(): () => number {
   };
 }
 
-test("S32, S36 only a password that was tried on an account, there or not, costs a hash and counts as tried", async () => {
+test("S32, S36 only a password that was tried on an account, existing or not, costs a hash and counts as tried", async () => {
   const ADA = "ada@example.com";
   const nothing = { account: null, valid: false, identifier: null, tried: false };
   const account = (id: number) => expect.objectContaining({ row: expect.objectContaining({ id }) });
@@ -144,8 +144,8 @@ test("S32, S36 only a password that was tried on an account, there or not, costs
   }
 });
 
-describe("hashes of other parameters", () => {
-  test("a bcrypt hash verifies and is replaced by one of today's parameters", async () => {
+describe("hashes with other parameters", () => {
+  test("a bcrypt hash verifies and is replaced by one with current parameters", async () => {
     Person.rows[0]!.hash = hashSync(PASSWORD, 4);
     expect(await check("ada@example.com", PASSWORD)).toEqual([1, true, "ada@example.com"]);
     const { hash } = Person.rows[0]!;
@@ -154,7 +154,7 @@ describe("hashes of other parameters", () => {
     expect(await verifyPassword(hash!, PASSWORD)).toBe(true);
   });
 
-  test("a wrong password leaves the old hash alone", async () => {
+  test("a wrong password does not change the old hash", async () => {
     const hash = hashSync(PASSWORD, 4);
     Person.rows[0]!.hash = hash;
     expect(await check("ada@example.com", "wrong horse battery")).toEqual([1, false, "ada@example.com"]);
@@ -169,9 +169,9 @@ describe("hashes of other parameters", () => {
   });
 
   test.each([
-    ["of another code than a hasher gives that makes none now", new AshlarError("E_INTERNAL")],
+    ["with a code other than those of a hasher that cannot hash now", new AshlarError("E_INTERNAL")],
     ["of another library, whatever its code", Object.assign(new Error("Too busy."), { code: "E_OVERLOADED" })],
-  ])("a new hash that cannot be made is an error where that is one %s", async (_, error) => {
+  ])("a new hash that cannot be created is an error if its cause is an error %s", async (_, error) => {
     const hash = hashSync(PASSWORD, 4);
     Person.rows[0]!.hash = hash;
     const hasher: PasswordHasher = {
@@ -183,7 +183,7 @@ describe("hashes of other parameters", () => {
     expect(Person.rows[0]!.hash).toBe(hash);
   });
 
-  test("a password that was changed while the old one was verified is not put back", async () => {
+  test("a password that was changed while the old one was verified is not restored", async () => {
     Person.rows[0]!.hash = hashSync(PASSWORD, 4);
     const checking = check("ada@example.com", PASSWORD);
     while (Person.lookups.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -194,7 +194,7 @@ describe("hashes of other parameters", () => {
   });
 });
 
-test("S32 that there is no user, or no password, costs what a wrong one costs where a user gives it again", async () => {
+test("S32 a missing user, or a user without a password, costs as much as a wrong password when it is asked for again", async () => {
   const hashes = countHashes();
   const [ada, , eve] = Person.rows.map((row) => new Person(row));
   const found: unknown[] = [];
@@ -229,12 +229,12 @@ test("S32 an unknown address and an account without a password cost what a wrong
     const jobs = run.mock.calls.map(([{ hash, plain }]) => [costOf(hash!), plain]);
     costs.push([Person.lookups.length, valid, jobs]);
   }
-  // One look into the table, and one Argon2 of today's parameters.
+  // One lookup in the table, and one Argon2 with current parameters.
   const cost = { variant: "argon2id", memory: 19_456, passes: 2, parallelism: 1, tagBytes: 32 };
   expect(costs).toEqual(Array(3).fill([1, false, [[[cost], "wrong horse battery"]]]));
 });
 
-/** The parameters of each Argon2 that is computed to verify a password against what is stored. */
+/** The parameters of each Argon2 that is computed to verify a password against the stored hash. */
 function costOf(hash: string): unknown[] {
   const computed: unknown[] = [];
   matchesHash(

@@ -3,29 +3,29 @@ import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { storedHash } from "./stored-hash.ts";
 
-/** The longest identifier that is looked for, in UTF-16 units. */
+/** The longest identifier that is looked up, in UTF-16 units. */
 const MAX_IDENTIFIER_LENGTH = 254;
 
-/** With these, a hasher says that it makes no hash now. */
+/** The codes of errors that mean that a hasher cannot create a hash now. */
 const UNHASHED: readonly ErrorCode[] = ["E_OVERLOADED", "E_INVALID_PASSWORD"];
 
-/** What came of checking an identifier and a password. */
+/** The result of checking an identifier and a password. */
 export interface CredentialCheck {
-  /** The account with the identifier, or `null` where there is none. */
+  /** The account with the identifier, or `null` if there is none. */
   readonly account: Authenticatable | null;
   /** Whether the password is the account's. */
   readonly valid: boolean;
-  /** The identifier in its normal form, or `null` where it cannot be one. */
+  /** The identifier in its normal form, or `null` if the input cannot be one. */
   readonly identifier: string | null;
   /** Whether there was a password to try, and an account to try it on. */
   readonly tried: boolean;
 }
 
 /**
- * Checks that an identifier and a password belong together: the one place where that is decided.
+ * Checks that an identifier and a password belong together: the only place where that is decided.
  *
- * An unknown account costs as much time as a wrong password. What is not text reaches neither the database nor the
- * hasher, and a blank password not the hasher. A stored hash that the hasher would make otherwise today is replaced by a
+ * An unknown account takes as much time as a wrong password. Input that is not text reaches neither the database nor
+ * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters is replaced by a
  * new one of the same password.
  *
  * @param hasher the application's
@@ -53,7 +53,10 @@ export async function verifyCredentials(
   return { account, valid, identifier: normalized, tried: true };
 }
 
-/** Replaces a hash, unless the hasher is busy or cannot hash the password: that is right all the same. */
+/**
+ * Replaces a hash. If the hasher is busy, or cannot hash the password, the old hash stays: the password is correct in
+ * any case.
+ */
 async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: string, password: string): Promise<void> {
   let made: string;
   try {
@@ -66,10 +69,10 @@ async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: st
 }
 
 /**
- * Tells whether a password is a user's. That there is no user, or none with a password, costs as much time.
+ * Reports whether a password is a user's. It takes as much time if there is no user, or if the user has no password.
  *
  * @param hasher the application's
- * @param password the password in plain text; what is not text is nobody's
+ * @param password the password in plain text; anything other than text is never correct
  */
 export async function isPasswordOf(
   hasher: PasswordHasher,
@@ -82,15 +85,15 @@ export async function isPasswordOf(
   return fits && hash !== null;
 }
 
-/** Tells whether there is a password to try at all: no account has one that is blank, or anything but text. */
+/** Reports whether there is a password to try at all: no account has one that is blank, or anything but text. */
 export function isPasswordGiven(password: unknown): password is string {
   return typeof password === "string" && password !== "";
 }
 
-/** An identifier in the form that accounts are looked up by; `null` if no account can have it. */
+/** An identifier in the form used to look up accounts; `null` if no account can have it. */
 export function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
   if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
   if (model.identifierColumn === "email") return normalizeEmail(identifier);
-  // A control character or half a surrogate pair is an error to some databases; no account has one in its name.
+  // A control character or half of a surrogate pair is an error in some databases; no account name contains one.
   return identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed() ? null : identifier;
 }

@@ -18,13 +18,13 @@ const SERVED = { APP_ENV: "development", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg
 
 afterEach(() => setClock(null));
 
-/** Of an application's process, what prunes once a day, and how often it has. */
+/** The daily pruning in one process of an application, with a count. */
 class Process {
   readonly daily: DailyPrune;
   prunes = 0;
   errors: string[] = [];
   deleted: unknown[] = [];
-  /** What a prune does besides. */
+  /** Further work during a prune. */
   also: (signal: AbortSignal) => unknown = () => {};
 
   constructor({ application, database }: TestAccounts) {
@@ -50,7 +50,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     return [new Process(accounts), new Process(other), accounts];
   }
 
-  test("S71 of two processes that look at the same time, again and again, one prunes a day", async () => {
+  test("S71 if two processes check at the same time, again and again, one of them prunes each day", async () => {
     const [one, two] = await twoProcesses();
     const look = (): Promise<unknown> => {
       return Promise.all(Array.from({ length: 10 }, () => [one.daily.look(), two.daily.look()]).flat());
@@ -71,7 +71,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ logins: 0 }) }));
   });
 
-  test("a process that crashed while it pruned is followed by another after an hour", async () => {
+  test("if a process crashes while it prunes, another takes over after an hour", async () => {
     const [, two, accounts] = await twoProcesses();
     setClock(() => NOON);
     expect(await new TaskClaim(accounts.database, "prune").take()).not.toBeNull();
@@ -83,7 +83,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(two.prunes).toBe(1);
   });
 
-  test("what fails is logged, and tried again after an hour", async () => {
+  test("a failure is logged, and retried after an hour", async () => {
     const [one, two] = await twoProcesses();
     setClock(() => NOON);
     one.also = () => {
@@ -97,7 +97,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(two.prunes).toBe(1);
   });
 
-  test("a process that shuts down stops after a batch, and leaves the rest to another, at once", async () => {
+  test("a process that shuts down stops after a batch, and leaves the rest to another, immediately", async () => {
     const [one, two] = await twoProcesses();
     setClock(() => NOON);
     let stopped: Promise<void> | null = null;
@@ -131,7 +131,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     await looked;
   });
 
-  test("what fails when the task is finished is logged as well", async () => {
+  test("a failure when the task is finished is logged too", async () => {
     const [one, , accounts] = await twoProcesses();
     one.also = () => accounts.database.kysely.schema.dropTable("maintenance").execute();
     await one.daily.look();
@@ -149,7 +149,7 @@ await onEachDatabase("pruning once a day", (engine) => {
   });
 });
 
-describe("when a process looks", () => {
+describe("the time at which a process checks", () => {
   const nothingToDo = { take: async () => null } as unknown as TaskClaim;
   const processes = (count: number): DailyPrune[] => {
     const parts = { claim: nothingToDo, prune: async () => ({}), logger: {} as never };
@@ -167,7 +167,7 @@ describe("when a process looks", () => {
     };
   }
 
-  test("differs: 1 to 14 minutes after the start, and 45 to 74 minutes after each look", async () => {
+  test("differs: 1 to 14 minutes after the start, and 45 to 74 minutes after each check", async () => {
     const delays = useTimers();
     const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
     for (const daily of processes(2000)) daily.start();
@@ -178,7 +178,7 @@ describe("when a process looks", () => {
     expect(delays()).toEqual(range(45, 74));
   });
 
-  test("is decided by one timer, which is gone once it has stopped, even if that is while it looks", async () => {
+  test("is set by one timer, which is gone once it has stopped, even during a check", async () => {
     useTimers();
     const [waiting, looking] = processes(2) as [DailyPrune, DailyPrune];
     for (const daily of [waiting, waiting, looking]) daily.start();
@@ -194,7 +194,7 @@ describe("when a process looks", () => {
     expect([take.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test("is counted from the end of the look before", async () => {
+  test("is counted from the end of the previous check", async () => {
     useTimers();
     const [daily] = processes(1) as [DailyPrune];
     const claimed = Promise.withResolvers<null>();
@@ -225,7 +225,7 @@ describe("a server", () => {
     onTestFinished(() => void vi.useRealTimers());
   });
 
-  /** An application with an orphaned session, and the statements that are about the daily task. */
+  /** An application with an orphaned session, and the statements about the daily task. */
   async function withOrphan(options: object): Promise<[TestAccounts, string[], Promise<void>]> {
     const accounts = await testAccounts({ engine: sqlite, environment: SERVED, config: QUIET, ...options });
     const statements: string[] = [];
@@ -243,7 +243,7 @@ describe("a server", () => {
     return (await accounts.rows("logins")).map((row) => row.user_id);
   };
 
-  test("prunes within a quarter of an hour after it has begun to listen", async () => {
+  test("prunes within a quarter of an hour after it has started to listen", async () => {
     const [accounts, statements, done] = await withOrphan({});
     await accounts.application.listen({ port: 0, handleSignals: false });
     expect([vi.getTimerCount(), await users(accounts)]).toEqual([1, [BOB.id, ADA.id]]);
@@ -251,7 +251,7 @@ describe("a server", () => {
     await done;
     expect(await users(accounts)).toEqual([BOB.id]);
     expect(statements).toEqual(["insert", "update"]);
-    // The processes of an application agree by this name, in all its versions.
+    // The processes of an application share this name, in all its versions.
     expect(await accounts.rows("maintenance")).toMatchObject([{ task: "prune" }]);
   });
 
@@ -271,7 +271,7 @@ describe("a server", () => {
   test.each([
     ["by ACCOUNTS.retention.prune: false", { ACCOUNTS: { retention: { prune: false } } }],
     ["in tests", { environment: { APP_ENV: "test" } }],
-  ])("does not prune where it is told not to, %s", async (_, options) => {
+  ])("does not prune if this is turned off, %s", async (_, options) => {
     const [accounts, statements] = await withOrphan(options);
     await accounts.application.listen({ port: 0, handleSignals: false });
     await vi.advanceTimersByTimeAsync(2 * DAY);
@@ -280,13 +280,13 @@ describe("a server", () => {
     expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
   });
 
-  test("does not prune where an application does not listen, as in a command", async () => {
+  test("does not prune if an application does not listen, as in a command", async () => {
     const [accounts, statements] = await withOrphan({});
     await vi.advanceTimersByTimeAsync(2 * DAY);
     expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
   });
 
-  test("waits for a prune under way when it shuts down", async () => {
+  test("waits for a running prune when it shuts down", async () => {
     const [accounts, statements, done] = await withOrphan({});
     await accounts.application.listen({ port: 0, handleSignals: false });
     const begun = Promise.withResolvers<void>();
@@ -300,7 +300,7 @@ describe("a server", () => {
     expect(statements).toEqual(["insert", "update"]);
   });
 
-  test("stops a prune under way when it shuts down, before the providers that it prunes are shut down", async () => {
+  test("stops a running prune when it shuts down, before the providers that it prunes are shut down", async () => {
     const begun = Promise.withResolvers<void>();
     const order: string[] = [];
     class StockProvider extends Provider {

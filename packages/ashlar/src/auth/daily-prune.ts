@@ -4,21 +4,21 @@ import type { TaskClaim } from "./task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Not while the server starts; and not all servers that were started together at once. */
+/** Not while the server starts, and not on all servers that were started together at the same time. */
 const FIRST_LOOK_MINUTES = [1, 15] as const;
 const NEXT_LOOK_MINUTES = [45, 75] as const;
 
-/** What a {@link DailyPrune} works with. */
+/** The dependencies of a {@link DailyPrune}. */
 export interface DailyPruneParts {
   readonly claim: TaskClaim;
-  /** Deletes what is to be deleted, and stops between two batches when the signal says so. */
+  /** Deletes expired data, and stops between two batches when the signal is aborted. */
   readonly prune: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
 }
 
 /**
- * Has a server prune once a day. About once an hour each process looks whether it is due; one of them does it. What fails
- * is logged, and tried again after an hour.
+ * Lets a server prune once a day. About once an hour, each process checks whether the pruning is due, and one of them
+ * does it. Failures are logged, and retried after an hour.
  */
 export class DailyPrune {
   readonly #parts: DailyPruneParts;
@@ -30,7 +30,7 @@ export class DailyPrune {
     this.#parts = parts;
   }
 
-  /** Begins to look. */
+  /** Starts checking. */
   start(): void {
     if (this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
   }
@@ -41,7 +41,7 @@ export class DailyPrune {
     return this.#underway;
   }
 
-  /** Ends it, and waits for the batch that is being deleted. What is left is due at once, for another process. */
+  /** Stops it, and waits for the batch that is being deleted. The rest is due immediately, for another process. */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#timer);
@@ -64,10 +64,10 @@ export class DailyPrune {
       const claimed = await claim.take();
       if (claimed === null) return;
       const deleted = await prune(signal);
-      logger.info({ deleted }, "Deleted what had expired.");
+      logger.info({ deleted }, "Deleted expired data.");
       await claim.finish(claimed, signal.aborted ? claimed.claimedAt : claimed.claimedAt + DAY_MS);
     } catch (error) {
-      logger.error({ err: error }, "What has expired could not be deleted. It is tried again in about an hour.");
+      logger.error({ err: error }, "Expired data could not be deleted. The next attempt is in about an hour.");
     }
   }
 }

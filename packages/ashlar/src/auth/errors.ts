@@ -18,8 +18,8 @@ declareErrors({
   E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
   E_LOGIN_PENDING: [401, "This login needs another step."],
   E_LOGIN_REFUSED: [403, "This login is refused."],
-  E_INVALID_LOGIN_STEP: [500, "A step of the login gave no outcome."],
-  E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to go on."],
+  E_INVALID_LOGIN_STEP: [500, "A step of the login returned no outcome."],
+  E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to continue."],
   E_UNKNOWN_GUARD: [500, "No guard has this name."],
   E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
 });

@@ -2,26 +2,29 @@ import type { EventMap } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { currentDate, type RegisteredUser } from "../support/index.ts";
 
-/** What every security event tells. It never carries a secret, a password or a token. */
+/** What every security event contains. It never carries a secret, a password or a token. */
 export interface SecurityEvent {
   /** When it happened. */
   readonly time: Date;
-  /** The client's address as the socket, or a trusted proxy, gives it; `null` where there is no socket. */
+  /** The client's address according to the socket, or to a trusted proxy; `null` if there is no socket. */
   readonly address: string | null;
   /** The name of the guard concerned. */
   readonly guard: string;
 }
 
-/** Somebody was logged in, or out. */
+/** A user was logged in, or out. */
 export interface LoginEvent extends SecurityEvent {
   readonly user: RegisteredUser;
 }
 
 /** A login failed. */
 export interface FailedLoginEvent extends SecurityEvent {
-  /** The account that was tried, or `null` where there is none such. */
+  /** The account that was tried, or `null` if it doesn't exist. */
   readonly user: RegisteredUser | null;
-  /** The identifier that was tried, in its normal form; `null` where it was none, or the login was by primary key. */
+  /**
+   * The identifier that was tried, in its normal form; `null` if the input cannot be one, or the login was by primary
+   * key.
+   */
   readonly identifier: string | null;
 }
 
@@ -32,12 +35,12 @@ export interface PendingLoginEvent extends SecurityEvent {
   readonly step: string;
 }
 
-/** A user logged in on a device, or in a browser, that he was not seen on before. */
+/** A user logged in on a device, or in a browser, that they had not used before. */
 export interface NewDeviceEvent extends SecurityEvent {
   readonly user: RegisteredUser;
-  /** What to call the device: `Firefox on Windows`. */
+  /** A name for the device: `Firefox on Windows`. */
   readonly device: string;
-  /** What the client calls itself; `null` where it does not. */
+  /** The client's user agent; `null` if it sends none. */
   readonly userAgent: string | null;
 }
 
@@ -51,17 +54,17 @@ declare module "../events/event-map.ts" {
   }
 }
 
-/** The events that are about one request and one guard. */
+/** The names of events about one request and one guard. */
 type SecurityEventName = {
   [Name in keyof EventMap]: EventMap[Name] extends SecurityEvent ? Name : never;
 }[keyof EventMap];
 
 /**
- * Tells the listeners of something that happened to a request's authentication.
+ * Notifies the listeners of an event in a request's authentication.
  *
- * Listeners are not waited for: how long an answer takes must not depend on what one of them does with an account.
+ * Listeners are not awaited: the response time must not depend on what one of them does with an account.
  *
- * @param details what the event tells beyond time, address and guard
+ * @param details what the event contains in addition to time, address and guard
  */
 export function announce<Name extends SecurityEventName>(
   context: HttpContext,

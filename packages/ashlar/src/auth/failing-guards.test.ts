@@ -12,7 +12,7 @@ const PASSWORD = "correct horse battery";
 const STALE = new AshlarError("E_STALE_PROOF");
 const FOREIGN = Object.assign(new Error("The directory is down."), { code: "E_STALE_PROOF" });
 
-/** Can store a login, and end one, no more than the failure says. */
+/** Stores and ends logins, unless a failure is set. */
 let failure: unknown;
 class FailingGuard extends CookieGuard {
   protected override persist(): Promise<void> {
@@ -26,7 +26,7 @@ class FailingGuard extends CookieGuard {
 
 const FailingProvider = guardProvider({ failing: FailingGuard }, ["failing"]);
 
-/** What came of a request by `person=2`, or by a guest, and the events that it told. */
+/** The result of a request with the given cookie, such as `person=2`, or by a guest, and the events that it emitted. */
 async function outcomeOf(act: (context: HttpContext) => Promise<unknown>, cookie = ""): Promise<unknown[]> {
   let outcome: unknown;
   const application = await createApplication({
@@ -61,7 +61,7 @@ beforeEach(() => Person.populate(PASSWORD));
 test.each([
   ["attempt", attempt],
   ["attemptById", attemptById],
-])("S52 a login by %s that could not be stored since access ended is one that failed", async (_, act) => {
+])("S52 a login by %s that could not be stored because access ended counts as failed", async (_, act) => {
   failure = STALE;
   expect(await outcomeOf(act, "person=2")).toEqual([[null, 2], ["auth.failed"]]);
 });
@@ -73,12 +73,12 @@ test.each([
   ["attempt", attempt, null],
   ["loginAs", loginAs, STALE],
   ["logout", logout, STALE],
-] as const)("a failure that %s meets is passed on, and the request keeps its user", async (_, act, error) => {
+] as const)("a failure in %s is passed on, and the request keeps its user", async (_, act, error) => {
   failure = error;
   expect(await outcomeOf(act, "person=2")).toEqual([[error, 2], []]);
 });
 
-test("a logout of a guest tells of nobody", async () => {
+test("a logout of a guest emits no event", async () => {
   failure = undefined;
   expect(await outcomeOf(logout)).toEqual([[undefined, null], []]);
   expect(await outcomeOf(logout, "person=2")).toEqual([[undefined, null], ["auth.logout"]]);

@@ -6,9 +6,10 @@ import { requireGuards } from "./require-guards.ts";
 import "./errors.ts";
 
 /**
- * `guard:<name>`: puts a guard in force for the request and loads its user. It refuses nobody; `auth` does that.
+ * `guard:<name>`: makes a guard the active one for the request, and loads its user. It never refuses a
+ * request: that is what `auth` is for.
  *
- * A name that no guard has ends the boot.
+ * The boot fails if no guard has this name.
  */
 export class GuardMiddleware implements Middleware {
   readonly #guards: GuardRegistry;

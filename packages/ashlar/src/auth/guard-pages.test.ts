@@ -28,7 +28,7 @@ const ADMIN_ROUTES: readonly RouteEntry[] = [
 ];
 
 describe("the routes of a second guard", () => {
-  test("have names of its own, and the guard is active on each of them, before the limits", () => {
+  test("have their own names, and the guard is active on each of them, before the limits", () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")];
     const listed = routes.map(({ attributes: { methods, path, name, middleware } }) => {
       return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
@@ -45,20 +45,20 @@ describe("the routes of a second guard", () => {
     );
   });
 
-  test.each([[""], ["a b"], ["admin,web"], ["admin:web"], [7], [null]])("cannot be those of %j", (guard) => {
+  test.each([[""], ["a b"], ["admin,web"], ["admin:web"], [7], [null]])("cannot be for the guard %j", (guard) => {
     expect(() => authRoutes(ACCOUNT_CONTROLLERS, { guard: guard as string })).toThrow(
       'Auth.routes: guard is not the name of a guard. Write { guard: "admin" }.',
     );
   });
 
-  test("of a guard that does not exist end the boot", async () => {
+  test("for a guard that does not exist make the boot fail", async () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admni" }).prefix("/admin")];
     await expect(withAdmin(routes)).rejects.toThrow('No guard is named "admni". Did you mean "admin"?');
   });
 });
 
 describe("S69 visitors of a guard are sent to its own pages", () => {
-  test("S69 guests to its login, and from there to where they were heading by it", async () => {
+  test("S69 guests to its login, and from there to the page they wanted", async () => {
     const accounts = await withAdmin(ADMIN_ROUTES);
     const visitor = accounts.visitor();
     expect((await visitor.get("/admin/orders")).headers.get("location")).toBe("/admin/login");
@@ -70,7 +70,7 @@ describe("S69 visitors of a guard are sent to its own pages", () => {
     expect((await visitor.post("/admin/login", sent)).headers.get("location")).toBe("/admin/orders");
   });
 
-  test("S69 guests to its login on another host, where its pages are on one of their own", async () => {
+  test("S69 guests to its login on another host, if its pages have their own host", async () => {
     const pages = authRoutes({ ...ACCOUNT_CONTROLLERS, home: AdminHomeController }, { guard: "admin" });
     const orders = Route.get("/admin/orders", () => "the orders").middleware("auth:admin");
     const accounts = await withAdmin([...pages.domain("admin.example"), orders]);
@@ -94,8 +94,8 @@ describe("S69 visitors of a guard are sent to its own pages", () => {
   });
 });
 
-describe("where the pages are", () => {
-  test("the default guard's follow a prefix of paths, and one of names", async () => {
+describe("the addresses of the pages", () => {
+  test("a guard's pages follow prefixes of paths and of names", async () => {
     class Admin extends AdminUser {}
     const konto = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/konto").name("my.");
     const accounts = await testAccounts({
@@ -106,20 +106,20 @@ describe("where the pages are", () => {
     expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/konto/login");
   });
 
-  test("a guard without any uses the default guard's", async () => {
+  test("a guard without pages uses the default guard's", async () => {
     const routes = [Route.get("/admin/orders", () => "the orders").middleware("auth:admin")];
     const accounts = await withAdmin(routes);
     expect((await accounts.visitor().get("/admin/orders")).headers.get("location")).toBe("/login");
   });
 
-  test("an application can have its own under the usual path, without a name", async () => {
+  test("an application can have its own page under the usual path, without a name", async () => {
     const all = Object.fromEntries(Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false])) as object;
     const routes = [Route.get("/login", () => "my login"), Route.get("/mine", () => "mine").middleware("auth")];
     const accounts = await testAccounts({ routes, leftOut: all });
     expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/login");
   });
 
-  test("routes that no route's name begins with end the boot", async () => {
+  test("a value of routes that no route name begins with makes the boot fail", async () => {
     await expect(withAdmin(ADMIN_ROUTES, { routes: "admni." })).rejects.toThrow(
       'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login" or "admin.logins"?',
     );
@@ -128,7 +128,7 @@ describe("where the pages are", () => {
   test.each([
     ["password.confirm", "confirmPassword", "confirm_password"],
     ["verified", "verifyEmail", "email.verify.notice"],
-  ] as const)("%s on a route of a guard without the page ends the boot", async (middleware, group, page) => {
+  ] as const)("%s on a route of a guard without the page makes the boot fail", async (middleware, group, page) => {
     const routes = [
       ...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", [group]: false } as { guard: "admin" }).prefix("/admin"),
       Route.get("/admin/keys", () => "the keys").middleware("auth:admin", middleware),
@@ -138,7 +138,7 @@ describe("where the pages are", () => {
     );
   });
 
-  test("what ends the boot names every method of the route, and suggests no name where routes have none", () => {
+  test("the error names every method of the route, and suggests no name if routes have none", () => {
     const settings = readAuthSettings({ GUARDS: { admin: { model: AdminUser, routes: "admin." } } });
     const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
     const keys = { name: null, middleware: ["auth:admin", "verified"], methods: ["GET", "POST"], pattern: "/keys" };
@@ -160,7 +160,7 @@ describe("where the pages are", () => {
     );
   });
 
-  test("a page is shared by the guards for which it is one route, whether or not there is such a route", () => {
+  test("a page is shared by the guards for which it is one route, whether or not the route exists", () => {
     const GUARDS = {
       default: "web",
       web: { model: AdminUser },
@@ -208,7 +208,7 @@ describe("the paths of the framework", () => {
   const page = (path: string, name: string) => Route.get(path, () => "").name(name);
   const guarded = (path: string, ...middleware: string[]) => Route.get(path, () => "").middleware(...middleware);
 
-  test("stand for pages under no name, and for no other page", () => {
+  test("are used for pages without a name, and for no other page", () => {
     const pages = pagesOf([]);
     const usual = ["login", "home", "confirm_password", "email.verify.notice"];
     expect(usual.map((name) => pages.to("web", name))).toEqual([
@@ -227,7 +227,7 @@ describe("the paths of the framework", () => {
     expect([pages.to("web", "login"), pages.to("admin", "login")]).toEqual(["/sign-in", "/admin/sign-in"]);
   });
 
-  test("are all that there is before the routes are known", () => {
+  test("are the only ones before the routes are known", () => {
     const pages = pagesOf(null);
     expect([pages.has("web", "login"), pages.nameOf("admin", "login"), pages.to("web", "home")]).toEqual([
       false,
@@ -237,19 +237,19 @@ describe("the paths of the framework", () => {
     expect(() => pages.check()).not.toThrow();
   });
 
-  test("are those of a guard that does not exist, and of each where no guard is the default", () => {
+  test("are used for a guard that does not exist, and for all guards if there is no default", () => {
     const admin = [page("/admin/login", "admin.login")];
     expect(pagesOf(admin).nameOf("nobody", "login")).toBe("login");
     expect(pagesOf(admin, GUARDS, null).nameOf("admin", "login")).toBe("login");
   });
 
-  test("are enough for what sends the users of a guard whose routes have no prefix", () => {
+  test("are sufficient for middleware that redirects users of a guard whose routes have no prefix", () => {
     const bare = { default: "web", web: { model: AdminUser }, admin: { model: AdminUser, routes: "" } };
     const routes = [guarded("/letters", "auth:web", "verified"), guarded("/keys", "auth:admin", "password.confirm")];
     expect(() => pagesOf(routes, bare).check()).not.toThrow();
   });
 
-  test("a route is held to the pages of the guard that its middleware names last, and other arguments name none", () => {
+  test("a route requires the pages of the guard that its middleware names last, and other arguments don't name one", () => {
     const login = page("/admin/login", "admin.login");
     const check = (...middleware: string[]) => pagesOf([login, guarded("/keys", ...middleware)]).check();
     for (const own of ["throttle:admin", "staffauth:admin", "authors:admin", "auth"]) {
@@ -263,7 +263,7 @@ describe("the paths of the framework", () => {
   });
 });
 
-describe("S69 logging out by one guard", () => {
+describe("S69 logging out with one guard", () => {
   test("S69 leaves the identity that another guard's forms are bound to, and forgets everything else", async () => {
     const keep = Route.post("/keep", ({ session }) => {
       session.put("cart", "hers").flash("note", "hers");
@@ -285,7 +285,7 @@ describe("S69 logging out by one guard", () => {
     expect((await visitor.get("/tell")).body).toEqual({ id, all: { status: expect.any(String) }, to: "-" });
     expect((await visitor.get("/admin/orders")).body).toBe("the orders");
     expect((await visitor.get("/home")).headers.get("location")).toBe("/login");
-    // With the last login gone, so is the identity.
+    // When the last login ends, the identity ends too.
     await visitor.post("/admin/logout");
     expect(((await visitor.get("/tell")).body as { id: string }).id).not.toBe(id);
   });

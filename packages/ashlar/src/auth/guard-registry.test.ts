@@ -24,7 +24,7 @@ function registry(GUARDS: object = {}): GuardRegistry {
 }
 
 describe("the names of the guards", () => {
-  test("are those of the configuration, and those of the drivers that bring their own model", () => {
+  test("are those of the configuration, and those of drivers with their own model", () => {
     const guards = registry({ default: "web", web: { driver: "cookie", model: Person } });
     guards.registerDriver("cookie", cookie);
     guards.registerDriver("header", header, Robot);
@@ -38,14 +38,14 @@ describe("the names of the guards", () => {
     expect(guards.defaultName).toBe("header");
   });
 
-  test("an application can be without guards, as long as nobody asks for one", () => {
+  test("an application can do without guards, as long as nothing asks for one", () => {
     const guards = registry();
     guards.prepare();
     expect(guards.names).toEqual([]);
     expect(() => guards.defaultName).toThrow(expect.objectContaining({ code: "E_UNKNOWN_GUARD" }));
   });
 
-  test("an unknown name is an error that names the near ones", () => {
+  test("an unknown name is an error that suggests similar ones", () => {
     const guards = registry();
     guards.registerDriver("header", header, Robot);
     guards.checkName("header");
@@ -54,8 +54,8 @@ describe("the names of the guards", () => {
   });
 });
 
-describe("what ends the boot", () => {
-  test("a guard that cannot be made, although no route asks for it", async () => {
+describe("what makes the boot fail", () => {
+  test("a guard that cannot be created, even if no route asks for it", async () => {
     const boot = createApplication({
       environment: { APP_ENV: "test" },
       providers: [AuthProvider],
@@ -64,7 +64,7 @@ describe("what ends the boot", () => {
     await expect(boot).rejects.toThrow('config/auth.ts: GUARDS.nobody: no guard driver is named "nobody".');
   });
 
-  test("a guard whose driver nobody registered", () => {
+  test("a guard whose driver is not registered", () => {
     const guards = registry({ default: "web", web: { model: Person } });
     guards.registerDriver("cookie", cookie);
     expect(() => guards.prepare()).toThrow(
@@ -119,13 +119,13 @@ describe("what ends the boot", () => {
     expect(() => guards.prepare()).toThrow("config/auth.ts: GUARDS.cookie: it has no model.");
   });
 
-  test("S37 a guard with another model than its driver's, whose keys would be taken for each other", () => {
+  test("S37 a guard with another model than its driver's, whose keys would be confused", () => {
     const guards = registry({ header: { model: Person } });
     guards.registerDriver("header", header, Robot);
     expect(() => guards.prepare()).toThrow('its model is not the one of the driver "header", Robot.');
   });
 
-  test("a default that is no guard", () => {
+  test("a default that is not a guard", () => {
     const guards = registry({ default: "hedaer" });
     guards.registerDriver("header", header, Robot);
     expect(() => guards.prepare()).toThrow('GUARDS.default: no guard is named "hedaer". Did you mean "header"?');
@@ -140,7 +140,7 @@ describe("what ends the boot", () => {
     );
   });
 
-  test("what a driver itself refuses", () => {
+  test("an error from the driver itself", () => {
     const guards = registry({ web: { driver: "picky", model: Person, color: "red" } });
     guards.registerDriver("picky", ({ options }) => {
       throw new Error(`refused ${JSON.stringify(options)}`);
@@ -148,14 +148,14 @@ describe("what ends the boot", () => {
     expect(() => guards.prepare()).toThrow('refused {"color":"red"}');
   });
 
-  test("a driver that comes when all is made", () => {
+  test("a driver that is registered after the boot", () => {
     const guards = registry();
     guards.prepare();
     expect(() => guards.registerDriver("late", header)).toThrow('"late" was registered after the boot');
   });
 });
 
-test("S69 attempts are counted together for guards whose users are the same rows and log in with the same", () => {
+test("S69 attempts are counted together for guards whose users are the same rows and log in with the same identifier", () => {
   class User extends compose(Model, Authenticates) {
     static override table = "users";
   }

@@ -11,7 +11,7 @@ class Sailor extends AdminUser {
   }
 }
 
-// Only the guard of this name is registered, so that all other tests see an application without.
+// Only the guard with this name is registered, so that all other tests see an application without.
 declare module "../support/register.ts" {
   interface Register {
     guards: { crew: Sailor };
@@ -36,15 +36,15 @@ describe("a guard whose users' class is registered for it", () => {
       expectTypeOf(await guard.attemptById(1)).toEqualTypeOf<Sailor | null>();
       expectTypeOf(await guard.loginAs(sailor)).toEqualTypeOf<Sailor | null>();
       guard.once(sailor);
-      // @ts-expect-error an admin is no sailor
+      // @ts-expect-error an admin is not a sailor
       await guard.loginAs(new AdminUser());
-      // @ts-expect-error an admin is no sailor
+      // @ts-expect-error an admin is not a sailor
       guard.once(new AdminUser());
     };
     expectTypeOf(types).returns.resolves.toBeVoid();
   });
 
-  test("logs one in, who is known by it from then on", async () => {
+  test("logs one in, who is then the guard's user", async () => {
     class Mate extends Sailor {}
     const routes = [
       Route.post("/board", async ({ auth }) => {
@@ -65,7 +65,7 @@ describe("a guard whose users' class is registered for it", () => {
     expect((await visitor.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
   });
 
-  test("can be one of the author's own", () => {
+  test("can be of a class of your own", () => {
     expectTypeOf<(context: HttpContext) => BadgeGuard>().toExtend<GuardFactory>();
   });
 });

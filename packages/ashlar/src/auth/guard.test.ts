@@ -37,7 +37,7 @@ function boot(routes: readonly RouteEntry[], GUARDS: object = DEFAULT_GUARDS): P
 
 const DEFAULT_GUARDS = { default: "web", web: { driver: "cookie", model: Person } };
 
-/** An application with one route, which answers with what a function makes of the context. */
+/** An application with one route, which answers with the result of a function of the context. */
 async function running(handler: (context: HttpContext) => unknown, ...middleware: string[]): Promise<Application> {
   return boot([Route.any("/", async (context) => ({ result: await handler(context) })).middleware(...middleware)]);
 }
@@ -53,12 +53,12 @@ const seenUsers = async ({ auth, request }: HttpContext) => [await auth.user(), 
 beforeEach(() => Person.populate(PASSWORD));
 
 describe("user()", () => {
-  test("gives the user of the default guard, and request.user() the same from then on", async () => {
+  test("returns the user of the default guard, and request.user() returns the same from then on", async () => {
     const application = await running(async ({ auth, request }) => [request.user(), await auth.user(), request.user()]);
     expect(await ask(application, { cookie: "person=1" })).toEqual([null, ADA, ADA]);
   });
 
-  test("gives null for a guest", async () => {
+  test("returns null for a guest", async () => {
     const application = await running(seenUsers);
     expect(await ask(application)).toEqual([null, null]);
     expect(await ask(application, { cookie: "person=99" })).toEqual([null, null]);
@@ -73,13 +73,13 @@ describe("user()", () => {
     expect(Person.lookups).toEqual(["1"]);
   });
 
-  test("looks for a user that is not there once as well", async () => {
+  test("looks up a user that does not exist only once too", async () => {
     const application = await running(async ({ auth }) => [await auth.user(), await auth.user(), await auth.check()]);
     expect(await ask(application, { cookie: "person=99" })).toEqual([null, null, false]);
     expect(Person.lookups).toEqual(["99"]);
   });
 
-  test("costs nothing where nobody asks", async () => {
+  test("costs nothing if nothing asks for the user", async () => {
     const application = await running(() => "hello");
     expect(await ask(application, { cookie: "person=1" })).toBe("hello");
     expect(Person.lookups).toEqual([]);
@@ -95,25 +95,25 @@ describe("attempt()", () => {
       await auth.check(),
     ]);
 
-  test("gives the user where identifier and password belong together, who then is the request's, by one lookup", async () => {
+  test("returns the user for the right identifier and password, who is then the request's, with one lookup", async () => {
     expect(await ask(await attempt("Ada@example.com", PASSWORD))).toEqual([ADA, ADA, ADA, true]);
     expect(Person.lookups).toEqual(["ada@example.com"]);
   });
 
-  test("gives null where they do not, and the request keeps its user", async () => {
+  test("returns null for wrong ones, and the request keeps its user", async () => {
     const application = await attempt("ada@example.com", "wrong horse battery");
     expect(await ask(application)).toEqual([null, null, null, false]);
     expect(await ask(application, { cookie: "person=2" })).toEqual([null, null, BOB, true]);
   });
 
   test.each([[{ $ne: null }], [["ada@example.com"]], [1], [null]])(
-    "S36 gives null for the identifier %j",
+    "S36 returns null for the identifier %j",
     async (it) => {
       expect(await ask(await attempt(it, PASSWORD))).toEqual([null, null, null, false]);
     },
   );
 
-  test("persists the login only where it succeeds, and for longer where it is to be remembered", async () => {
+  test("persists the login only if it succeeds, and for longer if it is remembered", async () => {
     const application = await boot([
       Route.post("/", async ({ auth, request }) => {
         const { email, password, remember } = request.all();
@@ -135,12 +135,12 @@ describe("attempt()", () => {
 });
 
 describe("attemptById(), loginAs(), once() and logout()", () => {
-  test("a user is logged in by primary key, and null comes where there is none", async () => {
+  test("a user is logged in by primary key, and the result is null if there is none", async () => {
     const application = await running(async ({ auth }) => [await auth.attemptById(2), await auth.attemptById(99)]);
     expect(await ask(application)).toEqual([BOB, null]);
   });
 
-  test("a given user is logged in, in the place of the one before", async () => {
+  test("a given user is logged in, replacing the previous one", async () => {
     const application = await running(async ({ auth, request }) => {
       const bob = (await Person.findByAuthId(2))!;
       return [await auth.user(), await auth.loginAs(bob), request.user(), await auth.user()];
@@ -165,13 +165,13 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     expect(await ask(application, { cookie: "person=1" })).toEqual([null, null, false]);
   });
 
-  test("logout() of a user that cannot be found any more ends the login all the same", async () => {
+  test("logout() of a user that no longer exists still ends the login", async () => {
     const application = await running(({ auth }) => auth.logout());
     const response = await application.fetch(new Request("http://localhost/", { headers: { cookie: "person=99" } }));
     expect(response.headers.getSetCookie()).toEqual([expect.stringMatching(/^person=;.*Max-Age=0/)]);
   });
 
-  test("a login that finishes while the user is looked up has the last word", async () => {
+  test("a login that finishes while the user is looked up takes precedence", async () => {
     const application = await running(async ({ auth, request }) => {
       const lookup = auth.user();
       auth.guard(auth.guardName).once(new Person(Person.rows[1]!));
@@ -180,7 +180,7 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     expect(await ask(application, { cookie: "person=1" })).toEqual([BOB, BOB, BOB]);
   });
 
-  test("S37 a user of another class is not taken for one of the guard's", async () => {
+  test("S37 a user of another class is not accepted as one of the guard's", async () => {
     class Stranger extends Object {}
     const application = await running(async ({ auth }) => {
       return Promise.allSettled([
@@ -194,7 +194,7 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     ]);
   });
 
-  test("what a guard cannot do is an error that says so", async () => {
+  test("an operation that a guard does not support is an error that says so", async () => {
     const application = await running(async ({ auth }) => {
       auth.guard("header");
       const outcomes = await Promise.allSettled([
@@ -208,13 +208,13 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     expect(await ask(application)).toEqual([
       'The guard "header" cannot log users in or out.',
       'The guard "header" cannot log users in or out.',
-      'The guard "header" keeps no logins: its driver is not web.',
-      'The guard "header" keeps no logins: its driver is not web.',
+      'The guard "header" does not keep logins: its driver is not web.',
+      'The guard "header" does not keep logins: its driver is not web.',
     ]);
   });
 });
 
-/** A guard of an application's own. */
+/** A guard of the application. */
 class BadgeGuard extends CookieGuard {
   override get challenge(): string {
     return 'Badge realm="the door"';
@@ -248,8 +248,8 @@ function withBadge(handler: (context: HttpContext) => unknown, ...middleware: st
   });
 }
 
-describe("a guard of an application's own", () => {
-  test("challenges a guest who wants JSON with what it asks for", async () => {
+describe("an application's own guard", () => {
+  test("challenges a guest who wants JSON for its proof", async () => {
     const headers = { accept: "application/json" };
     const challenged = async (middleware: string) => {
       const application = await withBadge(() => "secret", middleware);
@@ -260,7 +260,7 @@ describe("a guard of an application's own", () => {
     expect(await challenged("auth:header")).toEqual([401, null]);
   });
 
-  test("is asked once, also if it knows its user at once", async () => {
+  test("is asked once, even if it knows its user immediately", async () => {
     const application = await withBadge(({ auth }) => {
       const guard = auth.guard("badge");
       return Promise.all([guard.user(), guard.user(), guard.check()]);
@@ -271,7 +271,7 @@ describe("a guard of an application's own", () => {
 
   test.each<[string, Record<string, string>, string | null, string | null]>([
     ["a user", { cookie: "person=1" }, "private, no-store", "cookie"],
-    ["a user who is known at once", { "x-at-once": "1" }, "private, no-store", "cookie"],
+    ["a user who is known immediately", { "x-at-once": "1" }, "private, no-store", "cookie"],
     ["a guest, if the browser keeps logins,", { "x-keeps": "1" }, null, "cookie"],
     [
       "a guest of an unknown name, if the browser keeps logins,",
@@ -281,7 +281,7 @@ describe("a guard of an application's own", () => {
     ],
     ["any other guest", {}, null, null],
     ["any other guest of an unknown name", { cookie: "person=99" }, null, null],
-  ])("S63 tells caches to whom an answer belongs, to %s", async (_, headers, control, vary) => {
+  ])("S63 tells caches whose response it is, to %s", async (_, headers, control, vary) => {
     const application = await withBadge(({ auth, request, response }) => {
       if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");
       return auth.guard("badge").user();
@@ -291,11 +291,11 @@ describe("a guard of an application's own", () => {
       return [response.headers.get("cache-control"), response.headers.get("vary")];
     };
     expect(await caching(headers)).toEqual([control, null]);
-    // What the handler says of caches counts.
+    // The handler's own cache headers take precedence.
     expect(await caching({ ...headers, "x-cached": "1" })).toEqual(["max-age=60", vary]);
   });
 
-  test("that cannot tell who its user is counts as one that knows no one when another asks", async () => {
+  test("that fails to identify its user counts as one without a user when another guard asks", async () => {
     const application = await withBadge(({ auth }) => {
       return Promise.all(["web", "badge"].map((name) => auth.isLoggedInElsewhere(name)));
     });
@@ -306,7 +306,7 @@ describe("a guard of an application's own", () => {
   });
 });
 
-test("where visitors have no memory, a login leads to the page that is named", async () => {
+test("without sessions, a login leads to the named page", async () => {
   const application = await withBadge(() => null);
   const { status, headers } = await application.fetch(new Request("http://localhost/enter"));
   expect([status, headers.get("location")]).toEqual([302, "/welcome"]);
@@ -326,7 +326,7 @@ test("a user who is not admitted is refused as if the password were wrong", asyn
 });
 
 describe("guard()", () => {
-  test("puts another guard in force for the rest of the request", async () => {
+  test("makes another guard the active one for the rest of the request", async () => {
     const application = await running(async ({ auth, request }) => {
       const before = [auth.guardName, await auth.user(), request.user()];
       const guard = auth.guard("header");
@@ -345,7 +345,7 @@ describe("guard()", () => {
     expect(Person.lookups).toEqual(["2", "1"]);
   });
 
-  test("a guard that is no longer in force does not change request.user()", async () => {
+  test("a guard that is no longer active does not change request.user()", async () => {
     const application = await running(async ({ auth, request }) => {
       const web = auth.guard("web");
       await auth.guard("header").user();
@@ -368,12 +368,12 @@ describe("guard()", () => {
 });
 
 describe("middleware", () => {
-  test("guard:<name> puts the guard in force and loads its user", async () => {
+  test("guard:<name> makes the guard the active one and loads its user", async () => {
     const application = await running(({ auth, request }) => [auth.guardName, request.user()], "guard:header");
     expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
   });
 
-  test("guard:<name> refuses nobody", async () => {
+  test("guard:<name> refuses no request", async () => {
     const application = await running(({ auth, request }) => [auth.guardName, request.user()], "guard:header");
     expect(await ask(application, { cookie: "person=1" })).toEqual(["header", null]);
   });
@@ -381,7 +381,7 @@ describe("middleware", () => {
   test.each([
     ["before", ["user", "guard:header"]],
     ["after", ["guard:header", "user"]],
-  ])("LoadUserMiddleware %s guard:<name> gives the same user", async (_, middleware) => {
+  ])("LoadUserMiddleware %s guard:<name> has the same user", async (_, middleware) => {
     const application = await running(({ request }) => request.user(), ...middleware);
     expect(await ask(application, { "x-person": "2" })).toEqual(BOB);
     expect(await ask(application, { cookie: "person=1", "x-person": "2" })).toEqual(BOB);
@@ -394,7 +394,7 @@ describe("middleware", () => {
     expect(Person.lookups).toEqual(["1"]);
   });
 
-  test("auth:<name> asks the guard it names", async () => {
+  test("auth:<name> asks the named guard", async () => {
     const application = await running(({ auth, request }) => [auth.guardName, request.user()], "auth:header");
     expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
     expect(await ask(application, { cookie: "person=1", accept: "application/json" })).toMatchObject({ status: 401 });
@@ -426,19 +426,19 @@ describe("middleware", () => {
     ["guard:web,header", "takes the name of one guard"],
     ["auth:haeder", 'No guard is named "haeder". Did you mean "header"?'],
     ["auth:web,header", "takes the name of at most one guard"],
-  ])("%s ends the boot", async (middleware, message) => {
+  ])("%s makes the boot fail", async (middleware, message) => {
     const booting = boot([Route.get("/", () => "").middleware(middleware)]);
     await expect(booting).rejects.toMatchObject({ code: "E_UNKNOWN_GUARD", message: expect.stringContaining(message) });
   });
 
-  test("a guard that cannot be made ends the boot of an application that uses guards", async () => {
+  test("a guard that cannot be created makes the boot fail if the application uses guards", async () => {
     const booting = boot([Route.get("/", () => "").middleware("guard:web")], { web: { driver: "nfc", model: Robot } });
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });
 });
 
 describe("events", () => {
-  test("S47 a login, a failure and a logout are told with time, user, address and guard, and without any secret", async () => {
+  test("S47 a login, a failure and a logout are announced with time, user, address and guard, and without any secret", async () => {
     const application = await running(async ({ auth }) => {
       await auth.attempt("ada@example.com", PASSWORD);
       await auth.logout();
@@ -461,13 +461,13 @@ describe("events", () => {
       ["auth.logout", { ...common, user: ada }],
       ["auth.failed", { ...common, user: ada, identifier: "ada@example.com" }],
       ["auth.failed", { ...common, user: null, identifier: "nobody@example.com" }],
-      // What is no address may be a password typed into the wrong field.
+      // Text that is not an address may be a password typed into the wrong field.
       ["auth.failed", { ...common, user: null, identifier: null }],
       ["auth.failed", { ...common, user: null, identifier: null }],
     ]);
   });
 
-  test("an application without events logs in all the same", async () => {
+  test("an application without events can log users in too", async () => {
     const application = await createApplication({
       routes: [Route.get("/", ({ auth }) => auth.attempt("ada@example.com", PASSWORD))],
       kernel: Kernel,

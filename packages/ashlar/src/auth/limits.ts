@@ -9,15 +9,18 @@ declare module "../throttle/limit-name.ts" {
 
 const MINUTE = 60;
 
-/** The limit of everything that tries a password: the login page, the token endpoint, and what asks for the password again. */
+/**
+ * The limit of everything that tries a password: the login page, the token endpoint, and pages that ask for the
+ * password again.
+ */
 export const PASSWORD_LIMIT = "login";
 
-/** The limit on the proofs that steps of a login ask for, such as codes. */
+/** The limit on the proofs that login steps ask for, such as codes. */
 export const STEP_LIMIT = "login.step";
 
 /** Both count failures: a success gives back what the account used up. */
 export const LOGIN_LIMITS: Readonly<Record<typeof PASSWORD_LIMIT | typeof STEP_LIMIT, LimitDeclaration>> = {
-  // By address alone it is wide enough for an office.
+  // By address alone, it leaves enough room for an office.
   [PASSWORD_LIMIT]: {
     ofAccounts: true,
     account: "email",
@@ -26,8 +29,8 @@ export const LOGIN_LIMITS: Readonly<Record<typeof PASSWORD_LIMIT | typeof STEP_L
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  // By account alone: a client that gets here has the password, and may have any number of addresses. In a year, 20 attempts a
-  // day guess one code of six digits in 140.
+  // By account alone: a client that gets this far has the password, and may have any number of addresses. At 20
+  // attempts a day, the chance to guess a six-digit code within a year is 1 in 140.
   [STEP_LIMIT]: {
     ofAccounts: true,
     buckets: [

@@ -7,7 +7,7 @@ import { Route } from "../routing/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import type { Authenticatable } from "./authenticatable.ts";
 
-/** Cannot tell who its user is where the request says so: at once, or later. */
+/** Fails to identify its user if the request says so: immediately, or later. */
 class BadgeGuard extends HeaderGuard {
   protected override retrieve(): Promise<Authenticatable | null> | null {
     const fails = this.context.request.header("x-fails");
@@ -52,7 +52,7 @@ beforeEach(async () => {
   outcomes.length = 0;
 });
 
-test("a user who cannot be looked up is not taken for a guest: the request fails, and its page knows no user", async () => {
+test("a user who cannot be looked up is not treated as a guest: the request fails, and its page knows no user", async () => {
   const application = await running();
   for (const fails of ["at once", "later"]) await ask(application, { "x-person": "1", "x-fails": fails });
   expect(outcomes).toEqual([

@@ -3,7 +3,10 @@ import type { Container } from "../kernel/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { requireGuards } from "./require-guards.ts";
 
-/** Loads the user of the guard in force, so that `request.user()` gives it. It refuses nobody; `auth` does that. */
+/**
+ * Loads the user of the active guard, so that `request.user()` returns it. It never refuses a request: that is what
+ * `auth` is for.
+ */
 export class LoadUserMiddleware implements Middleware {
   constructor(container: Container) {
     requireGuards(container);
@@ -29,7 +32,7 @@ export class LoadUserMiddleware implements Middleware {
   }
 }
 
-/** The page that tells of it must not take a user for a guest. */
+/** The error page must not treat a user as a guest. */
 function failed(context: HttpContext, error: unknown): never {
   markUserUnknown(context);
   throw error;

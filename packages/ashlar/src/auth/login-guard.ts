@@ -16,53 +16,53 @@ import { proveStep } from "./pipeline/prove-step.ts";
 import { RequestGuard } from "./request-guard.ts";
 import { unlessUntried } from "./untried-passwords.ts";
 
-/** How a user is to be logged in. */
+/** Options of a login. */
 export interface LoginOptions {
-  /** Whether the login outlasts the browser, where the guard can do that. */
+  /** Whether the login outlasts the browser session, if the guard supports that. */
   readonly remember?: boolean;
-  /** Whether the account was just made, so that nobody needs to be told of a device it was never used on before. */
+  /** Whether the account was just created, so that no mail about a new device is needed. */
   readonly firstLogin?: boolean;
   /**
-   * Whether the user has just proved the password, so that `password.confirm` need not ask for it. `attempt` says so by
+   * Whether the user has just proved the password, so that `password.confirm` need not ask for it. `attempt` sets it
    * itself.
    *
-   * Security: set it only if the same request, or a login in several steps that this request completes, has verified the
-   * password: never for a login by a link, by another site, or on behalf of a user.
+   * Security: set it only if the same request, or a login in several steps that this request completes, has verified
+   * the password: never for a login by a link, by another site, or on behalf of a user.
    */
   readonly passwordConfirmed?: boolean;
 }
 
-/** A login as it stands before the steps are asked. */
+/** A login before the steps are asked. */
 interface Attempt {
   readonly options: LoginOptions;
   readonly purpose: LoginPurpose;
-  /** The names of the steps that were passed by a proof of their own. */
+  /** The names of the steps that were passed by their own proof. */
   readonly passed: readonly string[];
-  /** The pending login that it goes on from; `null` if it is a new one. */
+  /** The pending login that it continues; `null` if it is a new one. */
   readonly resumed: PendingClaim | null;
 }
 
 /**
- * A guard that can log users in and out. One of your own says by {@link LoginGuard.persist} and {@link LoginGuard.forget} how a
- * login lasts beyond the request, and how it ends.
+ * A guard that can log users in and out. A subclass implements {@link LoginGuard.persist} and
+ * {@link LoginGuard.forget}, which make a login last beyond the request, and end it.
  */
 export abstract class LoginGuard<User extends object = RegisteredUser> extends RequestGuard<User> {
   /**
    * Makes a login last beyond this request.
    *
-   * Security: store it only while access to the account has not ended since the user was read, and throw `E_STALE_PROOF`
-   * otherwise. A login that was under way while the password was reset must not survive that.
+   * Security: store it only if access to the account has not ended since the user was read, and throw `E_STALE_PROOF`
+   * otherwise. A login that is in progress while the password is reset must not survive that.
    */
   protected abstract persist(login: CompleteLogin<User>, options: LoginOptions): MaybePromise<void>;
 
-  /** Ends what {@link LoginGuard.persist} or the request's proof would let go on. Called also if the user is not known. */
+  /** Ends what {@link LoginGuard.persist} stored, or the request proves. Also called if the user is not known. */
   protected abstract forget(user: Authenticatable | null): MaybePromise<void>;
 
-  /** What follows a login that took effect. */
+  /** Called after a login has taken effect. */
   protected afterLogin(_user: User, _options: LoginOptions): void {}
 
   /**
-   * Logs a user in with an identifier and a password, and tells what came of it: `complete`; `pending`, if a step of
+   * Logs a user in with an identifier and a password, and returns the result: `complete`; `pending`, if a step of
    * `GUARDS` asks for more first; or `failed`.
    *
    * ```ts
@@ -72,14 +72,14 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * return auth.redirectToIntended("home");
    * ```
    *
-   * It is not limited itself: the route is, by the middleware `throttle:login`. A complete login gives back what the account
-   * used up of that limit, and what was sent without an identifier or a password uses up nothing. With
-   * `ACCOUNTS.preventEnumeration` it fails for a user whose address is not verified.
+   * It is not rate-limited itself; the route is, by the middleware `throttle:login`. A complete login gives back what
+   * the account used up of that limit, and a request without an identifier or a password uses up nothing. With
+   * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
    */
   async login(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<LoginResult<User>> {
     const { throttle } = this.context.auth;
     const counted = { guard: this.name, account: identifier ?? null };
-    // A route that counts attempts may have taken this one for an attempt at another guard's accounts.
+    // A route that counts attempts may have counted this one for another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
     const checking = verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
     const check = await unlessUntried(this.context, checking);
@@ -94,10 +94,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * Logs a user in with an identifier and a password, as {@link login} does.
+   * Logs a user in with an identifier and a password, like {@link login}.
    *
-   * @returns the user if the login is complete; `null` if the two do not belong together, no longer did when the login was to
-   * be stored, or a step keeps it from being complete: `auth.pending` then names the step that is asked for
+   * @returns the user if the login is complete; `null` if identifier or password is incorrect, or no longer correct
+   * when the login was to be stored, or if a step keeps it from being complete: `auth.pending` then names the step that
+   * it waits for
    */
   async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
     return userOf(await this.login(identifier, password, options));
@@ -108,7 +109,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    *
    * Security: it asks for no proof. The key must never come from an input.
    *
-   * @returns the user; `null` if there is none with this key, or as {@link attempt}
+   * @returns the user; `null` if none has this key, or as {@link attempt}
    */
   async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
     const user = (await this.model.findByAuthId(id)) as User | null;
@@ -117,20 +118,20 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * Logs a given user in, on the strength of what the user was when it was read. `password.confirm` still asks for the
+   * Logs a given user in, based on the state in which the user was read. `password.confirm` still asks for the
    * password, unless the options say that the user has just proved it.
    *
    * @returns the user; `null` if a step keeps the login from being complete, as {@link attempt}
-   * @throws `E_STALE_PROOF` if access to the account has ended since, or the user is gone; `E_INVALID_MODEL` if the user is of
-   * another class than the guard's users
+   * @throws `E_STALE_PROOF` if access to the account has ended since, or the user no longer exists; `E_INVALID_MODEL`
+   * if the user is of another class than the guard's users
    */
   async loginAs(user: User, options: LoginOptions = {}): Promise<User | null> {
     return userOf(await this.#finish(user, newAttempt(options)));
   }
 
   /**
-   * The login of this visitor that waits for a step; `null` if none does: ten minutes have passed since it began, it was
-   * completed or canceled, or access to the account has ended.
+   * This visitor's login that waits for a step; `null` if no login waits: ten minutes have passed since it began, it
+   * was completed or canceled, or access to the account has ended.
    */
   async pendingLogin(): Promise<PendingLogin<User> | null> {
     const { auth } = this.context;
@@ -167,8 +168,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * @internal Asks the steps. What keeps them from letting the user pass is told, and kept if it is pending. This is the only way to a
-   * {@link CompleteLogin}.
+   * @internal Asks the steps. If one of them does not let the user pass, that is announced, and a pending login is
+   * kept. This is the only way to get a {@link CompleteLogin}.
    *
    * @throws `E_STALE_PROOF` if a step is pending, and access to the account has ended since the user was read
    */
@@ -195,14 +196,14 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     return outcome;
   }
 
-  /** The one place where a login takes effect: after every step. */
+  /** The only place where a login takes effect: after every step. */
   async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
     this.requireOwn(user);
     const login = await this.admit(user, attempt);
     if (login.status !== "complete") return login;
     const { auth } = this.context;
     const { options, resumed } = attempt;
-    // Before it takes effect: of two requests that complete it at once, one finds nothing left to use up.
+    // Before the login takes effect: if two requests complete it at once, only one of them can use it up.
     if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
     else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) return this.#proofFailed(user, null);
     await this.persist(login, options);
@@ -213,7 +214,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     return login;
   }
 
-  /** Another login at this moment may have replaced the hash that this one rests on, which ends no access. */
+  /** A concurrent login may have replaced the hash that this one is based on, which does not end access. */
   async #finishByPassword(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
     const result = await this.#finishUnlessStale(user, newAttempt(options));
     if (result !== null) return result;

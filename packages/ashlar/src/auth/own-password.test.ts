@@ -5,7 +5,7 @@ import { Route } from "../routing/index.ts";
 
 const TWICE = { account: "email", buckets: [{ by: ["account", "address"], attempts: 2, windowSeconds: 60 }] };
 
-test("S33 a user's own password is tried under the limit of the login: a blank one is no guess, and the right one clears it", async () => {
+test("S33 a user's own password is limited like the login: a blank one is not a guess, and the right one clears the count", async () => {
   const prove = Route.post("/prove", async ({ auth, request }) => ({
     proved: await auth.webGuard.confirmPassword(request.input("password")),
   }));
@@ -29,12 +29,12 @@ test("S33 a user's own password is tried under the limit of the login: a blank o
   expect(await told()).toEqual(Array(5).fill(["web", ADA.id, null]));
   expect(await tried(PASSWORD, "wrong", "wrong", "wrong", PASSWORD)).toEqual([true, false, false, 429, 429]);
   expect(await told()).toHaveLength(7);
-  // It is the login's own limit, for the account.
+  // It is the limit of the login, for the account.
   const login = await visitor.post("/login", { email: ADA.email, password: PASSWORD });
   expect(login.status).toBe(429);
 });
 
-test("S69 it counts for the user of the guard that asks, whichever guard is in force and whatever account the form names", async () => {
+test("S69 it counts for the user of the guard that asks, whichever guard is active and whatever account the form names", async () => {
   class Admin extends AdminUser {}
   const prove = Route.post("/prove", async ({ auth, request }) => {
     const web = auth.guard("web");
@@ -57,7 +57,7 @@ test("S69 it counts for the user of the guard that asks, whichever guard is in f
   expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([429, 302]);
 });
 
-test("without limits a user's own password is judged all the same", async () => {
+test("a user's own password is verified without limits too", async () => {
   const web = await testWeb();
   const browser = await web.loggedIn();
   const outcomes: unknown[] = [];

@@ -6,8 +6,9 @@ import { PASSWORD_LIMIT } from "./limits.ts";
 import { unlessUntried } from "./untried-passwords.ts";
 
 /**
- * Tells whether a password is that of the user who is logged in by a guard. A wrong one is told as a failed login, and
- * counts as one: under the same limit as the login page, for the user's own account, whether or not the route has a limit.
+ * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as
+ * a failed login: under the same limit as the login page, for the user's own account, whether or not the route has a
+ * limit.
  *
  * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
  */
@@ -24,7 +25,7 @@ export async function provesOwnPassword(
     await throttle?.clear(context, PASSWORD_LIMIT, counted);
     return true;
   }
-  // A form that was sent without a password is a slip, and guesses nothing.
+  // A form without a password is a mistake, not a guess.
   if (!isPasswordGiven(password)) await throttle?.giveBack(context, PASSWORD_LIMIT);
   announce(context, "auth.failed", guard, { user: user as object | null, identifier: null });
   return false;

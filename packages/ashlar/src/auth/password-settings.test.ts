@@ -14,13 +14,13 @@ import { createTestApplication, passwordHasherSuite, quickHasher } from "../test
 import { AuthProvider } from "./auth-provider.ts";
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
-/** Next to no work: what is tested here is what is hashed, not how hard. */
+/** Almost no work: these tests are about which passwords are hashed, not about the strength. */
 const COST: ScryptOptions = { cost: 2 };
 const PREFIX = "$scrypt$";
-/** What the framework hashes to where nothing is said. */
+/** The framework's hashes, if nothing is configured. */
 const FRAMEWORKS = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 
-/** A hasher of an application's author, which tells what it was asked for. */
+/** A custom hasher, which records its calls. */
 class ScryptHasher implements PasswordHasher {
   readonly calls: unknown[] = [];
 
@@ -44,7 +44,7 @@ class ScryptHasher implements PasswordHasher {
   }
 }
 
-/** One that also knows the hashes from before. */
+/** One that also accepts the previous hashes. */
 class MovingHasher extends ScryptHasher {
   readonly #before: PasswordHasher = quickHasher();
 
@@ -53,7 +53,7 @@ class MovingHasher extends ScryptHasher {
   }
 }
 
-/** One that takes every password, also where there is no hash. */
+/** One that accepts every password, even without a hash. */
 class Credulous extends ScryptHasher {
   override async verify(hash: string | null, plain: string): Promise<boolean> {
     await super.verify(hash, plain);
@@ -65,19 +65,19 @@ class Credulous extends ScryptHasher {
   }
 }
 
-/** A class of users of whom Ada has no password. */
+/** A class of users in which Ada has no password. */
 class WithoutPassword extends FullUser {
   override passwordHash(): string | null {
     return this.id === ADA.id ? null : super.passwordHash();
   }
 }
 
-describe("a hasher of the author's", () => {
+describe("a custom hasher", () => {
   describe("keeps its promises", () => {
     for (const { title, run } of passwordHasherSuite(() => new ScryptHasher())) test(title, run);
   });
 
-  test("S31 registers, logs in, confirms, changes and resets: no door has another", async () => {
+  test("S31 registers, logs in, confirms, changes and resets: no other hasher is used", async () => {
     const hasher = new ScryptHasher();
     const accounts = await testAccounts({ hasher });
     const cleo = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
@@ -108,7 +108,7 @@ describe("a hasher of the author's", () => {
     ]);
   });
 
-  test("S31 verifies what is sent for an API token", async () => {
+  test("S31 verifies the password for an API token", async () => {
     const hasher = new MovingHasher();
     const api = await testApi({ hasher });
     const { status } = await api.post("/api/auth", { username: ADA.email, password: PASSWORD });
@@ -116,7 +116,7 @@ describe("a hasher of the author's", () => {
     expect((await api.User.findOrFail(ADA.id)).passwordHash()).toMatch(/^\$scrypt\$/);
   });
 
-  test("S31 hashes what a user's model is given, also outside of requests", async () => {
+  test("S31 hashes passwords that are set on a user's model, even outside of requests", async () => {
     const accounts = await testAccounts({ hasher: new MovingHasher() });
     const user = await accounts.user();
     await user.setPassword(NEW_PASSWORD);
@@ -126,7 +126,7 @@ describe("a hasher of the author's", () => {
     await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
-  test("replaces hashes from before at the next login", async () => {
+  test("replaces previous hashes at the next login", async () => {
     const accounts = await testAccounts({ hasher: new MovingHasher() });
     expect((await accounts.user()).password).toMatch(/^\$argon2id\$/);
     await accounts.loggedIn();
@@ -134,7 +134,7 @@ describe("a hasher of the author's", () => {
     await accounts.loggedIn();
   });
 
-  test("S32 does its work for an unknown address and for an account without a password as well", async () => {
+  test("S32 does the same work for an unknown address and for an account without a password", async () => {
     const hasher = new ScryptHasher();
     const accounts = await testAccounts({ hasher, User: WithoutPassword });
     for (const email of ["nobody@example.com", ADA.email]) {
@@ -143,7 +143,7 @@ describe("a hasher of the author's", () => {
     expect(hasher.calls).toEqual(Array(2).fill(["verify", null, PASSWORD]));
   });
 
-  test("S31 that takes no hash for a match opens no account without a password", async () => {
+  test("S31 that accepts a missing hash opens no account without a password", async () => {
     const accounts = await testAccounts({ hasher: new Credulous(), User: WithoutPassword });
     await accounts.loggedIn(BOB, "any password");
     for (const email of ["nobody@example.com", ADA.email]) {
@@ -153,7 +153,7 @@ describe("a hasher of the author's", () => {
     }
   });
 
-  test("S31 that takes no hash for a match confirms no password of a guest, or of a user who has none", async () => {
+  test("S31 that accepts a missing hash confirms no password of a guest, or of a user who has none", async () => {
     const hasher = new Credulous();
     const enter = Route.post("/enter", async ({ auth, response }) => {
       await auth.loginAs(await accounts.user());
@@ -172,8 +172,8 @@ describe("a hasher of the author's", () => {
   });
 });
 
-describe("whatever a hasher of the author's answers", () => {
-  /** A hasher of which one method answers otherwise. */
+describe("unexpected results of a custom hasher", () => {
+  /** A hasher with one method that returns something else. */
   const odd = (method: keyof PasswordHasher, answer: unknown): PasswordHasher => {
     const hasher = new MovingHasher();
     Object.defineProperty(hasher, method, { value: () => answer });
@@ -185,18 +185,18 @@ describe("whatever a hasher of the author's answers", () => {
     ["a number", 1],
     ["an object", { ok: false }],
     ["nothing", undefined],
-  ])("S31 %s instead of true or false lets nobody in", async (_, answer) => {
+  ])("S31 %s instead of true or false logs no one in", async (_, answer) => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ hasher: odd("verify", answer), logged });
     const visitor = accounts.visitor();
     expect((await visitor.post("/login", { email: ADA.email, password: "wrong" })).status).toBe(500);
     expect((await visitor.get("/me")).body).toEqual({ user: null });
-    expect(JSON.stringify(logged)).toContain("PASSWORDS.hasher: verify() gave neither true nor false.");
+    expect(JSON.stringify(logged)).toContain("PASSWORDS.hasher: verify() returned neither true nor false.");
   });
 
   test.each([
     ["nothing", ""],
-    ["the mark of a voided password", "!"],
+    ["the placeholder of a revoked password", "!"],
     ["the password itself", NEW_PASSWORD],
     ["more than a column holds", "x".repeat(256)],
     ["a number", 42],
@@ -207,27 +207,30 @@ describe("whatever a hasher of the author's answers", () => {
     const user = await accounts.user();
     await expect(user.setPassword(NEW_PASSWORD)).rejects.toMatchObject({
       code: "E_INTERNAL",
-      message: expect.stringContaining("PASSWORDS.hasher: hash() gave something that is no hash"),
+      message: expect.stringContaining("PASSWORDS.hasher: hash() returned something that is not a hash"),
     });
     expect([user.password, (await accounts.user()).password]).toEqual([before, before]);
   });
 
-  test.each(["$1", `$x$${"x".repeat(252)}`])("text of 2 to 255 characters is taken for a hash: %s", async (answer) => {
-    const accounts = await testAccounts({ hasher: odd("hash", answer) });
-    const user = await accounts.user();
-    await user.setPassword(NEW_PASSWORD);
-    await user.save();
-    expect((await accounts.user()).password).toBe(answer);
-  });
+  test.each(["$1", `$x$${"x".repeat(252)}`])(
+    "text of 2 to 255 characters is accepted as a hash: %s",
+    async (answer) => {
+      const accounts = await testAccounts({ hasher: odd("hash", answer) });
+      const user = await accounts.user();
+      await user.setPassword(NEW_PASSWORD);
+      await user.save();
+      expect((await accounts.user()).password).toBe(answer);
+    },
+  );
 
-  test("a promise instead of true or false is told as such", async () => {
+  test("a promise instead of true or false is an error that says so", async () => {
     const accounts = await testAccounts({ hasher: odd("needsRehash", Promise.resolve(false)) });
     const { auth } = { auth: accounts.application.container.make("auth") };
-    expect(() => auth.hasher.needsRehash("$scrypt$")).toThrow("needsRehash() gave neither true nor false.");
+    expect(() => auth.hasher.needsRehash("$scrypt$")).toThrow("needsRehash() returned neither true nor false.");
   });
 
   test.each(["E_OVERLOADED", "E_INVALID_PASSWORD"] as const)(
-    "a hash from before is left for another login if its successor cannot be made: %s",
+    "a previous hash is kept for another login if the new one cannot be created: %s",
     async (code) => {
       const hasher = new MovingHasher();
       hasher.hash = () => Promise.reject(new AshlarError(code));
@@ -237,7 +240,7 @@ describe("whatever a hasher of the author's answers", () => {
     },
   );
 
-  test("S32 a voided password, and an empty one, cost what an unknown address costs, and open nothing", async () => {
+  test("S32 a revoked password, and an empty one, cost as much as an unknown address, and open nothing", async () => {
     class Credulous extends ScryptHasher {
       override async verify(hash: string | null, plain: string): Promise<boolean> {
         this.calls.push(["verify", hash, plain]);
@@ -299,16 +302,16 @@ describe("the hasher of an application", async () => {
     }
   }
 
-  test("of several that a class may belong to is not guessed", async () => {
+  test("is not guessed if a class may belong to several", async () => {
     class Customer extends UserWithPassword {}
     await bootEach(new ScryptHasher(), new ScryptHasher(), argon2id());
     await expect(new Customer().setPassword(PASSWORD)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("several applications of this process hash passwords otherwise"),
+      message: expect.stringContaining("several applications of this process have different password hashers"),
     });
   });
 
-  test("S31 hashes for a class that may belong to several which have the same", async () => {
+  test("S31 hashes for a class that may belong to several with the same hasher", async () => {
     class Customer extends UserWithPassword {}
     const hasher = new ScryptHasher();
     await bootEach(hasher, hasher);
@@ -317,7 +320,7 @@ describe("the hasher of an application", async () => {
     expect(customer.password).toMatch(/^\$scrypt\$/);
   });
 
-  test("S31 hashes in its requests, whatever other applications there are, but for what belongs to another", async () => {
+  test("S31 hashes in its requests, whatever other applications there are, except for classes of another one", async () => {
     class Customer extends UserWithPassword {}
     class Member extends FullUser {}
     const hashes = Route.get("/hashes", async () => {
@@ -373,7 +376,7 @@ describe("PASSWORDS", () => {
   test.each([
     ["left out", undefined, FRAMEWORKS],
     ["empty", {}, FRAMEWORKS],
-    ["with nothing for a hasher", { hasher: null }, FRAMEWORKS],
+    ["without a hasher", { hasher: null }, FRAMEWORKS],
     ["with a hasher of its own", { hasher: new ScryptHasher() }, /^\$scrypt\$/],
   ])("can be %s", async (_, passwords, expected) => {
     for (const environment of ["test", "production"]) {
@@ -396,14 +399,14 @@ describe("PASSWORDS", () => {
       { hasher: { hash() {}, verify() {} } },
       "config/auth.ts: PASSWORDS.hasher: is not a PasswordHasher: it has no needsRehash().",
     ],
-  ])("ends the boot where %s", async (_, passwords, message) => {
+  ])("makes the boot fail if %s", async (_, passwords, message) => {
     await expect(boot(passwords)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining(message),
     });
   });
 
-  test("ends the boot where its own name is misspelled, and only there", async () => {
+  test("makes the boot fail if its own name is misspelled, and only then", async () => {
     await expect(boot({ hasher: argon2id() })).resolves.toBeDefined();
     const config = { auth: { PASSWORD: { hasher: argon2id() } } };
     await expect(createApplication({ providers: [AuthProvider], config })).rejects.toMatchObject({
@@ -412,7 +415,7 @@ describe("PASSWORDS", () => {
     });
   });
 
-  test("S31 in production, the hasher for tests ends the boot", async () => {
+  test("S31 in production, the hasher for tests makes the boot fail", async () => {
     await expect(boot({ hasher: quickHasher() }, "production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -429,11 +432,11 @@ describe("createTestApplication", () => {
   test.each([
     ["quickly unless told otherwise", undefined, /^\$argon2id\$v=19\$m=8,t=1,p=1\$/],
     [
-      "quickly in the place of the framework's hasher",
+      "quickly instead of with the framework's hasher",
       { hasher: argon2id({ passes: 3 }) },
       /^\$argon2id\$.*m=8,t=1,p=1\$/,
     ],
-    ["by a hasher of the author's", { hasher: own }, /^\$scrypt\$/],
+    ["with a custom hasher", { hasher: own }, /^\$scrypt\$/],
   ])("hashes %s", async (_, PASSWORDS, expected) => {
     const application = await createTestApplication({
       providers: [AuthProvider],

@@ -5,8 +5,8 @@ import { CheckedHasher } from "./checked-hasher.ts";
 /** The shape of `PASSWORDS` in `config/auth.ts`. */
 export interface PasswordSettings {
   /**
-   * What hashes the passwords of all users; `argon2id()` if left out. A plain object is copied and frozen, as all settings
-   * are: a hasher that keeps something is an instance of a class.
+   * Hashes the passwords of all users; default: `argon2id()`. A plain object is copied and frozen, as all settings are,
+   * so a hasher with state has to be an instance of a class.
    */
   readonly hasher?: PasswordHasher;
 }
@@ -14,7 +14,7 @@ export interface PasswordSettings {
 const WHERE = "config/auth.ts: PASSWORDS";
 const METHODS = ["hash", "verify", "needsRehash"] as const satisfies readonly (keyof PasswordHasher)[];
 
-/** The checked form of each hasher of an application's own. */
+/** The checked form of each custom hasher. */
 const checked = new WeakMap<PasswordHasher, PasswordHasher>();
 
 const SCHEMA = settings<PasswordSettings>()({
@@ -33,8 +33,8 @@ function missingMethods(value: unknown): readonly string[] {
 /**
  * Reads `PASSWORDS`.
  *
- * @param passwords what `config/auth.ts` exports under this name; nothing if it does not
- * @returns what hashes passwords
+ * @param passwords the export of `config/auth.ts` with this name; nothing if there is none
+ * @returns the password hasher
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function passwordHasher(passwords: unknown): PasswordHasher {
@@ -49,7 +49,10 @@ function checkedForm(hasher: PasswordHasher): PasswordHasher {
   return known;
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a hasher spares work as only tests may, and the application is in production */
+/**
+ * @throws `E_INVALID_CONFIGURATION` if the hasher is one for tests, which does too little work, and the application is
+ * in production
+ */
 export function refuseHasherForTests(hasher: PasswordHasher, environment: string): void {
   if (environment !== "production" || !(hasher instanceof Argon2Hasher) || !hasher.isForTests) return;
   const problem = "is the hasher for tests: an attacker with the table could try passwords quickly.";

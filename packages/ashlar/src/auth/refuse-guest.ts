@@ -6,14 +6,14 @@ import "../http/index.ts";
 
 /**
  * Answers a request that has no user and needs one: a visitor of a page is sent to the login of the active guard, and
- * from there to where they were heading.
+ * from there to the page they wanted.
  *
- * @throws `E_UNAUTHENTICATED` where the caller takes JSON, with the guard's challenge
+ * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge
  */
 export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   if (!context.request.wantsJson()) {
     rememberIntended(context);
-    // A login that waits for a step goes on there.
+    // A login that waits for a step continues there.
     return context.auth.redirectToRoute(context.auth.guestPage);
   }
   const { challenge } = guard;

@@ -1,7 +1,7 @@
 import { type HttpContext, ownPath, requestPath, requestSearch } from "../http/index.ts";
 
 /**
- * Remembers where a visitor was heading who is sent elsewhere first: the page that was asked for, or the page with the
+ * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
  * form that was sent.
  */
 export function rememberIntended(context: HttpContext): void {

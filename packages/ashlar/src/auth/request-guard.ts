@@ -5,8 +5,8 @@ import type { Guard } from "./guard.ts";
 import { isUserOf } from "./users-of.ts";
 
 /**
- * What guards have in common: the request's user is looked up once, answers that show one stay out of shared caches, and
- * `request.user()` gives the user of the active guard.
+ * What guards have in common: the request's user is looked up once, responses that depend on one stay out of shared
+ * caches, and `request.user()` returns the user of the active guard.
  *
  * ```ts
  * class DeviceGuard extends RequestGuard {
@@ -65,7 +65,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#settle(this.requireOwn(user));
   }
 
-  /** Takes the request for a guest's, whatever it brought. */
+  /** Treats the request as a guest's, whatever it contains. */
   protected assumeGuest(): void {
     this.#settle(null);
   }
@@ -73,7 +73,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   /** @throws `E_INVALID_MODEL` if a user is of another class than the guard's users */
   protected requireOwn(user: User): Authenticatable {
     if (isUserOf(user, this.model)) return user as unknown as Authenticatable;
-    // A guard stores keys: the key of another table's user would log a different user in at the next request.
+    // A guard stores keys: the key of another table's user would log a different user in on the next request.
     const problem = `The guard "${this.name}" has users of the class ${this.model.name}, not ${user.constructor.name}.`;
     throw new AshlarError("E_INVALID_MODEL", problem);
   }
@@ -81,15 +81,15 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   async #settleLater(retrieval: Promise<Authenticatable | null>): Promise<User | null> {
     this.#retrieval = retrieval;
     const user = await retrieval;
-    // A login or logout that finished while the database was asked has the last word.
+    // A login or logout that finished during the lookup takes precedence.
     if (this.#retrieval === retrieval) this.#settle(user);
     this.#markAnswer(user);
     return this.knownUser;
   }
 
   #markAnswer(user: Authenticatable | null): void {
-    // By a cookie, the same URL gives other visitors something else, which no cache may hand on. By a token, caches know
-    // that only if it came in the header (RFC 9111 §3.5), and not in the query.
+    // With a cookie, the same URL has different content for other visitors, so caches must not share it. With a token,
+    // caches know that only if it is in the header (RFC 9111 §3.5), and not in the query.
     if (this.keepsLogins || user !== null) this.context.response.dependsOnVisitor(user !== null);
   }
 

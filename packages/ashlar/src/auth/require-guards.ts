@@ -4,11 +4,11 @@ import type { GuardRegistry } from "./guard-registry.ts";
 import "../kernel/index.ts";
 
 /**
- * The application's guards, for middleware that cannot work without one. Called at boot, so that no request is the first
- * to find out.
+ * The application's guards, for middleware that requires them. Called at boot, so that a missing guard is found before
+ * the first request.
  *
- * @throws `E_UNKNOWN_SERVICE` where the application has no guards, `E_UNKNOWN_GUARD` where it has none to begin with,
- * `E_INVALID_CONFIGURATION` where one of them cannot work
+ * @throws `E_UNKNOWN_SERVICE` if the application has no guards, `E_UNKNOWN_GUARD` if it has no default guard,
+ * `E_INVALID_CONFIGURATION` if one of them cannot work
  */
 export function requireGuards(container: Container): GuardRegistry {
   if (!container.has("auth")) {

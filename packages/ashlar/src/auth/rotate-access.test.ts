@@ -4,7 +4,7 @@ import { Person } from "../../test/support/people.ts";
 import { testWeb } from "../../test/support/web-application.ts";
 import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
-test("S51 access ends by one statement that sets what else is to change, while the proof still holds", async () => {
+test("S51 access ends by one statement that also sets other changes, if the proof still holds", async () => {
   const accounts = await testAccounts();
   const [stale, user] = [await accounts.user(), await accounts.user()];
   const before = user.accessEpoch();
@@ -15,7 +15,7 @@ test("S51 access ends by one statement that sets what else is to change, while t
   expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
 });
 
-test("S52 a proof given against a hash holds where a login has replaced it by a newer one of the same password", async () => {
+test("S52 a proof based on a hash still holds if a login has replaced it by a newer one of the same password", async () => {
   const accounts = await testAccounts();
   await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
   const [user, login] = [await accounts.user(), await accounts.user()];
@@ -27,14 +27,14 @@ test("S52 a proof given against a hash holds where a login has replaced it by a 
   expect(after.accessEpoch()).not.toBe(between.accessEpoch());
 });
 
-test("S51 no proof given against a user holds once the user is deleted", async () => {
+test("S51 no proof of a user holds once the user is deleted", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await (await accounts.user()).delete();
   expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
 });
 
-test("S51 all access ends whatever the user was read as, and nobody else's", async () => {
+test("S51 all access ends no matter when the user was read, and no other user's access ends", async () => {
   const accounts = await testAccounts();
   const stale = await accounts.user();
   const other = (await accounts.user(BOB.id)).accessEpoch();
@@ -45,7 +45,7 @@ test("S51 all access ends whatever the user was read as, and nobody else's", asy
   expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
 });
 
-test("S51 of a user without an epoch nothing is written, and only what is to change beside it is", async () => {
+test("S51 for a user without an epoch, only other changes are written", async () => {
   const web = await testWeb();
   await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
   const user = (await web.User.find(ADA.id))!;
@@ -57,7 +57,7 @@ test("S51 of a user without an epoch nothing is written, and only what is to cha
   expect((await web.User.find(ADA.id))!.email).toBe("countess@example.com");
 });
 
-test("that access could not be ended is an error of who asked for it", async () => {
+test("if access cannot be ended, the caller gets the error", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await accounts.database.kysely.schema.dropTable("users").execute();
@@ -65,7 +65,7 @@ test("that access could not be ended is an error of who asked for it", async () 
   await expect(rotateAccess(user)).rejects.toThrow();
 });
 
-test("of a user of another class, who cannot say on what access rests, nothing is changed", async () => {
+test("for a user of another class, which cannot tell what access is based on, nothing changes", async () => {
   await Person.populate("correct horse battery");
   const ada = new Person(Person.rows[0]!);
   const before = { ...ada.row };
@@ -75,7 +75,7 @@ test("of a user of another class, who cannot say on what access rests, nothing i
 });
 
 test.each(["accessEpoch", "accessConditions", "accessChanges"])(
-  "of a user of another class, who says only a part of it and has no %s, nothing is changed",
+  "for a user of another class, which tells only a part of it and has no %s, nothing changes",
   async (missing) => {
     await Person.populate("correct horse battery");
     const holder = {

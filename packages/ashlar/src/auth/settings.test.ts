@@ -6,7 +6,7 @@ import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { readAuthSettings } from "./settings.ts";
 
-test("without a section there are no guards of its own, and the defaults of the source", () => {
+test("without a section there are no guards, and the built-in defaults apply", () => {
   expect(readAuthSettings({})).toEqual({
     defaultGuard: null,
     steps: [],
@@ -18,7 +18,7 @@ test("without a section there are no guards of its own, and the defaults of the 
   });
 });
 
-test("every entry beyond the three names is a guard, whose driver is its own name unless it says otherwise", () => {
+test("every entry beyond the reserved names is a guard, whose driver is its own name unless it names one", () => {
   const read = readAuthSettings({
     GUARDS: {
       default: "web",
@@ -46,7 +46,7 @@ test("every entry beyond the three names is a guard, whose driver is its own nam
   }
 });
 
-test.each([[""], [null], [undefined]])("what is %j is left out", (nothing) => {
+test.each([[""], [null], [undefined]])("a value of %j means that it is left out", (nothing) => {
   const GUARDS = {
     default: nothing,
     passwordResetTable: nothing,
@@ -66,15 +66,15 @@ test("an expiration of null means that password resets do not expire", () => {
 
 test.each([
   ["GUARDS is a list", [], "config/auth.ts: GUARDS: "],
-  ["the default is no text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
-  ["a guard is no object", { web: "User" }, "config/auth.ts: GUARDS.web: is text. Write web: { model: User }."],
+  ["the default is not text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
+  ["a guard is not an object", { web: "User" }, "config/auth.ts: GUARDS.web: is text. Write web: { model: User }."],
   ["a setting is misspelled", { passwordResetTabel: "resets" }, 'Did you mean "passwordResetTable"?'],
-  ["another is", { passwordResetExpiraton: 60 }, 'Did you mean "passwordResetExpiration"?'],
-  ["the default is", { defualt: "web" }, 'Did you mean "default"?'],
-  ["a driver is no text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
-  ["a model is no class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
+  ["another one is misspelled", { passwordResetExpiraton: 60 }, 'Did you mean "passwordResetExpiration"?'],
+  ["the default is misspelled", { defualt: "web" }, 'Did you mean "default"?'],
+  ["a driver is not text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
+  ["a model is not a class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
   [
-    "the table is no text",
+    "the table is not text",
     { passwordResetTable: 7 },
     'GUARDS.passwordResetTable: is a number. Write text in quotes: "…", or leave it out for "password_resets".',
   ],
@@ -87,10 +87,10 @@ test.each([
   expect(() => readAuthSettings({ GUARDS })).toThrow(where);
 });
 
-test("a class without what auth asks of it is named with the mixin that mends it", () => {
+test("a class that lacks what auth requires is named in the error, with the mixin that adds it", () => {
   const STATICS = ["identifierColumn", "findByAuthId", "findByIdentifier"];
   const METHODS = ["authId", "passwordHash", "storePasswordHash"];
-  /** A class like any that is accepted, but for one of its members. */
+  /** A class that would be accepted, except that one of its members is missing. */
   const without = (missing: string): object => {
     class Almost extends Person {}
     if (METHODS.includes(missing)) Object.defineProperty(Almost.prototype, missing, { value: undefined });
@@ -110,7 +110,7 @@ test("a class without what auth asks of it is named with the mixin that mends it
   }
 });
 
-test("routes is what the names of a guard's routes begin with", () => {
+test("routes is the prefix of the names of a guard's routes", () => {
   const configured = (routes: unknown) => readAuthSettings({ GUARDS: { admin: { model: Person, routes } } });
   expect(configured("back.").guards.get("admin")).toEqual({
     driver: "admin",
@@ -124,11 +124,14 @@ test("routes is what the names of a guard's routes begin with", () => {
   );
 });
 
-test.each(["GUARD", "ACCOUNT"])("an export whose name is near one that is read ends the boot: %s", async (name) => {
-  const booting = createApplication({
-    providers: [AuthProvider],
-    config: { auth: { [name]: {} } },
-    environment: { APP_ENV: "test" },
-  });
-  await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
-});
+test.each(["GUARD", "ACCOUNT"])(
+  "an export with a name similar to a known one makes the boot fail: %s",
+  async (name) => {
+    const booting = createApplication({
+      providers: [AuthProvider],
+      config: { auth: { [name]: {} } },
+      environment: { APP_ENV: "test" },
+    });
+    await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+  },
+);

@@ -42,7 +42,7 @@ interface CommonGuardSettings {
   readonly passwordResetTable?: string;
   /** How long the link to set a new password is valid, in minutes; `null`: forever. Default: 1440. */
   readonly passwordResetExpiration?: number | null;
-  /** The further steps of logins by every guard. */
+  /** The further steps of logins with every guard. */
   readonly steps?: readonly LoginStep[];
 }
 
@@ -67,35 +67,35 @@ export interface GuardEntry {
   readonly driver: string;
   /** `null` if the driver brings the model. */
   readonly model: AuthenticatableClass | null;
-  /** What the names of the routes of the guard's pages begin with, such as `admin.`; `null` if it is not set. */
+  /** The prefix of the route names of the guard's pages, such as `admin.`; `null` if it is not set. */
   readonly routes: string | null;
-  /** The further steps of its logins: those of all guards, and then its own. */
+  /** The further steps of its logins: those of all guards, followed by its own. */
   readonly steps: readonly LoginStep[];
-  /** What the entry holds besides these. */
+  /** The remaining options of the entry. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** What `config/auth.ts` exports, as it is read. */
+/** The exports of `config/auth.ts`, as they are read. */
 export interface CompleteAuthSettings {
-  /** The name of the guard that a request begins with; `null`: the only one there is. */
+  /** The name of the guard that a request begins with; `null`: the only guard. */
   readonly defaultGuard: string | null;
   readonly guards: ReadonlyMap<string, GuardEntry>;
-  /** The further steps of logins by every guard. */
+  /** The further steps of logins with every guard. */
   readonly steps: readonly LoginStep[];
   /** The table of password resets. */
   readonly passwordResetTable: string;
-  /** How long a password reset can be used, in minutes; `null`: for ever. */
+  /** How long a password reset link can be used, in minutes; `null`: it never expires. */
   readonly passwordResetExpirationInMinutes: number | null;
-  /** What hashes the users' passwords. */
+  /** Hashes the users' passwords. */
   readonly hasher: PasswordHasher;
   readonly accounts: CompleteAccountsSettings;
 }
 
 const WHERE = "config/auth.ts: GUARDS";
 const EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS", "PASSWORDS"];
-/** What `GUARDS` holds besides the guards. */
+/** The keys of `GUARDS` that are not guards. */
 const NAMES: readonly string[] = ["default", "passwordResetTable", "passwordResetExpiration", "steps"];
-/** What a guard of any driver may have. */
+/** The options that guards of every driver have. */
 export const GUARD_SETTINGS: readonly string[] = ["driver", "model", "routes", "steps"];
 
 const OBJECT = setting<Readonly<Record<string, unknown>>>({
@@ -135,11 +135,11 @@ const GUARD = settings<GuardEntrySettings>()({
   steps: STEPS,
 });
 
-/** What was read of each configuration. */
+/** The settings that were read from each configuration. */
 const known = new WeakMap<ConfigurationSections, CompleteAuthSettings>();
 
 /**
- * The settings of `config/auth.ts`, which need not exist.
+ * The settings of `config/auth.ts`; the file is optional.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
  */
@@ -150,7 +150,7 @@ export function authSettingsOf(config: ConfigurationSections): CompleteAuthSetti
 }
 
 /**
- * Reads what `config/auth.ts` exports.
+ * Reads the exports of `config/auth.ts`.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
  */
@@ -175,7 +175,7 @@ function isPositiveWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-/** Steps as they are kept. */
+/** The frozen list of steps, whose names must differ. */
 function namedApart(steps: readonly LoginStep[], where: string): readonly LoginStep[] {
   const twice = steps.find(({ name }, index) => steps.findIndex((other) => other.name === name) !== index);
   if (twice === undefined) return Object.freeze([...steps]);
@@ -191,7 +191,7 @@ function isLoginStep(value: unknown): value is LoginStep {
 
 function guardEntry(name: string, value: unknown, common: readonly LoginStep[]): GuardEntry {
   const where = `${WHERE}.${name}`;
-  // What is not a guard was meant for one of the settings beside them.
+  // A value that cannot be a guard was meant as one of the other settings.
   if (!isPlainObject(value) && nearest(name, NAMES).length > 0) throw unknownSetting(where, name, NAMES);
   const entry = setting<Readonly<Record<string, unknown>>>({
     what: `${name}: { model: User }`,

@@ -1,7 +1,7 @@
-/** What is stored for a password that was voided: no password has this hash. */
+/** Stored for a password that was revoked: no password has this hash. */
 export const NO_PASSWORD = "!";
 
-/** The hash that a user's column holds; `null` if it is the mark of an account without a password, or nothing at all. */
+/** The hash in a user's column; `null` if the account has no password, or the column is empty. */
 export function storedHash(column: string | null | undefined): string | null {
   return column === undefined || column === "" || column === NO_PASSWORD ? null : column;
 }

@@ -34,18 +34,18 @@ await onEachDatabase("a task that is claimed", (engine) => {
     const claimed = (await prune.take())!;
     expect(claimed).toEqual({ claimedAt: NOON, leasedUntil: hasTable ? new Date(NOON + HOUR) : null });
     expect([await isTaken(report, NOON), await isTaken(prune, NOON + HOUR - 1)]).toEqual([true, false]);
-    // Nothing is said of any other task, although it was claimed at the same moment.
+    // It does not affect any other task, even if that was claimed at the same moment.
     await prune.finish(claimed, NOON + DAY);
     expect([await isTaken(prune, NOON + DAY - 1), await isTaken(report, NOON + HOUR)]).toEqual([false, true]);
     expect([await isTaken(prune, NOON + DAY), await isTaken(prune, NOON + DAY)]).toEqual([true, false]);
     if (!hasTable) return;
-    // The first process comes to its end only now: the task is another's.
+    // The first process finishes only now, and the task belongs to the other.
     await prune.finish(claimed, NOON);
     expect(await isTaken(prune, NOON + DAY)).toBe(false);
     expect(await isTaken(prune, NOON + DAY + HOUR)).toBe(true);
   });
 
-  test("is not put off by a process whose clock is ahead", async () => {
+  test("is not postponed by a process whose clock is ahead", async () => {
     const prune = new TaskClaim(await opened(), "prune");
     setClock(() => NOON + 400 * DAY);
     await prune.finish((await prune.take())!, NOON + 401 * DAY);

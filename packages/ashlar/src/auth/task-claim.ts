@@ -2,35 +2,38 @@ import { type Database, hasTable, sql } from "../database/index.ts";
 import { now } from "../support/index.ts";
 
 const TABLE = "maintenance";
-/** After this, what claimed a task and never said that it was done counts as crashed. */
+/** A process that claimed a task and has not finished it after this time counts as crashed. */
 const LEASE_MS = 60 * 60_000;
 /** No task waits longer than this: a later time was written by a process whose clock was ahead. */
 const LONGEST_WAIT_MS = 48 * 60 * 60_000;
 
-/** That this process, and no other, is to do a task now. */
+/** The right, and the duty, of this process alone to do a task now. */
 export interface Claim {
   readonly claimedAt: number;
-  /** What the row holds as long as the claim stands; `null` where there is no table. */
+  /** The value in the row as long as the claim is valid; `null` if there is no table. */
   readonly leasedUntil: Date | null;
 }
 
 /**
- * Decides which of several processes does a task, and when: by the table `maintenance`, where a row says when the task is
- * due. Without that table, each process does it.
+ * Decides which of several processes does a task, and when. A row in the table `maintenance` says when the task is due.
+ * Without that table, each process does it.
  */
 export class TaskClaim {
   readonly #database: Database;
   readonly #task: string;
-  /** When it is due where there is no table. */
+  /** When it is due if there is no table. */
   #dueAt = 0;
 
-  /** @param task its name, of 64 characters at most */
+  /** @param task its name, at most 64 characters */
   constructor(database: Database, task: string) {
     this.#database = database;
     this.#task = task;
   }
 
-  /** Claims the task, if it is due and no other process has claimed it. One that does not finish is due again in an hour. */
+  /**
+   * Claims the task, if it is due and no other process has claimed it. A task that is not finished is due again in an
+   * hour.
+   */
   async take(): Promise<Claim | null> {
     const claimedAt = now();
     if (!(await hasTable(this.#database, TABLE))) {
@@ -39,7 +42,7 @@ export class TaskClaim {
       return { claimedAt, leasedUntil: null };
     }
     const leasedUntil = new Date(claimedAt + LEASE_MS);
-    // One statement decides between processes: a read followed by a write would let several of them do it.
+    // One statement decides between processes: with a read followed by a write, several of them could do it.
     const dueAt = sql.ref(`${TABLE}.due_at`);
     const claim = this.#database.connection().prepareUpsert({
       table: TABLE,
@@ -53,7 +56,7 @@ export class TaskClaim {
   }
 
   /**
-   * Says when a task that was claimed is due again; what took so long that another has claimed it says nothing.
+   * Sets when a claimed task is due again. If it took so long that another process has claimed it, nothing changes.
    *
    * @param dueAt at most 48 hours from now
    */

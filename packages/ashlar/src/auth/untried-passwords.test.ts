@@ -7,7 +7,7 @@ import { AshlarError } from "../support/index.ts";
 import { quickHasher } from "../testing/index.ts";
 import { ThrottleProvider, type ThrottleStore } from "../throttle/index.ts";
 
-/** A hasher that is too busy to verify, until it is told to. */
+/** A hasher that is too busy to verify, until it is told otherwise. */
 class BusyHasher implements PasswordHasher {
   readonly #hasher = quickHasher();
   error: unknown = new AshlarError("E_OVERLOADED");
@@ -42,28 +42,25 @@ async function busy(login: object, store?: ThrottleStore) {
 test.each([
   ["no capacity to hash", new AshlarError("E_OVERLOADED"), 503],
   ["a hasher that fails", new Error("No."), 500],
-])(
-  "S53 %s uses up none of the attempts at an account, at login and where a password is confirmed",
-  async (_, error, status) => {
-    const { hasher, accounts, statuses } = await busy(limit("account", "address"));
-    const right = { email: ADA.email, password: PASSWORD };
-    hasher.error = error;
-    expect(await statuses("/login", right, 5)).toEqual(Array(5).fill(status));
-    hasher.error = null;
-    const visitor = await accounts.loggedIn();
-    hasher.error = error;
-    expect(await statuses("/confirm_password", { password: PASSWORD }, 5, visitor)).toEqual(Array(5).fill(status));
-    hasher.error = null;
-    expect(await statuses("/confirm_password", { password: "a guess" }, 4, visitor)).toEqual([303, 303, 303, 429]);
-  },
-);
+])("S53 %s uses up no attempt at an account, at login and when a password is confirmed", async (_, error, status) => {
+  const { hasher, accounts, statuses } = await busy(limit("account", "address"));
+  const right = { email: ADA.email, password: PASSWORD };
+  hasher.error = error;
+  expect(await statuses("/login", right, 5)).toEqual(Array(5).fill(status));
+  hasher.error = null;
+  const visitor = await accounts.loggedIn();
+  hasher.error = error;
+  expect(await statuses("/confirm_password", { password: PASSWORD }, 5, visitor)).toEqual(Array(5).fill(status));
+  hasher.error = null;
+  expect(await statuses("/confirm_password", { password: "a guess" }, 4, visitor)).toEqual([303, 303, 303, 429]);
+});
 
-test("S53 a flood that meets no capacity is counted by its address all the same", async () => {
+test("S53 a flood of requests that find no capacity is still counted by address", async () => {
   const { statuses } = await busy(limit("address"));
   expect(await statuses("/login", { email: ADA.email, password: PASSWORD }, 5)).toEqual([503, 503, 503, 429, 429]);
 });
 
-test("S53 a wrong password is counted, also after one that could not be tried", async () => {
+test("S53 a wrong password is counted, even after one that could not be tried", async () => {
   const { hasher, statuses } = await busy(limit("account", "address"));
   const wrong = { email: ADA.email, password: "a guess" };
   expect(await statuses("/login", wrong, 2)).toEqual([503, 503]);
@@ -71,7 +68,7 @@ test("S53 a wrong password is counted, also after one that could not be tried", 
   expect((await statuses("/login", wrong, 5)).filter((status) => status === 429)).toHaveLength(2);
 });
 
-test("S53 no capacity to hash is answered once the attempt is given back, however slow the store is", async () => {
+test("S53 without capacity to hash, the response waits until the attempt is given back, however slow the store is", async () => {
   const order: string[] = [];
   const store: ThrottleStore = {
     counter: () => ({
@@ -90,7 +87,7 @@ test("S53 no capacity to hash is answered once the attempt is given back, howeve
   expect([...order, status]).toEqual(["given back", 503]);
 });
 
-test("no capacity to hash is told as that where there are no limits", async () => {
+test("without limits, missing capacity to hash is reported as such", async () => {
   const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
   const accounts = await testAccounts({
     hasher: new BusyHasher(),

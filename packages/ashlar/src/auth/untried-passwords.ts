@@ -2,9 +2,9 @@ import type { HttpContext } from "../http/index.ts";
 import { PASSWORD_LIMIT } from "./limits.ts";
 
 /**
- * Waits for the check of a password. If that fails, no password was tried, as on a machine that is too busy to hash: the
- * attempt at the account is given back, so that its owner is not locked out. What counts by address alone still counts the
- * request.
+ * Waits for the check of a password. If the check itself fails, for example on a machine that is too busy to hash, no
+ * password was tried: the account gets the attempt back, so that its owner is not locked out. Limits by address still
+ * count the request.
  *
  * @throws what the check throws
  */

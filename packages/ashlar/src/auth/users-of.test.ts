@@ -44,7 +44,7 @@ describe("users of a guard's model", () => {
     expect(isUserClassOf(userClass, model)).toBe(expected);
   });
 
-  test("S69 rows are the same by table and connection, whatever the classes are", () => {
+  test("S69 rows are the same if table and connection are, whatever the classes are", () => {
     expect([keepsSameRows(Stranger, Person), keepsSameRows(Person, Member), keepsSameRows(Admin, Person)]).toEqual([
       true,
       true,
@@ -52,12 +52,12 @@ describe("users of a guard's model", () => {
     ]);
     expect([keepsSameRows(Archived, Person), keepsSameRows(Archived, Person, "archive")]).toEqual([false, true]);
     expect([keepsSameRows(Foreign, Foreign), keepsSameRows(Foreign, ForeignChild)]).toEqual([true, false]);
-    // Another ORM may mean something else by a table.
+    // A table may mean something else to another ORM.
     expect([keepsSameRows(Foreign, Person), keepsSameRows(Person, Foreign)]).toEqual([false, false]);
   });
 });
 
-/** An application whose users some other class extends, which has a table of its own and is not a guard's. */
+/** An application with a class that extends its user class, has its own table, and is not a guard's model. */
 async function withExtendedUser(guards: (admin: typeof FullUser) => Record<string, unknown> = () => ({})) {
   class User extends FullUser {}
   class Root extends User {
@@ -74,7 +74,7 @@ async function withExtendedUser(guards: (admin: typeof FullUser) => Record<strin
   return { accounts, User, Root };
 }
 
-describe("a class that extends a guard's model and has a table of its own", () => {
+describe("a class that extends a guard's model and has its own table", () => {
   test("S69 is not logged in as the user with the same key", async () => {
     const { accounts } = await withExtendedUser();
     const visitor = accounts.visitor();
@@ -84,7 +84,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("S69 ends the boot as the model of another guard", async () => {
+  test("S69 makes the boot fail as the model of another guard", async () => {
     await expect(withExtendedUser((model) => ({ admin: { driver: "web", model } }))).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
       message:
@@ -93,7 +93,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
     });
   });
 
-  test("S69 gets no API token, which would be that of the user with the same key, and is found by none", async () => {
+  test("S69 gets no API token, which would belong to the user with the same key, and is not found by one", async () => {
     const api = await testApi();
     class Root extends api.User {
       static override table = "admins";
@@ -112,7 +112,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
     expect(await api.toldOf("api.token_issued")).toHaveLength(1);
   });
 
-  test("S69 ends the boot as the model of API tokens", async () => {
+  test("S69 makes the boot fail as the model of API tokens", async () => {
     class User extends compose(FullUser, AuthenticatesTokens) {
       static override table = "users";
     }
@@ -128,7 +128,7 @@ describe("a class that extends a guard's model and has a table of its own", () =
   });
 });
 
-test("S69 a class that extends the model and keeps its table is one of its users", async () => {
+test("S69 instances of a class that extends the model and keeps its table are its users", async () => {
   const api = await testApi();
   class Editor extends api.User {
     static override table = "users";
@@ -138,7 +138,7 @@ test("S69 a class that extends the model and keeps its table is one of its users
   expect((await api.get("/api/me", { token })).body).toMatchObject({ id: ADA.id });
 });
 
-test("S69 a changed password ends the logins of the same row by a guard with another class for it", async () => {
+test("S69 a changed password ends the logins of the same row with a guard that has another class for it", async () => {
   class User extends FullUser {}
   class Editor extends User {
     static override table = "users";
