@@ -28,7 +28,7 @@ export function toStoredErrors(errors: FieldSentences): Dictionary {
 }
 
 function toStored(said: string | Message): StoredMessage {
-  // The session refuses what is neither.
+  // The session refuses anything else.
   if (typeof said !== "object") return said;
   const { rule, params, message } = said;
   return rule === null ? message : { rule, params: mapped(params, toStoredValue), message };

@@ -1,12 +1,12 @@
 /** What the framework's features add to {@link Limits}. An application augments `Limits` itself. */
 export interface FrameworkLimits {
-  /** The limit that no feature has to itself. */
+  /** The limit that belongs to no particular feature. */
   api: true;
 }
 
 /**
- * The names of limits. A feature or an application that has its own adds the name by declaration merging, so that a
- * misspelt one in `throttle:export`, in `throttle.hit` or in `config/throttle.ts` does not compile:
+ * The names of limits. A feature or an application with its own limit adds the name by declaration merging. A misspelt
+ * name in `throttle:export`, `throttle.hit` or `config/throttle.ts` then does not compile:
  *
  * ```ts
  * declare module "ashlar/throttle" { interface Limits { export: true } }
@@ -17,5 +17,5 @@ export interface Limits extends FrameworkLimits {}
 /** The name of a limit: `login`. */
 export type LimitName = keyof Limits & string;
 
-/** Something for each of some limits, by name. */
+/** A value for each of some limits, by name. */
 export type ByLimit<T> = { readonly [Name in LimitName]?: T };

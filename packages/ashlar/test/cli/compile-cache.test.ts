@@ -22,7 +22,7 @@ async function runCommand(temporary: string, chosen?: string): Promise<void> {
 }
 
 describe.skipIf(process.getuid === undefined)("on a machine with several users", () => {
-  test("the command keeps compiled code in a folder of its user's", async () => {
+  test("the command keeps compiled code in a folder of its user", async () => {
     const temporary = await temporaryFolder();
     await runCommand(temporary);
     expect(await readdir(temporary)).toEqual([FOLDER]);
@@ -47,7 +47,7 @@ describe.skipIf(process.getuid === undefined)("on a machine with several users",
     expect(await readdir(temporary, { recursive: true })).toEqual([FOLDER]);
   });
 
-  test("NODE_COMPILE_CACHE names another folder", async () => {
+  test("NODE_COMPILE_CACHE sets another folder", async () => {
     const [temporary, chosen] = [await temporaryFolder(), await temporaryFolder()];
     await runCommand(temporary, chosen);
     expect(await readdir(chosen)).not.toEqual([]);

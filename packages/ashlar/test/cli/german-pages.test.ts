@@ -97,7 +97,7 @@ test("the life of an account is shown in German to a browser that prefers it", a
   home.assertSee("Guten Tag, Grete", "Ihr Konto");
 });
 
-test("what was wrong with a form is told in the language of the page that shows it, and keeps its rule", async () => {
+test("a form's problems are shown in the language of the page, and keep their rules", async () => {
   const client = createTestClient(application).withLanguage(LANGUAGE);
   const form = await client.get("/register");
   const typed = { name: "Grete", email: "nirgends", password: "kurz", password_confirmation: "anders" };
@@ -111,7 +111,7 @@ test("what was wrong with a form is told in the language of the page that shows 
   english.assertSee("This is not a valid email address.", "Use at least 8 characters.", "The passwords do not match.");
 });
 
-test("a program is told the rule along with the sentence by the generated controllers", async () => {
+test("the generated controllers give programs the rule along with the sentence", async () => {
   const client = createTestClient(application).withLanguage(LANGUAGE).withCsrfToken();
   const answer = await client.postJson("/login", { email: "niemand@example.com", password: PASSWORD });
   answer.assertStatus(422).assertJsonPath("errors", {

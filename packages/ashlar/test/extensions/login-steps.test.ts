@@ -29,7 +29,7 @@ afterEach(() => accepted.clear());
 
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
-/** A step that is asked for from now on: whoever is to be logged in already can be. */
+/** A step that applies from a later point on: a user may already be logged in. */
 function later(step: LoginStep): { readonly step: LoginStep; begin(): void } {
   let isOn = false;
   return {
@@ -96,7 +96,7 @@ test("a step's message is shown on the page and to API clients, once the passwor
 test.each([
   ["/register", NEW, "/login"],
   ["/confirm_password", { password: PASSWORD }, "/confirm_password"],
-])("what a step says when it refuses at %s is told on the page that follows", async (path, form, next) => {
+])("a step's message for a refusal at %s is shown on the following page", async (path, form, next) => {
   const asked = later(blocked);
   const accounts = await shopWith([asked.step]);
   const visitor = path === "/register" ? accounts.visitor() : await accounts.loggedIn();
@@ -106,7 +106,7 @@ test.each([
   expect([page.includes("This account is blocked."), page.includes("Incorrect password")]).toEqual([true, false]);
 });
 
-test("what a step says when it refuses a login that waited is told at the login", async () => {
+test("a step's message for a refused pending login is shown on the login page", async () => {
   const asked = later(blocked);
   const accounts = await shopWith([asked.step, terms]);
   const visitor = accounts.visitor();
@@ -135,7 +135,7 @@ const told = async (answer: Promise<Page>) => {
     : [status, (body as { readonly code?: string }).code];
 };
 
-/** What is tried at each door by a visitor who is logged in, and has an API token. */
+/** What a logged-in visitor with an API token tries in each place. */
 const DOORS: readonly (readonly [door: string, open: (visitor: Visitor, token: string) => Promise<Page>])[] = [
   ["POST /login", (visitor) => visitor.post("/login", CREDENTIALS)],
   ["POST /admin/login", (visitor) => visitor.post("/admin/login", CREDENTIALS)],
@@ -175,7 +175,7 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
   ],
 ])("%s", (_, step, expected) => {
   test.each(DOORS.map(([door, open], index) => [door, open, expected[index]] as const))(
-    "is asked for at %s, which does nothing else",
+    "is required at %s, which does nothing else",
     async (_door, open, answer) => {
       const asked = later(step);
       const accounts = await shopWith([asked.step]);
@@ -188,7 +188,7 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
     },
   );
 
-  test("lets no one in by a reset of the password, or by a verified address", async () => {
+  test("lets no one in by a password reset, or by a verified address", async () => {
     const asked = later(step);
     const accounts = await shopWith([asked.step]);
     const visitor = accounts.visitor();
@@ -204,14 +204,14 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
   });
 });
 
-test("only what the pipeline has made is a complete login: what looks like one does not compile", () => {
+test("only the pipeline can create a complete login: a lookalike does not compile", () => {
   interface Lookalike {
     readonly status: "complete";
     readonly user: object;
   }
   expectTypeOf<Lookalike>().not.toExtend<CompleteLogin>();
   expectTypeOf<CompleteLogin>().toExtend<Lookalike>();
-  // What issues and renews tokens, and what makes a login last, takes one.
+  // What issues and renews tokens, and what makes a login last, requires one.
   expectTypeOf<TokenService["issueTo"]>().parameter(0).toEqualTypeOf<CompleteLogin>();
   expectTypeOf<TokenService["renew"]>().parameter(2).returns.resolves.toEqualTypeOf<CompleteLogin>();
 });
@@ -219,7 +219,7 @@ test("only what the pipeline has made is a complete login: what looks like one d
 describe("the renewal of a token", () => {
   const renew = (visitor: Visitor, token: string, more: object = {}) => visitor.post("/api/reauth", { token, ...more });
 
-  test("is refused to a blocked account, whose token stays what it was", async () => {
+  test("is refused to a blocked account, whose token stays unchanged", async () => {
     const asked = later(blocked);
     const accounts = await shopWith([asked.step]);
     const token = await tokenOf(accounts);
@@ -230,7 +230,7 @@ describe("the renewal of a token", () => {
     expect((await accounts.user()).tokenDigest()).toBe(digest(token));
   });
 
-  test("tells nothing of the account to who has a token that is not active any more", async () => {
+  test("reveals nothing about the account to a client whose token is no longer active", async () => {
     const accounts = await shopWith([blocked]);
     const old = await tokenOf(accounts);
     await tokenOf(accounts);
@@ -238,7 +238,7 @@ describe("the renewal of a token", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(0);
   });
 
-  test("asks for a code, and takes it along", async () => {
+  test("asks for a code, and accepts it with the token", async () => {
     const accounts = await shopWith([code]);
     const token = await tokenOf(accounts);
     const visitor = accounts.visitor();
@@ -248,7 +248,7 @@ describe("the renewal of a token", () => {
     expect([status, body]).toEqual([200, { data: expect.any(String) }]);
   });
 
-  test("goes on without it if the step says so, and the login asks for it all the same", async () => {
+  test("continues without it if the step says so, and a login still requires it", async () => {
     const atLogin: LoginStep = {
       ...code,
       check: (login) => (login.purpose === "renewal" ? "passed" : code.check(login)),
@@ -264,14 +264,14 @@ describe("a step that verifies a proof", () => {
   test.each([
     ["/login", CREDENTIALS],
     ["/register", NEW],
-  ])("is passed at once if %s brings it", async (path, form) => {
+  ])("is passed immediately if %s includes the proof", async (path, form) => {
     const accounts = await shopWith([code]);
     const visitor = accounts.visitor();
     await visitor.post(path, { ...form, code: CODE });
     expect(await isIn(visitor)).toBe(true);
   });
 
-  test("D31 is passed at the token endpoint by an input beside the password", async () => {
+  test("D31 is passed at the token endpoint by an input next to the password", async () => {
     const accounts = await shopWith([code]);
     const ask = async (more: object) =>
       (await accounts.visitor().post("/api/auth", { username: ADA.email, password: PASSWORD, ...more })).body;
@@ -280,7 +280,7 @@ describe("a step that verifies a proof", () => {
     expect(await ask({ code: CODE })).toEqual({ data: expect.any(String) });
   });
 
-  test("is passed on its page, and not asked again in that login", async () => {
+  test("is passed on its page, and not required again in that login", async () => {
     const accounts = await shopWith([code, terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -289,7 +289,7 @@ describe("a step that verifies a proof", () => {
     expect(target(await visitor.post("/terms"))).toEqual([302, "/home"]);
   });
 
-  test("is asked again when the password is confirmed, for that alone", async () => {
+  test("is required again when the password is confirmed, only for that", async () => {
     const sudo: LoginStep = {
       ...code,
       check: (login) => (login.purpose === "confirmation" ? code.check(login) : "passed"),
@@ -297,13 +297,13 @@ describe("a step that verifies a proof", () => {
     const accounts = await shopWith([sudo]);
     const visitor = await accounts.loggedIn();
     expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/code"]);
-    // It is a confirmation still, and not a login that the step would let pass.
+    // It is still a confirmation, not a login, which the step would let pass.
     expect(target(await visitor.post("/code"))).toEqual([302, "/code"]);
     expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
     expect((await loginsOf(accounts)).length).toBe(1);
   });
 
-  test("but does not pass in the end is asked again", async () => {
+  test("but does not pass in the end is required again", async () => {
     const twice: LoginStep = {
       ...code,
       async check({ context, prove }) {

@@ -16,18 +16,18 @@ afterEach(() => accepted.clear());
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
 describe("a pending login", () => {
-  test("goes on from the page of its step to where the visitor was heading", async () => {
+  test("continues from the step's page to where the visitor was heading", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.get("/logins");
     expect(target(await visitor.post("/login", { ...CREDENTIALS, remember: "1" }))).toEqual([302, "/terms"]);
-    // A page for users leads there as well.
+    // A page for users redirects there as well.
     expect(target(await visitor.get("/logins"))).toEqual([302, "/terms"]);
     expect(target(await visitor.post("/terms"))).toEqual([302, "/logins"]);
     expect(await isIn(visitor)).toBe(true);
     const [{ authenticated_at, created_at, expires_at } = {}] = await accounts.rows("logins");
     expect(authenticated_at).toEqual(created_at);
-    // What was chosen with the password counts.
+    // The choice made with the password counts.
     expect(Date.parse(String(expires_at)) - Date.parse(String(created_at))).toBe(30 * 86_400_000);
     expect((await accounts.toldOf("auth.login")).length).toBe(1);
     // It is used up.
@@ -35,7 +35,7 @@ describe("a pending login", () => {
     expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
   });
 
-  test("is a registration's too", async () => {
+  test("also applies to a registration", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/register", NEW))).toEqual([302, "/terms"]);
@@ -43,7 +43,7 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(true);
   });
 
-  test("of a confirmation goes on as a login in place of the one before, with the password proved", async () => {
+  test("of a confirmation continues as a login that replaces the previous one, with the password proved", async () => {
     accepted.add(ADA.email);
     const accounts = await shopWith([terms]);
     const visitor = await accounts.loggedIn();
@@ -55,7 +55,7 @@ describe("a pending login", () => {
     expect([rows.length, rows[0]!.id === before!.id, await isIn(visitor)]).toEqual([1, false, true]);
   });
 
-  test("waits for each step in turn, and a step that is passed by a proof is not asked again", async () => {
+  test("waits for each step in turn, and a step that is passed by a proof is not required again", async () => {
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -68,7 +68,7 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(true);
   });
 
-  test("passes the step that is asked for, and no other", async () => {
+  test("passes only the required step", async () => {
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -80,7 +80,7 @@ describe("a pending login", () => {
     ["ten minutes have passed", () => travel(10)],
     ["S51 access to the account has ended", async (accounts) => (await accounts.user()).endAccess()],
     ["the user is gone", async (accounts) => (await accounts.user()).delete()],
-  ])("is none any more once %s", async (_, meanwhile) => {
+  ])("no longer exists once %s", async (_, meanwhile) => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -88,7 +88,7 @@ describe("a pending login", () => {
     expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
   });
 
-  test("S52 does not take effect if access ends while it goes on", async () => {
+  test("S52 has no effect if access ends during it", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -102,7 +102,7 @@ describe("a pending login", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("S69 is of one guard, and of one visitor", async () => {
+  test("S69 belongs to one guard, and to one visitor", async () => {
     const accounts = await shopWith([terms]);
     const [visitor, stranger] = [accounts.visitor(), accounts.visitor()];
     await visitor.post("/admin/login", CREDENTIALS);
@@ -110,7 +110,7 @@ describe("a pending login", () => {
     expect(await loginsOf(accounts)).toEqual([]);
   });
 
-  test("S18 is kept under a new identity of the visitor", async () => {
+  test("S18 is kept when the visitor gets a new session id", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     const identity = async () => (await visitor.get("/identity")).body;
@@ -150,7 +150,7 @@ describe.each<[string, object]>([
   ])("S51 cannot be replayed once %s", async (__, meanwhile) => {
     const kept = visitor.copy();
     await meanwhile();
-    // What the user has accepted by now is no reason to let someone in who only kept a cookie.
+    // That the user has accepted by now is no reason to let in a client that only kept a cookie.
     accepted.add(ADA.email);
     const before = await loginsOf(accounts);
     expect(target(await kept.post("/terms"))).toEqual(REFUSED);
@@ -168,7 +168,7 @@ describe.each<[string, object]>([
     expect(await loginsOf(restarted)).toEqual([]);
   });
 
-  test("is completed once, by however many requests to two processes at once", async () => {
+  test("is completed once, by any number of concurrent requests to two processes", async () => {
     const other = await shopWith([terms], { ...options, restarted: accounts });
     const copies = Array.from({ length: 8 }, (___, index) => {
       const copy = (index % 2 === 0 ? accounts : other).visitor();
@@ -224,8 +224,8 @@ describe.each<[string, object]>([
   }
 });
 
-describe("meanwhile, a visitor whose login waits", () => {
-  test("is a guest on every page but that of the step", async () => {
+describe("in the meantime, a visitor whose login is pending", () => {
+  test("is a guest on every page but the step's", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -240,7 +240,7 @@ describe("meanwhile, a visitor whose login waits", () => {
     expect(await loginsOf(accounts)).toEqual([]);
   });
 
-  test("cannot use the row of the login as one, whatever becomes of its token", async () => {
+  test("cannot use the login's row as a login, whatever happens to its token", async () => {
     const accounts = await shopWith([terms]);
     await accounts.visitor().post("/login", CREDENTIALS);
     const token = "A".repeat(43);
@@ -278,7 +278,7 @@ describe("codes", () => {
     return visitor;
   };
 
-  test("S33 are tried five times in a quarter of an hour for one account, from whatever address", async () => {
+  test("S33 can be tried five times in a quarter of an hour for one account, from any address", async () => {
     const accounts = await shopWith([code]);
     const statuses: number[] = [];
     for (let index = 1; index <= 7; index++) {
@@ -286,7 +286,7 @@ describe("codes", () => {
       statuses.push((await guess(visitor, "000000")).status);
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
-    // The right one is refused as well, on every way in: otherwise each door would be a set of attempts.
+    // The right one is refused as well, everywhere: otherwise each way in would have its own set of attempts.
     const visitor = await pendingAt(accounts, { ip: "198.51.100.1" });
     expect((await guess(visitor, CODE)).status).toBe(429);
     expect((await visitor.post("/code", { code: CODE })).status).toBe(429);
@@ -299,7 +299,7 @@ describe("codes", () => {
     expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
   });
 
-  test("S33 are tried twenty times a day", async () => {
+  test("S33 can be tried twenty times a day", async () => {
     const accounts = await shopWith([code]);
     const statuses: number[] = [];
     for (let index = 0; index < 5; index++) {
@@ -313,7 +313,7 @@ describe("codes", () => {
     expect((await guess(await pendingAt(accounts), CODE)).status).toBe(200);
   });
 
-  test("S33 are not verified beyond that, however many come at once", async () => {
+  test("S33 are not verified beyond that, even if many arrive concurrently", async () => {
     let verified = 0;
     const counted: LoginStep = {
       ...code,
@@ -328,7 +328,7 @@ describe("codes", () => {
     expect([verified, answers.filter(({ status }) => status === 429).length]).toEqual([5, 15]);
   });
 
-  test("that are right give the attempts back, and tell of no failure", async () => {
+  test("that are right give the attempts back, and report no failure", async () => {
     const accounts = await shopWith([code]);
     for (let round = 0; round < 3; round++) {
       const visitor = await pendingAt(accounts);
@@ -338,7 +338,7 @@ describe("codes", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(12);
   });
 
-  test("that are wrong leave the login as it is", async () => {
+  test("that are wrong leave the login unchanged", async () => {
     const accounts = await shopWith([code]);
     const visitor = await pendingAt(accounts);
     const wrong = { step: "code", result: { status: "pending", step: "code", page: "code" }, pending: "code" };
@@ -349,7 +349,7 @@ describe("codes", () => {
 });
 
 await onEachDatabase("a login that waits for a step", (engine) => {
-  test("S52 is completed once, by however many requests at once, and not by one that was kept", async () => {
+  test("S52 is completed once, by any number of concurrent requests, and not by one that was kept", async () => {
     const accounts = await shopWith([terms], { engine });
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -373,7 +373,7 @@ await onEachDatabase("a login that waits for a step", (engine) => {
   });
 });
 
-describe("a guard of an application's own", () => {
+describe("an application's own guard", () => {
   const routes = [
     Route.post("/begin", ({ auth }) => (auth.guard("cookie") as unknown as LoginGuard).login(ADA.email, PASSWORD)),
     Route.get("/terms", () => "Accept our terms.").name("terms"),

@@ -166,7 +166,7 @@ describe("a mail about accounts that a feature declares", () => {
     return mails;
   };
 
-  test("goes to a user, in the feature's own words", async () => {
+  test("is sent to a user, with the feature's own sentences", async () => {
     const mails = await tell(await createWithAccounts({}));
     const sent = await mails.assertSent(InvitationAcceptedMail);
     expect([sent.to, sent.subject, sent.text]).toEqual([
@@ -176,7 +176,7 @@ describe("a mail about accounts that a feature declares", () => {
     ]);
   });
 
-  test("is replaced by the application as the framework's mails are", async () => {
+  test("is replaced by the application like the framework's mails", async () => {
     class OwnMail extends InvitationAcceptedMail {
       override subject(): string {
         return "Accepted";
@@ -194,7 +194,7 @@ describe("a mail about accounts that a feature declares", () => {
 });
 
 describe("a command of a feature", { timeout: 120_000 }, () => {
-  /** An application with the feature, as its author would list it. */
+  /** An application with the feature, as its author would set it up. */
   async function install(): Promise<string> {
     const root = await generatedApplication({ api: false });
     const path = join(root, "config/providers.ts");
@@ -231,7 +231,7 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
     expect(again.output).toContain("Everything is already in place; nothing was changed.\n");
   });
 
-  test("boots the application if it asks for it, and fails by its own errors", async () => {
+  test("boots the application if it needs to, and fails with its own errors", async () => {
     const root = await install();
     expect(await ashlar(root, "invitations:url")).toEqual({ code: 0, output: "http://localhost:3000 true\n" });
     expect(await ashlar(root, "invitations:url", "x")).toEqual({

@@ -19,12 +19,12 @@ import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
 /** The code that the step {@link code} asks for. */
 export const CODE = "314159";
 
-/** The addresses of those who have accepted the terms. */
+/** The addresses of users who have accepted the terms. */
 export const accepted: Set<string> = new Set<string>();
 
 const emailOf = (user: object) => (user as FullUser).email;
 
-/** A step that refuses: with a sentence of the application's own. */
+/** A step that refuses, with the application's own sentence. */
 export const blocked: LoginStep = {
   name: "blocked",
   check: ({ user }) => (emailOf(user) === "" ? "passed" : { failed: "This account is blocked." }),
@@ -37,7 +37,7 @@ export const terms: LoginStep = {
   check: ({ user }) => (accepted.has(emailOf(user)) ? "passed" : "pending"),
 };
 
-/** A step that is passed by a proof of its own: as an input of whatever request it is asked in. */
+/** A step that is passed by its own proof, in an input of any request. */
 export const code: LoginStep = {
   name: "code",
   page: "code",
@@ -48,13 +48,13 @@ export const code: LoginStep = {
   },
 };
 
-/** How an application with steps differs from the usual one. */
+/** How an application with steps differs from the default. */
 export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "engine" | "restarted"> {
-  /** What `GUARDS` has besides. */
+  /** Further members of `GUARDS`. */
   readonly guards?: object;
 }
 
-/** An application with steps of its own, and every door to an account. */
+/** An application with its own steps, and every way into an account. */
 export async function shopWith(steps: readonly LoginStep[], options: SteppedOptions = {}): Promise<TestAccounts> {
   const { config, guards, ...others } = options;
   class User extends FullUser {}
@@ -114,17 +114,17 @@ export const CREDENTIALS: { readonly email: string; readonly password: string } 
   password: PASSWORD,
 };
 
-/** Tells whether a visitor is logged in. */
+/** Returns whether a visitor is logged in. */
 export async function isIn(visitor: Pick<Visitor, "get">, prefix = ""): Promise<boolean> {
   return (await visitor.get(`${prefix}/home`, { accept: "text/html" })).status === 200;
 }
 
-/** The status of an answer, and where it leads. */
+/** The status of a response, and where it redirects. */
 export function target({ status, headers }: { status: number; headers: Headers }): [number, string | null] {
   return [status, headers.get("location")];
 }
 
-/** The rows of users who are logged in: a login that waits for a step has a row as well, and is not one of them. */
+/** The rows of logged-in users, without those of logins that wait for a step. */
 export async function loginsOf(accounts: TestAccounts): Promise<Row[]> {
   return (await accounts.rows("logins")).filter((row) => row.access_epoch !== "pending");
 }

@@ -11,7 +11,7 @@ import {
 import { AshlarError } from "../../../src/public/index.ts";
 import { endsTransaction, isConnectionError, translated, unfitValue, violatedIndex } from "./mariadb-errors.ts";
 
-/** Text that MariaDB may take for a number when it compares it with one: `1abc` would equal 1. */
+/** Text that MariaDB may treat as a number in a comparison: `1abc` would equal 1. */
 const LIKE_NUMBER = /^\s*[-+.]?\d/;
 const NUMBER = /^-?\d+$/;
 const TRUNCATED = 1292;
@@ -21,7 +21,7 @@ export class MariadbConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
   inTransaction = false;
   isBroken = false;
-  /** Whether the server has rolled back the transaction. What followed would run outside of it. */
+  /** Whether the server has rolled back the transaction. Further statements would run outside of it. */
   #isRolledBack = false;
   readonly #client: PoolConnection;
   readonly #observer: Observer;
@@ -52,7 +52,7 @@ export class MariadbConnection implements PhysicalConnection {
     try {
       return (await this.execute(CompiledQuery.raw(text, [value]))).rows[0];
     } catch (error) {
-      // A value that isn't one of the column's type is in no row.
+      // A value of another type than the column's is in no row.
       if (error instanceof AshlarError && error.code === "E_INVALID_INPUT") return undefined;
       throw error;
     }

@@ -32,7 +32,7 @@ import { MariadbConnection } from "./mariadb-connection.ts";
 import { isDeadlock, translated } from "./mariadb-errors.ts";
 import { mariadbWrites } from "./mariadb-writes.ts";
 
-/** Where the server is, and how long callers wait for it. */
+/** The server's address, and how long callers wait for it. */
 export interface MariadbOptions {
   readonly host: string;
   readonly port: number;
@@ -46,7 +46,7 @@ export interface MariadbOptions {
 /** Text compares byte by byte, trailing spaces included. */
 const TEXT = "character set utf8mb4 collate utf8mb4_nopad_bin";
 
-/** Committed data is seen at once, times are UTC, and a value that does not fit is an error. */
+/** Committed data is visible immediately, times are UTC, and a value that does not fit is an error. */
 const SESSION = [
   "set session transaction isolation level read committed",
   "set time_zone = '+00:00'",
@@ -56,7 +56,7 @@ const SESSION = [
 
 const CONNECTIONS = 10;
 const MIGRATION_TIMEOUT_S = 600;
-/** How often a statement is repeated that was the victim of a deadlock, and so had no effect. */
+/** How often a statement is retried after a deadlock in which it had no effect. */
 const DEADLOCKS = 20;
 
 /** MariaDB 10.5 or later, as an application would add it: a dialect that the framework doesn't know. */

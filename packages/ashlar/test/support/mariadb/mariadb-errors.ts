@@ -15,12 +15,12 @@ const POOL_TIMEOUT = 45_028;
 const UNKNOWN_COLUMN = 1054;
 const NOT_NULL: ReadonlySet<number> = new Set([1048, 1364]);
 const FOREIGN_KEY: ReadonlySet<number> = new Set([1216, 1217, 1451, 1452]);
-/** Too long, out of range, or not written as its type is. */
+/** Too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<number> = new Set([1264, 1292, 1366, 1406]);
-/** Those whose messages hold no value: an unknown column or table, a table that exists, a syntax error. */
+/** Those whose messages contain no value: an unknown column or table, a table that exists, a syntax error. */
 const QUOTABLE: ReadonlySet<number> = new Set([1050, 1051, UNKNOWN_COLUMN, 1060, 1061, 1064, 1091, 1146]);
 
-/** Turns an error of the driver into one of the framework, without any value of a row. */
+/** Converts an error of the driver into one of the framework, without any value of a row. */
 export function translated(error: unknown): AshlarError {
   if (error instanceof AshlarError) return error;
   if (!(error instanceof SqlError)) return new DatabaseError("The driver failed.", null, error);
@@ -39,7 +39,7 @@ export function translated(error: unknown): AshlarError {
   return new DatabaseError(reason, String(errno), null, isTemporary ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE");
 }
 
-/** The error of a value that isn't one of its column's type. */
+/** The error for a value of another type than its column's. */
 export function unfitValue(): AshlarError {
   return new AshlarError("E_INVALID_INPUT", "A value does not suit its column.");
 }

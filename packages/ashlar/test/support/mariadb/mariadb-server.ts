@@ -2,7 +2,7 @@ import { describe } from "vitest";
 import { Database, type DialectSource } from "../../../src/public/database.ts";
 import { type MariadbOptions, mariadb } from "./mariadb-dialect.ts";
 
-/** Local unless the variables say otherwise that MariaDB's own client reads too. */
+/** Local, unless set by the variables that MariaDB's own client reads too. */
 const SERVER: MariadbOptions = {
   host: process.env.MYSQL_HOST ?? "127.0.0.1",
   port: Number(process.env.MYSQL_TCP_PORT ?? 3306),
@@ -11,7 +11,7 @@ const SERVER: MariadbOptions = {
   database: null,
 };
 
-/** The server's dialect, for `createTestApplication`, which creates a database of its own on it. */
+/** The server's dialect, for `createTestApplication`, which creates its own database on it. */
 export const mariadbServer: DialectSource = mariadb(SERVER);
 
 /** Creates an empty database. */
@@ -26,9 +26,7 @@ export async function createMariadb(
   }
 }
 
-/**
- * Defines a suite that needs MariaDB. Without a server it is skipped, and says so; with `CI` set, it runs and fails.
- */
+/** Defines a suite that needs MariaDB. Without a server it is skipped, by name; with `CI` set, it runs and fails. */
 export async function onMariadb(title: string, define: () => void): Promise<void> {
   const server = new Database(
     { default: "server", server: mariadb({ ...SERVER, acquireTimeoutMs: 2000 }) },

@@ -21,12 +21,12 @@ import {
 } from "../../../src/public/database.ts";
 import { isDeadlock } from "./mariadb-errors.ts";
 
-/** How often an upsert begins again because another one inserted the row in between. */
+/** How often an upsert starts over because another one inserted the row in between. */
 const ATTEMPTS = 20;
 
 /**
- * MariaDB returns the rows of inserts and deletions, but not of updates, and its upsert has no condition: that takes a
- * transaction. Its upsert also updates a row with the same value in any other unique column.
+ * MariaDB returns the rows of inserts and deletions, but not of updates, and its upsert has no condition, so a
+ * transaction is needed. Its upsert also updates a row with the same value in any other unique column.
  */
 export const mariadbWrites: Writes = {
   insert: (kysely, plan) => oneStatement(returning(insertion(kysely, plan), plan.returning)),
@@ -36,14 +36,14 @@ export const mariadbWrites: Writes = {
   },
   delete(kysely, { table, where, limit, returning: returned }) {
     if (limit === undefined) return oneStatement(returning(kysely.deleteFrom(table).where(where), returned));
-    // Kysely puts a limit last, and MariaDB expects it before what is returned.
+    // Kysely puts a limit last, and MariaDB expects it before `returning`.
     const few = sql`delete from ${sql.table(table)} where ${where} limit ${sql.lit(limit)}`;
     const all = returned.length === 0 ? few : sql`${few} returning ${columnsOf(returned)}`;
     return oneStatement({ compile: () => all.compile(kysely) });
   },
 };
 
-/** Locks the row, and changes it; or inserts it, and begins again if another has done that meanwhile. */
+/** Locks the row and changes it; or inserts it, and starts over if another has done that in the meantime. */
 function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Expression<SqlBool>): Write {
   const { table, key, values, changes, onlyIf } = plan;
   const isRow = sql<SqlBool>`${sql.join(
@@ -70,14 +70,14 @@ function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Exp
       try {
         return await once(scope, given);
       } catch (error) {
-        // In a transaction of the caller's, a deadlock has ended that, and the next attempt says so.
+        // In the caller's transaction, a deadlock has ended that, and the next attempt reports it.
         if (attempt === ATTEMPTS || !(error instanceof UniqueViolationError || isDeadlock(error))) throw error;
       }
     }
   };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the table is known by name only.
+// biome-ignore lint/suspicious/noExplicitAny: only the table's name is known.
 type Insertion = InsertQueryBuilder<any, any, any>;
 
 function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertPlan): Insertion {

@@ -52,7 +52,7 @@ export const WRITES: readonly DialectTest[] = [
       });
       await deleted.promise;
       const noted = Promise.resolve(noteOn(database)({ name: "a" }));
-      // Whether it has begun to wait or not, it must not go by the row as it was.
+      // Whether it is already waiting or not, it must not use the row as it was.
       await new Promise((resolve) => setTimeout(resolve, 20));
       end.resolve();
       await deletion;
@@ -116,7 +116,7 @@ export const WRITES: readonly DialectTest[] = [
         table: ROWS,
         values: { name: "a", amount: 1 },
         key: ["name"],
-        // Set in this order, a name that saw the new amount would be another.
+        // Set in this order: a name that saw the new amount would be a different one.
         changes: { amount: sql`${AMOUNT} + 1`, name: sql`case when ${AMOUNT} = 5 then 'five' else 'other' end` },
         returning: ["name", sql`${AMOUNT} * 10`.as("tenfold")],
       });
@@ -200,7 +200,7 @@ async function createDefaults({ kysely }: Database): Promise<void> {
     .execute();
 }
 
-/** Stores a note on the row of a name, if there is one. */
+/** Stores a note on the row with a name, if there is one. */
 function noteOn(database: Database): PreparedStatement {
   const { kysely, dialect } = database;
   const row = kysely.selectFrom(ROWS).select("id").where("name", "=", parameter("name"));
@@ -212,7 +212,7 @@ function noteOn(database: Database): PreparedStatement {
   });
 }
 
-/** Adds to the amount of a name, which begins at 0. */
+/** Adds to the amount of a name, which starts at 0. */
 function countUp(database: Database): PreparedStatement {
   return database.connection().prepareUpsert({
     table: ROWS,
@@ -237,7 +237,7 @@ function claimAt(database: Database): PreparedStatement {
 
 async function allOf(results: Promise<PromiseSettledResult<Row[]>[]>): Promise<Row[][]> {
   const settled = await results;
-  // Copied: drivers give rows of various prototypes.
+  // Copied, because drivers return rows with various prototypes.
   return settled.map((result) =>
     result.status === "fulfilled" ? result.value.map((row) => ({ ...row })) : assert.fail(result.reason),
   );
