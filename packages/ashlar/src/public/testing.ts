@@ -11,6 +11,7 @@ export {
   dialectSuite,
   type EventCapture,
   type ExpectedErrors,
+  type ExpectedRule,
   type Factory,
   type FactoryAttributes,
   type FieldValues,

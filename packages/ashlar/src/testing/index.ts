@@ -30,4 +30,4 @@ export {
 export { resetDatabase } from "./test-database.ts";
 export { TestResponse } from "./test-response.ts";
 export { freeze, travel, travelBack } from "./time.ts";
-export type { ExpectedErrors } from "./validation-errors.ts";
+export type { ExpectedErrors, ExpectedRule } from "./validation-errors.ts";

@@ -17,7 +17,10 @@ beforeEach(() => {
   lines = [];
   root = mkdtempSync(join(tmpdir(), "app-"));
   mkdirSync(join(root, "views"));
-  writeFileSync(join(root, "views/error.edge"), "own {{ status }} {{ title }}: {{ message }} {{ problems.join(' ') }}");
+  writeFileSync(
+    join(root, "views/error.edge"),
+    "own {{ status }} {{ title }}: {{ message }} {{ problems.map(({ rule, message }) => `${rule} ${message}`).join() }}",
+  );
 });
 
 afterEach(() => {
@@ -45,6 +48,10 @@ function create(
       Route.get("/gone", () => {
         throw new AshlarError("E_NOT_FOUND", "It was moved.");
       }),
+      Route.get("/page", ({ request }) => request.integer("number")),
+      Route.get("/own-errors", () => {
+        throw new AshlarError("E_BAD_REQUEST", "No.", { extensions: { errors: { a: "One.", b: ["Two."] } } });
+      }),
     ],
   });
 }
@@ -54,6 +61,17 @@ async function get(application: Application, path: string, accept = "text/html")
   const response = await application.fetch(request, { address: "203.0.113.7" });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
+
+test("the template has what is wrong with the input, each with its rule", async () => {
+  const application = await create([]);
+  const sentence = "The field &quot;number&quot; must be a whole number.";
+  expect((await get(application, "/page?number=x")).text).toBe(
+    `own 422 There is a problem: ${sentence} input.integer ${sentence}`,
+  );
+  expect((await get(application, "/own-errors")).text).toBe(
+    "own 400 The request can&#x27;t be read: No. null One.,null Two.",
+  );
+});
 
 test("errors are shown with the template, within the site's stack", async () => {
   const mark = ({ response }: HttpContext, next: Next): unknown => {
