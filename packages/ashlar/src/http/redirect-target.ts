@@ -1,6 +1,7 @@
 import { AshlarError } from "../support/index.ts";
 import type { HttpContext } from "./context.ts";
 import { requestAuthority } from "./request-url.ts";
+import "./errors.ts";
 
 /** No path of an application comes close to this, and no browser is sent to a longer one. */
 const MAX_TARGET_LENGTH = 2048;
