@@ -263,7 +263,7 @@ describe("what already exists", () => {
   test("the author's .env gets its secret, and what else it lacks is printed", async () => {
     const root = await oneFileApplication({ ".env": "SHOP=1\n" });
     const { output } = await ashlar(root, "auth");
-    expect(remaining(output)).toMatch(/^\.env\n {2}# Mail goes out by SMTP/);
+    expect(remaining(output)).toMatch(/^\.env\n {2}# Mail is sent by SMTP/);
     const files = await snapshot(root);
     expect(files[".env"]).toMatch(/^SHOP=1\nAPP_KEY=[\w-]{86}\n$/);
     expect(Object.keys(files)).not.toContain(".env.example");
