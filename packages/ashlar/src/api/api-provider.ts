@@ -1,4 +1,4 @@
-import { authSettingsOf, installAuth } from "../auth/index.ts";
+import { authSettingsOf, installAuth, userClassOf } from "../auth/index.ts";
 import { Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
@@ -113,5 +113,8 @@ export class ApiProvider extends Provider {
  */
 function bearsTokensOf(users: object, model: object): boolean {
   const { table } = users as { readonly table?: unknown };
-  return users === model || (table !== undefined && table === (model as { readonly table?: unknown }).table);
+  return (
+    userClassOf(users) === userClassOf(model) ||
+    (table !== undefined && table === (model as { readonly table?: unknown }).table)
+  );
 }

@@ -95,9 +95,14 @@ const SECRET: Setting<KeyMaterial> = setting({
 
 const MODEL: Setting<TokenModel> = setting({
   what: "the class of your users: User",
-  accept: (value, where) => (typeof value === "function" ? requireTokenModel(value, where) : undefined),
+  accept: (value, where) => (canFindUsers(value) ? requireTokenModel(value, where) : undefined),
   code: "E_INVALID_MODEL",
 });
+
+/** A class, or an object that finds users of a class. */
+function canFindUsers(value: unknown): value is object & { readonly name: string } {
+  return typeof value === "function" || (typeof value === "object" && value !== null && "userClass" in value);
+}
 
 const JWT = settings<JwtSettings>()({
   // Its possible values are reported where keys are created.

@@ -1,4 +1,11 @@
-import { type Authenticatable, type AuthenticatableClass, isAuthenticatableClass, type UserId } from "../auth/index.ts";
+import {
+  type Authenticatable,
+  type AuthenticatableClass,
+  isAuthenticatableClass,
+  type UserClass,
+  type UserId,
+  userClassOf,
+} from "../auth/index.ts";
 import { ConfigurationError, type MaybePromise } from "../support/index.ts";
 
 /**
@@ -29,7 +36,7 @@ export interface TokenBearer extends Authenticatable {
   revokeToken(digest?: string): Promise<void>;
 }
 
-/** The class of users who can have API tokens: `DRIVERS.jwt.model`. */
+/** The class of users who can have API tokens, or what finds them: `DRIVERS.jwt.model`. */
 export interface TokenModel extends AuthenticatableClass {
   /**
    * Replaces an active token with its successor, by one statement: of several that replace the same token, one does.
@@ -57,7 +64,8 @@ export function requireTokenModel(model: object & { readonly name: string }, whe
 
 function missingMixin(model: object): string | null {
   if (!isAuthenticatableClass(model)) return "Authenticates";
-  const { replaceToken, prototype } = model as unknown as Record<string, unknown>;
+  const { replaceToken } = model as unknown as Record<string, unknown>;
+  const { prototype } = userClassOf(model) as UserClass;
   const { holdsToken, activateToken, revokeToken } = prototype as Record<string, unknown>;
   const methods = [replaceToken, holdsToken, activateToken, revokeToken];
   const isTokenModel = methods.every((method) => typeof method === "function");

@@ -91,7 +91,9 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     guards.prepare();
     guards.pages.check();
-    container.make("accounts").enumerationPrevention.check();
+    const { enumerationPrevention, pages, users } = container.make("accounts");
+    users.check(pages);
+    enumerationPrevention.check();
     if (container.has("session") && guards.names.length > 0) {
       container.make("session").answerExpired = (context) => answerExpiredForm(context, guards);
     }

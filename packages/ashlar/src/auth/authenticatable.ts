@@ -27,10 +27,18 @@ export interface Authenticatable {
   accessEpoch?(): string;
 }
 
-/** What auth asks of a user's class: how a user is found. */
+/** A class whose instances are users. */
+export type UserClass = abstract new (...args: never[]) => object;
+
+/**
+ * How users are found: what auth asks of a user's class, or of an object that finds the users of `userClass`. Users that are
+ * found this way can log in; for accounts that are registered and change, see {@link AccountStore}.
+ */
 export interface AuthenticatableClass {
-  /** The name of the class, for messages. */
+  /** The name of the class of users, for messages. */
   readonly name: string;
+  /** The class of the users; left out if it is this class itself. */
+  readonly userClass?: UserClass;
   /** What users log in with; under the name `email` it is normalised as an address before it is looked for. */
   readonly identifierColumn: string;
   /** The user with this primary key, or `null`. */
@@ -39,12 +47,19 @@ export interface AuthenticatableClass {
   findByIdentifier(identifier: string): Promise<Authenticatable | null>;
 }
 
-/** Tells whether a class has what auth asks of a user's class, and its instances what auth asks of a user. */
+/** The class of the users that a class, or an object, finds. */
+export function userClassOf(users: object): object {
+  return typeof users === "function" ? users : ((users as Partial<AuthenticatableClass>).userClass ?? users);
+}
+
+/** Tells whether a class, or an object, has what auth asks for to find users, and these have what auth asks of a user. */
 export function isAuthenticatableClass(value: unknown): value is AuthenticatableClass {
-  if (typeof value !== "function") return false;
-  const { identifierColumn, findByAuthId, findByIdentifier } = value as unknown as Record<string, unknown>;
-  if (typeof identifierColumn !== "string") return false;
+  if ((typeof value !== "function" && typeof value !== "object") || value === null) return false;
+  const { name, identifierColumn, findByAuthId, findByIdentifier } = value as unknown as Record<string, unknown>;
+  if (typeof name !== "string" || typeof identifierColumn !== "string") return false;
   if (typeof findByAuthId !== "function" || typeof findByIdentifier !== "function") return false;
-  const { authId, passwordHash, storePasswordHash } = value.prototype as Record<string, unknown>;
+  const userClass = userClassOf(value);
+  if (typeof userClass !== "function") return false;
+  const { authId, passwordHash, storePasswordHash } = userClass.prototype as Record<string, unknown>;
   return [authId, passwordHash, storePasswordHash].every((method) => typeof method === "function");
 }

@@ -1,10 +1,9 @@
 import { type Model, type ModelClass, type ModelConstructor, tableHasColumn } from "../database/index.ts";
-import { passwordProblem } from "../security/index.ts";
-import { AshlarError, type Constructor, ValidationError } from "../support/index.ts";
+import { AshlarError, type Constructor } from "../support/index.ts";
 import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { message } from "./messages.ts";
 import { hasherOf } from "./model-hasher.ts";
+import { hashNewPassword } from "./new-password.ts";
 import { storedHash } from "./stored-hash.ts";
 import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
@@ -176,7 +175,8 @@ export function Authenticates<B extends ModelConstructor>(
         const decisive = [this.#column, identifierColumn, "email"] as never[];
         if (this.isDirty(...decisive)) Object.assign(this, this.accessChanges());
       } else if (await tableHasColumn(this.#class, accessEpochColumn)) {
-        Object.assign(this, { [accessEpochColumn]: makeAccessEpoch() });
+        const { [accessEpochColumn]: own } = this as unknown as Record<string, unknown>;
+        Object.assign(this, { [accessEpochColumn]: own ?? makeAccessEpoch() });
       }
       return super.save();
     }
@@ -211,13 +211,9 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async setPassword(plain: unknown): Promise<void> {
-      if (typeof plain !== "string") throw new ValidationError({ password: [message("auth.password.text")] });
-      const problem = passwordProblem(plain);
-      if (problem !== null) throw new ValidationError({ password: [problem] });
-      if (await this.verifyPassword(plain)) {
-        throw new ValidationError({ password: [message("auth.password.unchanged")] });
-      }
-      Object.assign(this, { [this.#column]: await hasherOf(this.#class).hash(plain) });
+      const isCurrent = (password: string) => this.verifyPassword(password);
+      const hash = (password: string) => hasherOf(this.#class).hash(password);
+      Object.assign(this, { [this.#column]: await hashNewPassword(plain, isCurrent, hash) });
     }
 
     async verifyPassword(plain: unknown): Promise<boolean> {

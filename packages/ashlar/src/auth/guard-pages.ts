@@ -51,6 +51,14 @@ export class GuardPages {
     return this.#routeNames.has(this.nameOf(guard, page));
   }
 
+  /** Tells whether a guard has a page that is not only the default guard's, which guards without pages use. */
+  isOwn(guard: string, page: string): boolean {
+    const byDefault = this.#defaultName();
+    return (
+      this.has(guard, page) && (byDefault === null || guard === byDefault || !this.isShared(page, guard, byDefault))
+    );
+  }
+
   /** Tells whether two guards have a page in common, so that a link to it may be about a user of either. */
   isShared(page: string, guard: string, other: string): boolean {
     return guard === other || this.nameOf(guard, page) === this.nameOf(other, page);

@@ -2,7 +2,7 @@ import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
-import type { AuthenticatableClass } from "./authenticatable.ts";
+import { type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
@@ -15,7 +15,7 @@ import "./errors.ts";
 export interface GuardSettings {
   /** The guard's name. */
   readonly name: string;
-  /** The class of the guard's users. */
+  /** The class of the guard's users, or what finds them. */
   readonly model: AuthenticatableClass;
   /** The remaining options of the guard's entry in `GUARDS`, for the driver to validate. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -191,7 +191,7 @@ export class GuardRegistry {
     if (model === null) {
       throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
     }
-    if (driver.model !== null && model !== driver.model) {
+    if (driver.model !== null && userClassOf(model) !== userClassOf(driver.model)) {
       // A key of one table taken for a key of another would make one user into somebody else.
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");

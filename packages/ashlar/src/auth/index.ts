@@ -5,6 +5,13 @@ export {
   holdsAccess,
   staleProof,
 } from "./access-epoch.ts";
+export type {
+  AccountChanges,
+  AccountConditions,
+  AccountStore,
+  AccountUser,
+  NewAccount,
+} from "./account-store.ts";
 export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
 export type {
   AccountMailableClass,
@@ -63,7 +70,9 @@ export {
   type Authenticatable,
   type AuthenticatableClass,
   isAuthenticatableClass,
+  type UserClass,
   type UserId,
+  userClassOf,
 } from "./authenticatable.ts";
 export {
   Authenticates,
@@ -103,6 +112,7 @@ export type {
   PrunedLogins,
 } from "./logins/login-store.ts";
 export type { LoginInfo } from "./logins/user-logins.ts";
+export { accountStoreOf } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
 export type { PasswordSettings } from "./password-settings.ts";
 export {

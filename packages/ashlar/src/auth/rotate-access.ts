@@ -8,15 +8,20 @@ import { type ColumnChanges, writeColumns } from "./write-column.ts";
  * what that rests on nothing changes.
  *
  * @param changes other columns that are set by the same statement: the password, the address
+ * @param conditions what other columns must hold
  * @returns whether it still held
  */
-export async function rotateAccess(user: Authenticatable, changes: ColumnChanges = {}): Promise<boolean> {
+export async function rotateAccess(
+  user: Authenticatable,
+  changes: ColumnChanges = {},
+  conditions: AccessConditions = {},
+): Promise<boolean> {
   if (!holdsAccess(user)) return true;
   const all = { ...user.accessChanges(), ...changes };
-  if (await write(user, all, user.accessConditions())) return true;
+  if (await write(user, all, { ...conditions, ...user.accessConditions() })) return true;
   // A login at this moment may have replaced the hash by another one of the same password, which ends no access.
   const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
-  return fresh !== null && write(user, all, (fresh as AccessHolder).accessConditions());
+  return fresh !== null && write(user, all, { ...conditions, ...(fresh as AccessHolder).accessConditions() });
 }
 
 /** Ends all access to an account, whatever it rests on; see {@link rotateAccess}. */

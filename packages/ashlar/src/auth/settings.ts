@@ -126,7 +126,7 @@ const GUARDS = settings<CommonGuardSettings>()({
 const GUARD = settings<GuardEntrySettings>()({
   driver: text(null),
   model: shape(
-    "a class with the mixin Authenticates: compose(Model, Authenticates)",
+    "a class with the mixin Authenticates: compose(Model, Authenticates), or an AccountStore",
     isAuthenticatableClass,
     null,
     "E_INVALID_MODEL",

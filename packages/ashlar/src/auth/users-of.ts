@@ -1,7 +1,5 @@
 import { Model, type ModelClass } from "../database/index.ts";
-
-/** A class whose instances are users. */
-type UserClass = abstract new (...args: never[]) => object;
+import { type UserClass, userClassOf } from "./authenticatable.ts";
 
 /**
  * Tells whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
@@ -9,12 +7,13 @@ type UserClass = abstract new (...args: never[]) => object;
  *
  * A class that merely extends the model is not enough. A guard, a token and a link each store a primary key, and the key
  * of another table belongs to a different user. Classes that are not models have no table to compare, so only the very
- * same class passes.
+ * same class passes; an object that finds users has the class that it names.
  */
 export function isUserClassOf(userClass: unknown, model: object): boolean {
-  if (userClass === model) return true;
-  if (typeof userClass !== "function" || !(userClass.prototype instanceof (model as UserClass))) return false;
-  return keepsSameRows(userClass, model);
+  const own = userClassOf(model);
+  if (userClass === own) return true;
+  if (typeof userClass !== "function" || !(userClass.prototype instanceof (own as UserClass))) return false;
+  return keepsSameRows(userClass, own);
 }
 
 /** Tells whether a user is one of a guard's model, as {@link isUserClassOf} does for the user's class. */
@@ -23,12 +22,13 @@ export function isUserOf(user: object, model: object): boolean {
 }
 
 /**
- * Tells whether two classes are models of one table, so that a primary key means the same row to both.
+ * Tells whether two classes are models of one table, so that a primary key means the same row to both. Objects that find
+ * users are compared by the class of these.
  *
  * @param defaultConnection the connection of models that name none
  */
 export function keepsSameRows(one: object, other: object, defaultConnection: string | null = null): boolean {
-  if (one === other) return true;
+  if (userClassOf(one) === userClassOf(other)) return true;
   if (!isModel(one) || !isModel(other)) return false;
   const connections = [one, other].map(({ connection }) => connection ?? defaultConnection);
   return one.table === other.table && connections[0] === connections[1];

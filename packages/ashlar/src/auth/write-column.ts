@@ -9,7 +9,7 @@ export function keyOf(model: Model): UserId {
 }
 
 /** Columns with the values they are to have. */
-export type ColumnChanges = Readonly<Record<string, string | Date | null>>;
+export type ColumnChanges = Readonly<Record<string, unknown>>;
 
 /**
  * Writes columns of a stored model by one UPDATE, whatever the model believes to be stored; what else was changed on the

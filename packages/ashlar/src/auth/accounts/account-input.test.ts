@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
 import { AshlarError } from "../../support/index.ts";
+import { ModelAccounts, type UserModel } from "../model-accounts.ts";
 import { checkEmail, checkName, choosePassword, hashChosenPassword } from "./account-input.ts";
 
 const SHORT = ["password", ["The password is too short. Use at least 8 characters."]];
@@ -9,7 +10,7 @@ const NOT_THE_SAME = ["password_confirmation", ["The passwords do not match."]];
 
 /** What a form lists above its fields, from the top. */
 async function problems(password: unknown, confirmation: unknown): Promise<unknown> {
-  const found = await choosePassword(new FullUser(), password, confirmation);
+  const found = await choosePassword((plain) => new FullUser().setPassword(plain), password, confirmation);
   return Object.entries(found).map(([field, list]) => [field, list.map(({ message }) => message)]);
 }
 
@@ -48,8 +49,11 @@ test("a password that cannot be hashed for now is not taken for one that is fine
     }
   }
   const overloaded = { code: "E_OVERLOADED" };
-  await expect(choosePassword(new Overloaded(), NEW_PASSWORD, NEW_PASSWORD)).rejects.toMatchObject(overloaded);
-  const hash = hashChosenPassword(new Overloaded(), "password", NEW_PASSWORD, NEW_PASSWORD);
+  const accept = () => new Overloaded().setPassword();
+  await expect(choosePassword(accept, NEW_PASSWORD, NEW_PASSWORD)).rejects.toMatchObject(overloaded);
+  const users = new ModelAccounts(Overloaded as unknown as UserModel);
+  const hashed = (plain: unknown) => users.hashPasswordOf(new Overloaded(), plain);
+  const hash = hashChosenPassword(hashed, NEW_PASSWORD, NEW_PASSWORD);
   await expect(hash).rejects.toMatchObject(overloaded);
 });
 

@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { normalizeEmail } from "../../security/index.ts";
 import { type FieldErrors, type Message, ValidationError } from "../../support/index.ts";
 import { message } from "../messages.ts";
-import type { AccountUser } from "./account-user.ts";
 
 /** What an input says, or what is wrong with it. */
-type Checked = { readonly value: string; readonly problem?: undefined } | { readonly problem: Message };
+type Checked =
+  | { readonly value: string; readonly problem?: undefined }
+  | { readonly value?: undefined; readonly problem: Message };
 
 const NOT_TEXT = message("auth.input.text");
 const MAX_NAME_LENGTH = 255;
@@ -39,19 +40,19 @@ export function checkName(input: unknown): Checked {
 }
 
 /**
- * What is wrong with the choice of a password, by field, in the order of the fields. Where nothing is, the password
- * stands on the model, hashed and not saved.
+ * What is wrong with the choice of a password, by field, in the order of the fields.
  *
+ * @param accept takes the password, or refuses it with an `E_INVALID_INPUT`
  * @throws `E_OVERLOADED`
  */
 export async function choosePassword(
-  user: AccountUser,
+  accept: (password: unknown) => Promise<unknown>,
   password: unknown,
   confirmation: unknown,
 ): Promise<FieldErrors> {
   const errors: FieldErrors = {};
   try {
-    await user.setPassword(password);
+    await accept(password);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     Object.assign(errors, error.errors);
@@ -64,26 +65,22 @@ export async function choosePassword(
 }
 
 /**
- * The hash of a user's new password. The model is left as it is: whoever saves it afterwards, for whatever reason, must
- * not store a password that was refused, or one that no link was used up for.
+ * The hash of a password that a user chooses.
  *
- * @param column the column of the hash
+ * @param hash makes it, or refuses the password with an `E_INVALID_INPUT`
  * @throws `E_INVALID_INPUT` under `password` and `password_confirmation`; `E_OVERLOADED`
  */
 export async function hashChosenPassword(
-  user: AccountUser,
-  column: string,
+  hash: (password: unknown) => Promise<string>,
   password: unknown,
   confirmation: unknown,
 ): Promise<string> {
-  const attributes = user as unknown as Record<string, unknown>;
-  const before = attributes[column];
-  try {
-    refuse(await choosePassword(user, password, confirmation));
-    return user.passwordHash()!;
-  } finally {
-    attributes[column] = before;
-  }
+  let made = "";
+  const accept = async (plain: unknown): Promise<void> => {
+    made = await hash(plain);
+  };
+  refuse(await choosePassword(accept, password, confirmation));
+  return made;
 }
 
 /** @throws `E_INVALID_INPUT` where there are errors */

@@ -1,7 +1,7 @@
 import type { QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { AccountUser } from "../account-store.ts";
 import type { GuardPages } from "../guard-pages.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
-import type { AccountUser } from "./account-user.ts";
 
 /** What {@link AccountPages} works with. */
 export interface AccountPagesParts {
@@ -22,6 +22,11 @@ export class AccountPages {
   /** Tells whether a guard has a page. */
   has(guard: string, page: string): boolean {
     return this.#parts.pages.has(guard, page);
+  }
+
+  /** Tells whether a guard has a page that is not only the default guard's, which guards without pages use. */
+  isOwn(guard: string, page: string): boolean {
+    return this.#parts.pages.isOwn(guard, page);
   }
 
   /** The name of the route of a guard's page, whether or not there is such a route. */

@@ -84,12 +84,8 @@ export class AccountPruning {
 
   /** Of some owners, those that are there; `null` if that cannot be told. */
   async #known(guard: string, owner: OwnerColumn, values: readonly unknown[]): Promise<ReadonlySet<string> | null> {
-    const users = this.#parts.users.tableOf(guard);
-    if (users === null) return null;
-    const { connection, table, primaryKey } = users;
-    const column = owner === "email" ? owner : primaryKey;
-    const found = await connection.kysely.selectFrom(table).select(column).where(column, "in", values).execute();
-    return new Set(found.map((row) => String(row[column])));
+    const found = await this.#parts.users.existing(guard, owner === "email" ? "email" : "id", values);
+    return found === null ? null : new Set(found);
   }
 }
 

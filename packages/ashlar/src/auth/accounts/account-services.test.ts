@@ -62,7 +62,7 @@ test("users of guards are where their models say, as far as they are models", as
     ["elsewhere"],
     ["hand"],
   ]);
-  expect([users.named("web"), users.named("nobody")]).toEqual([User, null]);
+  expect([users.named("web")?.userClass, users.named("nobody")]).toEqual([User, null]);
   expect(() => users.named("hand")).toThrow('The model of the guard "hand" cannot have accounts.');
   expect(() => users.of("nobody")).toThrow("config/auth.ts: GUARDS.nobody: its users cannot have accounts.");
   expect(users.guards).toEqual(["web", "elsewhere", "hand", "members"]);

@@ -49,6 +49,7 @@ export class AccountServices {
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
   readonly tokens: ResetTokens;
+  readonly access: AccountAccess;
   readonly registration: Registration;
   readonly enumerationPrevention: EnumerationPrevention;
   readonly emailVerification: EmailVerification;
@@ -62,12 +63,11 @@ export class AccountServices {
   /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work */
   constructor(application: Application) {
     const { background, config, container, settings: own } = application;
-    const { guards, defaultGuard, accounts, passwordResetTable, passwordResetExpirationInMinutes } =
-      authSettingsOf(config);
+    const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = authSettingsOf(config);
     const { mailables, preventEnumeration, retention, verificationExpiresMinutes } = accounts;
     const database = (): Database => container.make("database");
     const logins = container.make("logins");
-    const users = new GuardUsers({ guards, defaultGuard, database });
+    const users = new GuardUsers({ ...auth, database });
     const links = new AccountLinks(own.key, accounts, { previousSecrets: own.previousKeys });
     const pages = new AccountPages({ pages: container.make("auth").pages, links, origin: () => application.url });
     const tokenRemains = new TokenRemains();
@@ -93,8 +93,8 @@ export class AccountServices {
     this.resets = resets;
     this.emailChanges = emailChanges;
     this.tokens = tokens;
+    this.access = access;
     this.enumerationPrevention = prevention;
-    this.registration = new Registration({ ...common, owners, preventEnumeration, prevention });
     this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
     this.emailVerification = new EmailVerification({
       ...common,
@@ -102,6 +102,8 @@ export class AccountServices {
       events: () => (container.has("events") ? container.make("events") : null),
       expiresInMinutes: verificationExpiresMinutes,
     });
+    const verification = this.emailVerification;
+    this.registration = new Registration({ ...common, owners, preventEnumeration, prevention, verification });
     this.emailUndo = new EmailUndo(common);
     this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, verifies: preventEnumeration });
     this.passwordChange = new PasswordChange(common);

@@ -1,39 +1,48 @@
-import { Model, type ModelClass } from "../../database/index.ts";
 import { AshlarError, type RegisteredUser } from "../../support/index.ts";
-import type { AuthenticatesInstance, AuthenticatesStatics } from "../authenticates.ts";
-import type { MustVerifyEmailInstance } from "./must-verify-email.ts";
+import { type AccountStore, type AccountUser, storeMethodsOf } from "../account-store.ts";
+import type { AuthenticatableClass } from "../authenticatable.ts";
+import { accountStoreOf } from "../model-accounts.ts";
+import { isModel } from "../users-of.ts";
 
-/** A user as accounts need one: a model with the mixin `Authenticates` and a column `email`. */
-export type AccountUser = Model & AuthenticatesInstance & { email: string };
-
-/** The class of such users. */
-export type AccountModel = ModelClass<AccountUser> & AuthenticatesStatics;
+/** A user who can tell whether the address is verified. */
+export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;
 
 /**
- * A class as the model of accounts.
+ * The accounts of the users that a class, or an object, finds.
  *
  * @param what what it is, for the message, such as `The model of the guard "web"`
- * @throws `E_INVALID_MODEL` where it is no model, or lacks the mixin `Authenticates`
+ * @throws `E_INVALID_MODEL` if it is neither a model with the mixin `Authenticates` nor an {@link AccountStore}
  */
-export function asAccountModel(modelClass: unknown, what: string): AccountModel {
-  const prototype = typeof modelClass === "function" ? (modelClass.prototype as Record<string, unknown>) : null;
-  if (prototype instanceof Model && "setPassword" in prototype) return modelClass as AccountModel;
-  const remedy = "Declare it as class User extends compose(Model, Authenticates).";
-  throw new AshlarError("E_INVALID_MODEL", `${what} cannot have accounts. ${remedy}`);
+export function requireAccountStore(users: AuthenticatableClass, what: string): AccountStore {
+  const store = accountStoreOf(users);
+  if (store !== null) return store;
+  throw new AshlarError("E_INVALID_MODEL", `${what} cannot have accounts. ${remedyFor(users)}`);
+}
+
+/** What to do about a model whose users can only log in. */
+export function remedyFor(users: object): string {
+  const { present, missing } = storeMethodsOf(users);
+  if (present.length === 0 || isModel(users)) return "Declare it as class User extends compose(Model, Authenticates).";
+  return `As an AccountStore it needs ${missing.map((name) => `${name}()`).join(", ")} as well.`;
 }
 
 /**
  * A user as accounts need one.
  *
- * @throws `E_INVALID_MODEL` as {@link asAccountModel}
+ * @throws `E_INVALID_MODEL` if the user's class can only log in
  */
 export function asAccountUser(user: RegisteredUser): AccountUser {
-  asAccountModel(user.constructor, `The user's class ${user.constructor.name}`);
-  return user as AccountUser;
+  const { accessEpoch, email } = user as Partial<AccountUser>;
+  if (typeof accessEpoch === "function" && (typeof email === "string" || "setPassword" in user)) {
+    return user as AccountUser;
+  }
+  const what = `The user's class ${user.constructor.name} cannot have accounts.`;
+  throw new AshlarError("E_INVALID_MODEL", `${what} ${remedyFor(user.constructor)}`);
 }
 
-/** Tells whether a user's class has the mixin `MustVerifyEmail`. */
-export function isVerifiable<U extends object>(user: U): user is U & MustVerifyEmailInstance {
-  const { hasVerifiedEmail, verifyEmail } = user as Partial<MustVerifyEmailInstance>;
-  return typeof hasVerifiedEmail === "function" && typeof verifyEmail === "function";
+/** Tells whether a user's class has the mixin `MustVerifyEmail`, or is one of a store's users that says as much. */
+export function isVerifiable<U extends object>(user: U): user is U & VerifiableUser {
+  const { accessEpoch, hasVerifiedEmail, verifyEmail } = user as Readonly<Record<string, unknown>>;
+  if (typeof hasVerifiedEmail !== "function") return false;
+  return typeof verifyEmail === "function" || typeof accessEpoch === "function";
 }

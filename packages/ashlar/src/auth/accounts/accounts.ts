@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import type { AccountServices } from "./account-services.ts";
+import { asAccountUser } from "./account-user.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
 import type { RegistrationAttributes } from "./registration.ts";
@@ -205,5 +206,32 @@ export class Accounts {
    */
   undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
     return this.#services.emailUndo.complete(this.#context, token);
+  }
+
+  /**
+   * Ends all access to the account of a user of the active guard, whether or not the user is logged in: every login on every
+   * device, every link in a mail, and the API token if that is checked in the database. Call it when you block an account.
+   *
+   * Security: the user must not come from an input. A page on which users log themselves out everywhere calls
+   * `auth.logins().endAll()`.
+   *
+   * @returns whether the account was there
+   * @throws `E_INVALID_MODEL` if the guard's users can only log in
+   */
+  async endAccess(user: RegisteredUser): Promise<boolean> {
+    return this.#services.access.endAll(this.#context.auth.guardName, asAccountUser(user));
+  }
+
+  /**
+   * Deletes a user of the active guard with everything that the framework keeps of the user: logins with their IP addresses,
+   * links that set a password, addresses that the user had before. For a model it is what `user.delete()` does.
+   *
+   * Security: the user must not come from an input. Have the user confirm the password first: `password.confirm`.
+   *
+   * @returns whether the account was there
+   * @throws `E_INVALID_MODEL` if the guard's users can only log in
+   */
+  async delete(user: RegisteredUser): Promise<boolean> {
+    return this.#services.deletion.ofGuard(this.#context.auth.guardName, asAccountUser(user));
   }
 }

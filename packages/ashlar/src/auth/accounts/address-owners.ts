@@ -1,3 +1,4 @@
+import type { NewAccount } from "../account-store.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { GuardUsers } from "./guard-users.ts";
@@ -29,25 +30,25 @@ export class AddressOwners {
    *
    * Security: call it in the background. Whether there is an owner must not show in the time of an answer.
    *
-   * @param columns what else the address was registered with
+   * @param attributes what else the address was registered with
    */
   async tell(
     guard: string,
     email: string,
     isChange: boolean,
-    columns: Readonly<Record<string, unknown>> = {},
+    attributes: NewAccount["attributes"] = {},
   ): Promise<void> {
     const { users, pages, mails, limits, unfinished } = this.#parts;
-    const model = users.of(guard);
-    let user = await model.findBy("email", email);
+    const store = users.of(guard);
+    let user = await store.findByEmail(email);
     if (user === null) return;
     // Counted before anything is voided: who finds it voided then finds it counted, and one mail goes out.
     const isAllowed = await limits.allows(EMAIL_TAKEN_LIMIT, guard, email);
     await mails.prepare();
     if (unfinished.has(guard, user)) {
-      if (await unfinished.offerPassword(guard, user, isAllowed, columns)) return;
+      if (await unfinished.offerPassword(guard, user, isAllowed, attributes)) return;
       // Verified or voided at this moment. Of the latter its owner is told by the one who has done it.
-      user = await model.findBy("email", email);
+      user = await store.findByEmail(email);
       if (user === null || unfinished.has(guard, user)) return;
     }
     if (!isAllowed) return;

@@ -1,9 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
 import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import { WebGuard } from "../web/web-guard.ts";
-import { type AccountUser, asAccountUser } from "./account-user.ts";
+import { asAccountUser } from "./account-user.ts";
 import "../../http/index.ts";
 
 /**
@@ -37,4 +38,10 @@ async function provesPassword(context: HttpContext, password: unknown): Promise<
   const guard = auth.guard(auth.guardName);
   if (guard instanceof WebGuard) return guard.confirmPassword(password);
   return provesOwnPassword(context, auth.guardName, await requireUser(context), password);
+}
+
+/** Has the rest of a request work with its user as changed: a store may have made a new object of it. */
+export function takeOver({ auth }: HttpContext, user: AccountUser): void {
+  const guard = auth.guard(auth.guardName);
+  if ((guard.knownUser as object | null) !== user) guard.once(user);
 }

@@ -2,17 +2,18 @@ import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
+import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
-import { rotateAccess } from "../rotate-access.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { requireEmail } from "./account-input.ts";
 import { type AccountLinks, UNDO_EXPIRES_IN_HOURS, type VerificationClaim } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 import type { AddressOwners } from "./address-owners.ts";
-import { requirePassword, requireUser } from "./current-user.ts";
+import { requirePassword, requireUser, takeOver } from "./current-user.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
@@ -87,7 +88,7 @@ export class EmailChange {
    */
   async complete(
     context: HttpContext,
-    user: AccountUser,
+    owner: AccountUser,
     claim: VerificationClaim,
     email: string,
   ): Promise<VerificationOutcome> {
@@ -96,18 +97,20 @@ export class EmailChange {
     const { guard, id, email: previousEmail } = claim;
     const token = links.undo({ guard, id });
     const url = pages.url(guard, "email.undo", { token });
-    const wasVerified = isVerifiable(user) && user.hasVerifiedEmail();
-    const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === user;
+    const wasVerified = isVerifiable(owner) && owner.hasVerifiedEmail();
+    const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === owner;
+    let user: AccountUser | null;
     try {
-      const isDone = await users.transaction(guard, () =>
-        this.#replace(user, claim, { email, token, wasVerified, keepFor: isOwn ? context : null }),
+      user = await users.transaction(guard, () =>
+        this.#replace(owner, claim, { email, token, wasVerified, keepFor: isOwn ? context : null }),
       );
-      if (!isDone) return outcomeFor(await users.of(guard).findByAuthId(id), claim);
     } catch (error) {
       // The address became another account's since the link was made, or was freed by one that can still take it back.
       if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "invalid";
       throw error;
     }
+    if (user === null) return outcomeFor(await users.of(guard).findByAuthId(id), claim);
+    if (isOwn) takeOver(context, user);
     const data = { guard, language: context.language, user, email: previousEmail, newEmail: email, url };
     mails.tryQueue("emailChangeCompleted", previousEmail, { ...data, expiresInHours: UNDO_EXPIRES_IN_HOURS });
     announce(context, "auth.email_changed", guard, { user, previousEmail, email });
@@ -115,9 +118,9 @@ export class EmailChange {
     return "verified";
   }
 
-  /** @returns whether the proof still held that the link rests on */
+  /** @returns the user with the new address; `null` if the proof no longer holds that the link rests on */
   async #replace(
-    user: AccountUser,
+    owner: AccountUser,
     { guard, email: previousEmail }: VerificationClaim,
     change: {
       readonly email: string;
@@ -125,12 +128,13 @@ export class EmailChange {
       readonly wasVerified: boolean;
       readonly keepFor: HttpContext | null;
     },
-  ): Promise<boolean> {
+  ): Promise<AccountUser | null> {
     const { users, resets, emailChanges, addresses, access } = this.#parts;
     const { email, token, wasVerified, keepFor } = change;
     // Following the link has shown that the new address is theirs.
-    const proof = isVerifiable(user) ? { verified_at: currentDate() } : {};
-    if (!(await rotateAccess(user, { email, ...proof }))) return false;
+    const proof = isVerifiable(owner) ? { verifiedAt: currentDate() } : {};
+    const user = await endAccessOnProof(users.of(guard), owner, { email, ...proof });
+    if (user === null) return null;
     await addresses.refuseReserved(guard, email, user);
     // One that was never proved may be a stranger's, who must be able to register it.
     const isReserved = wasVerified || !isVerifiable(user);
@@ -138,6 +142,6 @@ export class EmailChange {
     // What is kept under an address that is not reserved can't be told from another user's by the time of a deletion.
     if (!isReserved) await resets.delete(users.guardsKeeping(user.constructor), [previousEmail]);
     await access.end(user, keepFor);
-    return true;
+    return user;
   }
 }

@@ -1,14 +1,15 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
+import { makeAccessEpoch } from "../access-epoch.ts";
+import type { AccountUser } from "../account-store.ts";
 import { announce } from "../events.ts";
 import { NO_PASSWORD } from "../stored-hash.ts";
-import { writeColumns } from "../write-column.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { AccountLinks } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 import type { EmailChangeTable, StoredEmailChange } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import { ReservedAddress, type ReservedAddresses } from "./reserved-addresses.ts";
@@ -69,18 +70,18 @@ export class EmailUndo {
     const { mails, tokens } = this.#parts;
     const found = await this.#find(context, token);
     if (found === null) return { outcome: "invalid" };
-    const { change, user } = found;
+    const { change, user: owner } = found;
     const { guard, email: restoredEmail } = change;
-    const { email: previousEmail } = user;
+    const { email: previousEmail } = owner;
     await mails.prepare();
-    const outcome = await this.#restore(change, user);
-    if (outcome !== "undone") return { outcome };
+    const user = await this.#restore(change, owner);
+    if (user === "taken" || user === "invalid") return { outcome: user };
     // If it was not the owner who has undone the change, this is the only word the owner gets.
     const notice = { guard, language: context.language, user, email: previousEmail, restoredEmail };
     mails.tryQueue("emailChangeUndone", previousEmail, notice);
     const resetToken = await tokens.issue(guard, user);
     announce(context, "auth.email_change_undone", guard, { user, previousEmail, email: restoredEmail });
-    return { outcome, user, resetToken };
+    return { outcome: "undone", user: user as RegisteredUser, resetToken };
   }
 
   async #find(context: HttpContext, token: unknown): Promise<Found | null> {
@@ -92,32 +93,33 @@ export class EmailUndo {
     if (change === null || change.guard !== claim.guard || change.userId !== claim.id) return null;
     const user = (await users.named(claim.guard)?.findByAuthId(claim.id)) ?? null;
     if (user === null) return null;
-    const { created_at } = user as { readonly created_at?: unknown };
+    const { created_at } = user;
     // The key may have been given to another account since.
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
   }
 
-  async #restore(change: StoredEmailChange, user: AccountUser): Promise<"undone" | "taken" | "invalid"> {
+  async #restore(change: StoredEmailChange, owner: AccountUser): Promise<AccountUser | "taken" | "invalid"> {
     const { users, emailChanges, addresses, access } = this.#parts;
     const { guard, email, isReserved } = change;
-    const { passwordColumn } = users.of(guard);
+    const store = users.of(guard);
     try {
       return await users.transaction(guard, async () => {
         // No condition: what the thief has changed since must not keep the owner out. The row is locked by it, so that a
         // change of address that is under way is found below, or fails on the new epoch.
         const changes = {
-          ...user.accessChanges(),
+          accessEpoch: makeAccessEpoch(),
           email,
           // The thief knows the password, and would be back before the owner has set a new one.
-          [passwordColumn]: NO_PASSWORD,
-          ...(isVerifiable(user) ? { verified_at: currentDate() } : {}),
+          passwordHash: NO_PASSWORD,
+          ...(isVerifiable(owner) ? { verifiedAt: currentDate() } : {}),
         };
-        if (!(await writeColumns(user, changes))) return "invalid";
+        const user = await store.update(owner, changes, {});
+        if (user === null) return "invalid";
         if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
         // Meanwhile another account may have had the address, verified it, and left it.
         if (!isReserved) await addresses.refuseReserved(guard, email, user);
         await access.end(user);
-        return "undone";
+        return user;
       });
     } catch (error) {
       if (error instanceof UsedMeanwhile) return "invalid";

@@ -2,14 +2,17 @@ import type { Events } from "../../events/index.ts";
 import type { HttpContext, HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { currentDate } from "../../support/index.ts";
+import { accessEpochOf } from "../access-epoch.ts";
+import type { AccountStore, AccountUser } from "../account-store.ts";
 import { announce } from "../events.ts";
 import type { AccountLinks, VerificationClaim } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
-import { type AccountModel, type AccountUser, asAccountUser, isVerifiable } from "./account-user.ts";
-import { requireUser } from "./current-user.ts";
+import { asAccountUser, isVerifiable } from "./account-user.ts";
+import { requireUser, takeOver } from "./current-user.ts";
 import type { EmailChange } from "./email-change.ts";
 import type { GuardUsers } from "./guard-users.ts";
+import type { MustVerifyEmailInstance } from "./must-verify-email.ts";
 import { outcomeFor, type VerificationLink, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** What {@link EmailVerification} works with. */
@@ -40,12 +43,21 @@ export class EmailVerification {
     // Before anything that needs mails: without the mixin there is nothing to send.
     if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
     const mailer = await this.#parts.mails.prepare();
-    await user.verifyEmail(mailer, context.request);
+    await this.mail(user, mailer, context.request);
     return true;
   }
 
+  /** Mails a user a link that verifies the address, in the way of the user's class if that has one: `verifyEmail`. */
+  async mail(
+    user: AccountUser & Partial<MustVerifyEmailInstance>,
+    mailer: Mailer,
+    request: HttpRequest,
+  ): Promise<void> {
+    await (user.verifyEmail?.(mailer, request) ?? this.mailLink(user, mailer, request));
+  }
+
   /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */
-  async mail(user: AccountUser, mailer: Mailer, request: HttpRequest): Promise<void> {
+  async mailLink(user: AccountUser, mailer: Mailer, request: HttpRequest): Promise<void> {
     const { users, pages, mails, events, expiresInMinutes } = this.#parts;
     const guard = users.guardOf(user, request.context);
     const { email } = user;
@@ -67,10 +79,10 @@ export class EmailVerification {
   async complete(context: HttpContext, token: unknown): Promise<VerificationOutcome> {
     const claim = this.#claimOf(context, token);
     if (claim === null) return "invalid";
-    const model = this.#parts.users.named(claim.guard);
-    if (model === null) return "invalid";
+    const store = this.#parts.users.named(claim.guard);
+    if (store === null) return "invalid";
     const own = await ownUser(context, claim);
-    const user = own ?? (await model.findByAuthId(claim.id));
+    const user = own ?? (await store.findByAuthId(claim.id));
     const outcome = outcomeFor(user, claim);
     if (user === null || outcome !== "verified") return outcome;
     const { method } = context.request.raw;
@@ -78,8 +90,25 @@ export class EmailVerification {
     if (own === null && isSafe(method)) return "confirm";
     // HEAD tells what GET would do, and does nothing: some mail programs ask that way whether a link leads anywhere.
     if (method === "HEAD") return outcome;
-    if (claim.newEmail === null) return confirmAddress(context, model, user, claim);
+    if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
     return this.#parts.emailChange.complete(context, user, claim, claim.newEmail);
+  }
+
+  async #confirm(
+    context: HttpContext,
+    store: AccountStore,
+    proved: AccountUser,
+    claim: VerificationClaim,
+  ): Promise<VerificationOutcome> {
+    const { guard, id, email } = claim;
+    // One conditional change decides between parallel uses: of those that find the address unverified, one verifies it.
+    const conditions = { email, accessEpoch: accessEpochOf(proved), verifiedAt: null };
+    const changed = await store.update(proved, { verifiedAt: currentDate() }, conditions);
+    const user = await store.findByAuthId(id);
+    if (changed === null || user === null) return outcomeFor(user, claim);
+    if (((await context.auth.user()) as object | null) === proved) takeOver(context, changed);
+    announce(context, "auth.email_verified", guard, { user });
+    return "verified";
   }
 
   /** A link that was made for another guard's page is not one here. */
@@ -99,22 +128,4 @@ async function ownUser(context: HttpContext, { guard, id }: VerificationClaim): 
   if (context.auth.guardName !== guard) return null;
   const user = await context.auth.user();
   return user !== null && String((user as AccountUser).authId()) === id ? asAccountUser(user) : null;
-}
-
-async function confirmAddress(
-  context: HttpContext,
-  model: AccountModel,
-  proved: AccountUser,
-  claim: VerificationClaim,
-): Promise<VerificationOutcome> {
-  let row = model.where(model.primaryKey as "email", claim.id).where("email", claim.email);
-  for (const [column, value] of Object.entries(proved.accessConditions())) {
-    row = value === null ? row.whereNull(column as "email") : row.where(column as "email", value);
-  }
-  // One conditional UPDATE decides between parallel uses: of those that find the column empty, one fills it.
-  const written = await row.whereNull("verified_at" as "email").update({ verified_at: currentDate() } as object);
-  const user = await model.findByAuthId(claim.id);
-  if (written === 0 || user === null) return outcomeFor(user, claim);
-  announce(context, "auth.email_verified", claim.guard, { user });
-  return "verified";
 }

@@ -1,4 +1,6 @@
 import { ConfigurationError } from "../../support/index.ts";
+import { type UserClass, userClassOf } from "../authenticatable.ts";
+import { isModel } from "../users-of.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import { isVerifiable } from "./account-user.ts";
@@ -40,10 +42,12 @@ export class EnumerationPrevention {
   /** @throws `E_INVALID_CONFIGURATION` if users of a guard cannot verify their address, or not choose a password then */
   requireVerifiable(guard: string): void {
     const { users, pages } = this.#parts;
-    const model = users.of(guard);
-    if (!isVerifiable(model.prototype)) {
+    const store = users.of(guard);
+    if (!isVerifiable((userClassOf(store) as UserClass).prototype)) {
       const problem = `users of the guard "${guard}" register, and their address is never verified.`;
-      const remedy = `Add the mixin: class ${model.name} extends compose(Model, Authenticates, MustVerifyEmail).`;
+      const remedy = isModel(userClassOf(store))
+        ? `Add the mixin: class ${store.name} extends compose(Model, Authenticates, MustVerifyEmail).`
+        : `Give the class of the users of ${store.name} the method hasVerifiedEmail().`;
       throw new ConfigurationError(WHERE, problem, remedy);
     }
     if (pages.has(guard, FINISH_PAGE)) return;

@@ -1,9 +1,26 @@
 import type { Connection, Database } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
+import type { PasswordHasher } from "../../security/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
+import { isPasswordOf } from "../credentials.ts";
+import { accountStoreOf, existingRows, ModelAccounts, type ModelUser } from "../model-accounts.ts";
+import { hashNewPassword } from "../new-password.ts";
 import type { GuardEntry } from "../settings.ts";
 import { isModel, isUserOf, keepsSameRows } from "../users-of.ts";
-import { type AccountModel, type AccountUser, asAccountModel } from "./account-user.ts";
+import type { AccountPages } from "./account-pages.ts";
+import { remedyFor, requireAccountStore } from "./account-user.ts";
+
+/** The pages of `Auth.routes` that are about accounts, and not only about logins. */
+const ACCOUNT_PAGES: readonly string[] = [
+  "register.store",
+  "change_password.store",
+  "password_reset.store",
+  "email.verify",
+  "account.password.store",
+  "account.email.store",
+  "email.undo",
+];
 
 /** The table of a guard's users. */
 export interface UserTable {
@@ -17,11 +34,13 @@ export interface GuardUsersParts {
   readonly guards: ReadonlyMap<string, GuardEntry>;
   /** The name of the guard that a request begins with; `null` if the configuration names none. */
   readonly defaultGuard: string | null;
+  /** What hashes the users' passwords. */
+  readonly hasher: PasswordHasher;
   /** Gives the application's database, which need not exist before it is used. */
   readonly database: () => Database;
 }
 
-/** The users of each guard of the configuration. */
+/** The users of each guard of the configuration, and their accounts. */
 export class GuardUsers {
   readonly #parts: GuardUsersParts;
 
@@ -40,19 +59,35 @@ export class GuardUsers {
   }
 
   /**
-   * The model of a guard.
+   * The accounts of a guard's users.
    *
    * @throws `E_INVALID_CONFIGURATION` if the guard names none; `E_INVALID_MODEL` if it cannot have accounts
    */
-  of(guard: string): AccountModel {
+  of(guard: string): AccountStore {
     const model = this.#parts.guards.get(guard)?.model ?? null;
-    if (model !== null) return asAccountModel(model, `The model of the guard "${guard}"`);
+    if (model !== null) return requireAccountStore(model, `The model of the guard "${guard}"`);
     const remedy = `Name the class of the users: ${guard}: { model: User }.`;
     throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}`, "its users cannot have accounts.", remedy);
   }
 
-  /** The model of a guard that a link names; `null` if there is no such guard any more. */
-  named(guard: string): AccountModel | null {
+  /**
+   * Makes sure that the users of each guard can have accounts if there are pages for that.
+   *
+   * @throws `E_INVALID_MODEL`, `E_INVALID_CONFIGURATION`
+   */
+  check(pages: AccountPages): void {
+    for (const [guard, { model }] of this.#parts.guards) {
+      const page = ACCOUNT_PAGES.find((name) => pages.isOwn(guard, name));
+      if (page === undefined || (model !== null && accountStoreOf(model) !== null)) continue;
+      const where = `config/auth.ts: GUARDS.${guard}.model`;
+      const problem = `its users can log in, but not have accounts, and there is the route "${pages.nameOf(guard, page)}".`;
+      const remedy = `${remedyFor(model ?? {})} Or give an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
+      throw new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
+    }
+  }
+
+  /** As {@link of}, for a guard that a link names; `null` if there is no such guard any more. */
+  named(guard: string): AccountStore | null {
     return this.#parts.guards.has(guard) ? this.of(guard) : null;
   }
 
@@ -85,9 +120,55 @@ export class GuardUsers {
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#parts.database();
-    const users = this.tableOf(guard)?.connection ?? database.connection();
-    if (users === database.connection()) return database.transaction(work);
-    return database.transaction(() => users.transaction(work));
+    if (this.tableBesideAuth(guard) !== null) return database.transaction(work);
+    const store = this.of(guard);
+    return database.transaction(() => store.transaction(work));
+  }
+
+  /** Of some keys, or addresses, those that users of a guard have, as text; `null` if that cannot be told. */
+  async existing(
+    guard: string,
+    attribute: "id" | "email",
+    values: readonly unknown[],
+  ): Promise<readonly string[] | null> {
+    const model = this.#parts.guards.get(guard)?.model ?? null;
+    if (model === null) return null;
+    if (isModel(model)) return existingRows(model, attribute, values);
+    return (await accountStoreOf(model)?.existing(attribute, values)) ?? null;
+  }
+
+  /**
+   * The hash of a user's new password.
+   *
+   * @throws `E_INVALID_INPUT` under `password`; `E_OVERLOADED`
+   */
+  hashPasswordOf(guard: string, user: AccountUser, plain: unknown): Promise<string> {
+    const store: object = this.of(guard);
+    if (store instanceof ModelAccounts) return store.hashPasswordOf(user as unknown as ModelUser, plain);
+    const { hasher } = this.#parts;
+    return hashNewPassword(
+      plain,
+      (password) => isPasswordOf(hasher, user, password),
+      (password) => hasher.hash(password),
+    );
+  }
+
+  /**
+   * The hash of the password of a user who is registered with it.
+   *
+   * @param email `null` if it is not valid
+   * @throws as {@link hashPasswordOf}
+   */
+  hashFirstPassword(
+    guard: string,
+    attributes: NewAccount["attributes"],
+    email: string | null,
+    plain: unknown,
+  ): Promise<string> {
+    const store: object = this.of(guard);
+    if (store instanceof ModelAccounts) return store.hashFirstPassword(attributes, email, plain);
+    const isCurrent = async () => false;
+    return hashNewPassword(plain, isCurrent, (password) => this.#parts.hasher.hash(password));
   }
 
   /**

@@ -66,7 +66,7 @@ export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constr
 
     async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
       const { emailVerification } = accountsOf(this.constructor as ModelClass);
-      await emailVerification.mail(asAccountUser(this), mail, request);
+      await emailVerification.mailLink(asAccountUser(this), mail, request);
     }
   }
   return Verifying as unknown as B & Constructor<MustVerifyEmailInstance>;

@@ -1,12 +1,12 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
+import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
-import { rotateAccess } from "../rotate-access.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
-import { requirePassword, requireUser } from "./current-user.ts";
+import { requirePassword, requireUser, takeOver } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** What {@link PasswordChange} works with. */
@@ -27,19 +27,21 @@ export class PasswordChange {
   /** See `Accounts.changePassword`. */
   async make(context: HttpContext, current: unknown, password: unknown, confirmation: unknown): Promise<void> {
     const { users, mails, access } = this.#parts;
-    const user = await requireUser(context);
+    const owner = await requireUser(context);
     await mails.prepare();
     await requirePassword(context, current, "current_password");
     const guard = context.auth.guardName;
-    const { passwordColumn } = users.of(guard);
-    const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
-    await users.transaction(guard, async () => {
+    const store = users.of(guard);
+    const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
+    const passwordHash = await hashChosenPassword(hash, password, confirmation);
+    const user = await users.transaction(guard, async () => {
       // Of two changes at the same moment, both with the password before them, one is made.
-      if (!(await rotateAccess(user, { [passwordColumn]: hash }))) {
-        throw new ValidationError({ current_password: [message("auth.account.changed")] });
-      }
-      await access.end(user, context);
+      const changed = await endAccessOnProof(store, owner, { passwordHash });
+      if (changed === null) throw new ValidationError({ current_password: [message("auth.account.changed")] });
+      await access.end(changed, context);
+      return changed;
     });
+    takeOver(context, user);
     announce(context, "auth.password_changed", guard, { user });
     const { email } = user;
     const [{ language }, changedAt] = [context, currentDate()];

@@ -1,16 +1,17 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
+import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { PASSWORD_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
-import { rotateAccess } from "../rotate-access.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
 import type { AccountClaim, AccountLinks } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 import type { ResetTokens } from "./reset-tokens.ts";
@@ -50,13 +51,13 @@ export class PasswordReset {
     const { users, pages, mails, tokens, background, expiresInMinutes } = this.#parts;
     const email = requireEmail(input);
     const guard = context.auth.guardName;
-    const model = users.of(guard);
+    const store = users.of(guard);
     await mails.prepare();
     // A route that is missing is told to the developer, and not only to the log.
     pages.url(guard, "password_reset", {});
     // After the answer, which leaves at the same time whether or not the address has an account.
     background.run("a password reset", async () => {
-      const user = await model.findBy("email", email);
+      const user = await store.findByEmail(email);
       // What can be done for an address without an account is done as well: it delays the requests that come meanwhile.
       const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
       const url = pages.url(guard, "password_reset", {}, { token });
@@ -84,23 +85,23 @@ export class PasswordReset {
     if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
     const found = await this.#find(context, token);
     if (found === null) return null;
-    const { user } = found;
+    const { user: owner } = found;
     const { guard } = found.claim;
     await mails.prepare();
     // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
-    const { passwordColumn } = users.of(guard);
-    const hash = await hashChosenPassword(user, passwordColumn, password, confirmation);
+    const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
+    const passwordHash = await hashChosenPassword(hash, password, confirmation);
     // Users who cannot log in before their address is verified have this way left when the link for that has expired.
-    const isProof = verifies && isVerifiable(user) && !user.hasVerifiedEmail();
-    const proof = isProof ? { verified_at: currentDate() } : {};
-    const isDone = await users.transaction(guard, async () => {
-      if (!(await resets.consume(token))) return false;
+    const isProof = verifies && isVerifiable(owner) && !owner.hasVerifiedEmail();
+    const proof = isProof ? { verifiedAt: currentDate() } : {};
+    const user = await users.transaction(guard, async () => {
+      if (!(await resets.consume(token))) return null;
       // The user was read before the hash was made: what ended access in between has voided the link.
-      if (!(await rotateAccess(user, { [passwordColumn]: hash, ...proof }))) return false;
-      await access.end(user);
-      return true;
+      const changed = await endAccessOnProof(users.of(guard), owner, { passwordHash, ...proof });
+      if (changed !== null) await access.end(changed);
+      return changed;
     });
-    if (!isDone) return null;
+    if (user === null) return null;
     // A user who reads the account's mail is not guessing, and what was guessed before was at another password.
     await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard, user });
     announce(context, "auth.password_reset", guard, { user });

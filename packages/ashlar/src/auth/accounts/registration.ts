@@ -1,13 +1,16 @@
-import { planOf, UniqueViolationError } from "../../database/index.ts";
+import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
 import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
+import { makeAccessEpoch } from "../access-epoch.ts";
+import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 import type { AddressOwners } from "./address-owners.ts";
+import type { EmailVerification } from "./email-verification.ts";
 import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addresses.ts";
@@ -36,7 +39,10 @@ export interface RegistrationParts {
   /** Whether answers are alike for addresses that are free and that are taken. */
   readonly preventEnumeration: boolean;
   readonly prevention: EnumerationPrevention;
+  readonly verification: EmailVerification;
 }
+
+type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly user: null; readonly taken: string };
 
 /** Making an account. */
 export class Registration {
@@ -47,86 +53,94 @@ export class Registration {
   }
 
   /** See `Accounts.register`. */
-  async register(context: HttpContext, attributes: RegistrationAttributes): Promise<AccountUser | null> {
+  async register(context: HttpContext, given: RegistrationAttributes): Promise<AccountUser | null> {
     const { users, owners, mails, background, preventEnumeration } = this.#parts;
     const guard = context.auth.guardName;
-    const model = users.of(guard);
-    const { email: address, password, password_confirmation: confirmation = password, ...rest } = attributes;
-    // Whatever `fillable` says, no one chooses a key: a public form is all that stands before this.
-    const isFilled = (name: string) => model.isFillable(name) && name !== model.primaryKey && !TIMES.includes(name);
-    const columns = Object.fromEntries(Object.entries(rest).filter(([name]) => isFilled(name)));
-    const errors = problemsOf(columns, planOf(model).casts);
-    const email = checkEmail(address);
-    if (email.problem !== undefined) errors.email = [email.problem];
-    const user = new model().fill(columns);
-    if (email.problem === undefined) user.email = email.value;
-    // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
-    refuse({ ...errors, ...(await choosePassword(user, password, confirmation)) });
+    const account = await this.#check(guard, users.of(guard), given);
     if (preventEnumeration) {
-      await this.#registerInBackground(context, user, columns);
+      await this.#registerInBackground(context, account);
       return null;
     }
-    const taken = await this.#store(guard, user);
-    if (taken === null) {
+    const { user, taken } = await this.#store(guard, account);
+    if (user !== null) {
       announce(context, "auth.registered", guard, { user });
       return user;
     }
     if (taken === EMAIL && mails.areSent) {
-      background.run("a notice to the owner of an address", () => owners.tell(guard, user.email, false));
+      background.run("a notice to the owner of an address", () => owners.tell(guard, account.email, false));
     }
     throw new ValidationError({ [taken]: [taken === EMAIL ? TAKEN : message("auth.value.taken")] });
   }
 
+  /**
+   * The account that is to be stored.
+   *
+   * @throws `E_INVALID_INPUT` with everything that is wrong
+   */
+  async #check(guard: string, store: AccountStore, given: RegistrationAttributes): Promise<NewAccount> {
+    const { email: address, password, password_confirmation: confirmation = password, ...rest } = given;
+    const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;
+    const attributes = Object.fromEntries(Object.entries(rest).filter(([name]) => isSet(name)));
+    const errors = problemsOf(attributes, store);
+    const email = checkEmail(address);
+    if (email.problem !== undefined) errors.email = [email.problem];
+    let passwordHash = "";
+    const accept = async (plain: unknown): Promise<void> => {
+      passwordHash = await this.#parts.users.hashFirstPassword(guard, attributes, email.value ?? null, plain);
+    };
+    // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
+    refuse({ ...errors, ...(await choosePassword(accept, password, confirmation)) });
+    return { email: email.value!, passwordHash, accessEpoch: makeAccessEpoch(), attributes };
+  }
+
   /** Leaves to the background, and to mails, what shows whether the address is taken. */
-  async #registerInBackground(
-    context: HttpContext,
-    user: AccountUser,
-    columns: Readonly<Record<string, unknown>>,
-  ): Promise<void> {
-    const { owners, mails, background, prevention } = this.#parts;
+  async #registerInBackground(context: HttpContext, account: NewAccount): Promise<void> {
+    const { owners, mails, background, prevention, verification } = this.#parts;
     const guard = context.auth.guardName;
     prevention.requireVerifiable(guard);
     const mailer = await mails.prepare();
     background.run("a registration", async () => {
-      const taken = await this.#store(guard, user);
-      if (taken === EMAIL) return owners.tell(guard, user.email, false, columns);
-      if (taken !== null) throw new Error(`The ${taken} is taken, and the caller can no longer be told.`);
+      const { user, taken } = await this.#store(guard, account);
+      if (taken === EMAIL) return owners.tell(guard, account.email, false, account.attributes);
+      if (user === null) throw new Error(`The ${taken} is taken, and the caller can no longer be told.`);
       announce(context, "auth.registered", guard, { user });
-      if (isVerifiable(user)) await user.verifyEmail(mailer, context.request);
+      if (isVerifiable(user)) await verification.mail(user, mailer, context.request);
     });
   }
 
   /**
-   * Stores a new user.
+   * Stores a new account.
    *
-   * @returns the column whose value is taken; `null` if the user is stored
+   * @returns the user, or the attribute whose value is taken
    */
-  async #store(guard: string, user: AccountUser): Promise<string | null> {
+  async #store(guard: string, account: NewAccount): Promise<Stored> {
     const { users, addresses } = this.#parts;
-    if (await addresses.isTaken(guard, user.email, null)) return EMAIL;
+    const { email } = account;
+    if (await addresses.isTaken(guard, email, null)) return { user: null, taken: EMAIL };
     try {
-      await users.transaction(guard, async () => {
-        await user.save();
-        await addresses.refuseReserved(guard, user.email, null);
+      const user = await users.transaction(guard, async () => {
+        const made = await users.of(guard).create(account);
+        await addresses.refuseReserved(guard, email, null);
+        return made;
       });
-      return null;
+      return { user, taken: null };
     } catch (error) {
-      if (error instanceof ReservedAddress) return EMAIL;
+      if (error instanceof ReservedAddress) return { user: null, taken: EMAIL };
       // Of two registrations at the same moment both saw that the address was free.
       if (!(error instanceof UniqueViolationError) || error.column === null) throw error;
-      return error.column;
+      return { user: null, taken: error.column };
     }
   }
 }
 
 /** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
-function problemsOf(columns: Readonly<Record<string, unknown>>, casts: ReadonlyMap<string, string>): FieldErrors {
+function problemsOf(attributes: NewAccount["attributes"], store: AccountStore): FieldErrors {
   const errors: FieldErrors = {};
-  for (const [name, value] of Object.entries(columns)) {
+  for (const [name, value] of Object.entries(attributes)) {
     if (name === "name") {
       const { problem } = checkName(value);
       if (problem !== undefined) errors.name = [problem];
-    } else if ((Array.isArray(value) || isPlainObject(value)) && casts.get(name) !== "json") {
+    } else if ((Array.isArray(value) || isPlainObject(value)) && store.attributeKind(name) !== "json") {
       errors[name] = [message("auth.input.text")];
     }
   }

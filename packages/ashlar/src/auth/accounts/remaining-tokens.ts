@@ -1,3 +1,5 @@
+import { userClassOf } from "../authenticatable.ts";
+
 /**
  * API tokens that stay valid after everything about an account that can be ended has been: no request looks them up in
  * the database, so only time, or a change of configuration for all users, ends them.
@@ -21,6 +23,6 @@ export class TokenRemains {
 
   /** The API tokens that the users of a model keep when their access ends; `null`: none. */
   of(model: object): RemainingTokens | null {
-    return this.#of(model);
+    return this.#of(userClassOf(model));
   }
 }

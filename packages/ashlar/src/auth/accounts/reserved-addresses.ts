@@ -1,7 +1,7 @@
 import type { Message } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
 import { message } from "../messages.ts";
 import type { AccountPages } from "./account-pages.ts";
-import type { AccountUser } from "./account-user.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
@@ -33,7 +33,7 @@ export class ReservedAddresses {
    */
   async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
     // Always both, so that the time it takes does not tell which one it was.
-    const owner = await this.#parts.users.of(guard).findBy("email", email);
+    const owner = await this.#parts.users.of(guard).findByEmail(email);
     const reserved = await this.#isReserved(guard, email, user);
     return owner !== null || reserved;
   }

@@ -1,7 +1,7 @@
 import { digest } from "../../security/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
+import type { AccountUser } from "../account-store.ts";
 import { type AccountClaim, type AccountLinks, epochDigestOf } from "./account-links.ts";
-import type { AccountUser } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 

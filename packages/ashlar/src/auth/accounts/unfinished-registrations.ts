@@ -1,8 +1,10 @@
+import type { AccountUser, NewAccount } from "../account-store.ts";
+import { endAccessOnProof } from "../end-access.ts";
 import { NO_PASSWORD, storedHash } from "../stored-hash.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { ResetTokens } from "./reset-tokens.ts";
 
@@ -49,20 +51,22 @@ export class UnfinishedRegistrations {
    *
    * @param isAllowed whether the limit lets a mail through. What voids something mails in any case, or the owner would be
    * left without a link; that happens once to an account, which then has no password to void.
-   * @param columns what the account is registered with this time, besides the address and the password
+   * @param attributes what the account is registered with this time, besides the address and the password
    * @returns whether all is done; `false` if the account was verified, voided or changed since it was read
    */
   async offerPassword(
     guard: string,
     user: AccountUser,
     isAllowed: boolean,
-    columns: Readonly<Record<string, unknown>>,
+    attributes: NewAccount["attributes"],
   ): Promise<boolean> {
     const { users, pages, mails, tokens, expiresInMinutes } = this.#parts;
-    const isOpen = storedHash(user.passwordHash()) !== null;
+    const hash = storedHash(user.passwordHash());
+    const isOpen = hash !== null;
     if (!isOpen && !isAllowed) return true;
     const token = await users.transaction(guard, async () => {
-      return (await this.#registerAgain(guard, user, isOpen, columns)) ? tokens.issue(guard, user) : null;
+      const changed = await this.#registerAgain(guard, user, hash, attributes);
+      return changed === null ? null : tokens.issue(guard, changed);
     });
     if (token === null) return false;
     const { email } = user;
@@ -74,27 +78,25 @@ export class UnfinishedRegistrations {
   /**
    * Gives an unfinished account what it is registered with this time, and voids its password and links if it has any.
    *
-   * @returns whether it still was what it was read as
+   * @returns the user with that; `null` if the account no longer was what it was read as
    */
   async #registerAgain(
     guard: string,
     user: AccountUser,
-    isOpen: boolean,
-    columns: Readonly<Record<string, unknown>>,
-  ): Promise<boolean> {
-    const model = this.#parts.users.of(guard);
-    const { primaryKey, passwordColumn } = model;
-    const changes = { ...columns, ...(isOpen && { ...user.accessChanges(), [passwordColumn]: NO_PASSWORD }) };
-    if (Object.keys(changes).length === 0) return true;
-    // One conditional UPDATE decides between this, another registration, and a verification that is under way.
-    const row = model
-      .where(primaryKey as "email", user.authId())
-      .where("email", user.email)
-      .whereNull("verified_at" as "email");
-    const asRead = isOpen ? row.where(passwordColumn as "email", "!=", NO_PASSWORD) : row;
-    if ((await asRead.update(changes as object)) === 0) return false;
-    user.noteStored(changes);
-    if (isOpen) await this.#parts.access.end(user);
-    return true;
+    hash: string | null,
+    attributes: NewAccount["attributes"],
+  ): Promise<AccountUser | null> {
+    const store = this.#parts.users.of(guard);
+    const asRead = { email: user.email, verifiedAt: null };
+    if (hash === null) return Object.keys(attributes).length === 0 ? user : store.update(user, { attributes }, asRead);
+    // One conditional change decides between this, another registration, and a verification that is under way.
+    const changed = await endAccessOnProof(
+      store,
+      user,
+      { attributes, passwordHash: NO_PASSWORD },
+      { ...asRead, passwordHash: hash },
+    );
+    if (changed !== null) await this.#parts.access.end(changed);
+    return changed;
   }
 }

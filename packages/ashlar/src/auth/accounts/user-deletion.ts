@@ -1,6 +1,8 @@
 import { type Connection, type Database, type Model, type ModelClass, tableHasColumn } from "../../database/index.ts";
+import type { AccountUser } from "../account-store.ts";
 import type { UserId } from "../authenticatable.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
+import { isModel } from "../users-of.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
@@ -34,7 +36,7 @@ export class UserDeletion {
    * @returns what that tells
    */
   async delete(user: Model, deleteRow: () => Promise<boolean>): Promise<boolean> {
-    const { users, logins, resets, emailChanges } = this.#parts;
+    const { users } = this.#parts;
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
@@ -44,13 +46,39 @@ export class UserDeletion {
     return await database.transaction(async () => {
       const take = async () => ({ email: await lockedAddress(connection, model, key), isDeleted: await deleteRow() });
       const { email, isDeleted } = await (connection === database.connection() ? take() : connection.transaction(take));
-      for (const guard of guards) {
-        if (logins.has(guard)) await logins.of(guard).endAll({ guard, userId: key });
-      }
-      const reserved = await emailChanges.delete(guards, key, email);
-      await resets.delete(guards, email === null ? reserved : [email, ...reserved]);
+      await this.#forget(guards, key, email);
       return isDeleted;
     });
+  }
+
+  /**
+   * Deletes a user of a guard, of any class, with the same that {@link delete} deletes; see `Accounts.delete`.
+   *
+   * @throws `E_INVALID_MODEL` if the user's class can only log in
+   */
+  async ofGuard(guard: string, user: AccountUser): Promise<boolean> {
+    const { users } = this.#parts;
+    const store = users.of(guard);
+    // A model does the rest itself.
+    if (isModel(user.constructor)) return store.delete(user);
+    return this.#parts.database().transaction(async () => {
+      const { email, isDeleted } = await store.transaction(async () => {
+        const stored = await store.findByAuthId(user.authId());
+        return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
+      });
+      await this.#forget(users.guardsKeeping(user.constructor), user.authId(), email);
+      return isDeleted;
+    });
+  }
+
+  /** Deletes what auth keeps of a user who is gone. */
+  async #forget(guards: readonly string[], userId: UserId, email: string | null): Promise<void> {
+    const { logins, resets, emailChanges } = this.#parts;
+    for (const guard of guards) {
+      if (logins.has(guard)) await logins.of(guard).endAll({ guard, userId });
+    }
+    const reserved = await emailChanges.delete(guards, userId, email);
+    await resets.delete(guards, email === null ? reserved : [email, ...reserved]);
   }
 }
 

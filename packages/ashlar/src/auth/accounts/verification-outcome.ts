@@ -1,5 +1,6 @@
+import type { AccountUser } from "../account-store.ts";
 import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
-import { type AccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "./account-user.ts";
 
 /**
  * What came of following a verification link. After `confirm` nothing has changed: the link would have an effect, but the

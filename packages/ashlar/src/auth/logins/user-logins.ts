@@ -1,7 +1,7 @@
 import { type Message, now } from "../../support/index.ts";
 import { accessEpochOf, staleProof } from "../access-epoch.ts";
-import type { Authenticatable } from "../authenticatable.ts";
-import { endAllAccess, rotateAccess } from "../rotate-access.ts";
+import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
+import { logOutEverywhere, logOutEverywhereOnProof } from "../end-access.ts";
 import { deviceName } from "./device-name.ts";
 import type { ListedLogin, LoginStore } from "./login-store.ts";
 
@@ -25,10 +25,14 @@ export interface LoginInfo {
 export interface UserLoginsParts {
   readonly guard: string;
   readonly store: LoginStore;
+  /** The class of the guard's users, or what finds them. */
+  readonly users: AuthenticatableClass;
   readonly user: () => Promise<Authenticatable | null>;
   /** The key of the login that this request comes from; known once {@link UserLoginsParts.user} is. */
   readonly currentId: () => string | null;
   readonly logout: () => Promise<void>;
+  /** Takes over the request's user, if it is another object with a new epoch. */
+  readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
   /** Runs work in a transaction of the application's database, if it has one. */
@@ -91,10 +95,14 @@ export class UserLogins {
   async endOthers(): Promise<number> {
     const user = await this.#parts.user();
     if (user === null) return 0;
-    return this.#parts.transaction(async () => {
-      if (!(await rotateAccess(user))) throw staleProof();
-      return this.keepCurrent();
+    const { transaction, users, takeOver } = this.#parts;
+    const { changed, ended } = await transaction(async () => {
+      const changed = await logOutEverywhereOnProof(users, user);
+      if (changed === null) throw staleProof();
+      return { changed, ended: await this.keepCurrent(changed) };
     });
+    if (changed !== user) takeOver(changed);
+    return ended;
   }
 
   /**
@@ -102,14 +110,15 @@ export class UserLogins {
    * for callers that have changed it on the user of this request. Takes part in the current transaction, if there is
    * one.
    *
+   * @param changed the user with the new epoch, if that is not the request's own object
    * @returns how many logins were ended
    */
-  async keepCurrent(): Promise<number> {
+  async keepCurrent(changed?: Authenticatable): Promise<number> {
     const { guard, store, currentId } = this.#parts;
     const user = await this.#parts.user();
     if (user === null) return 0;
     const id = currentId();
-    const kept = id === null ? null : { id, accessEpoch: accessEpochOf(user) };
+    const kept = id === null ? null : { id, accessEpoch: accessEpochOf(changed ?? user) };
     return store.endAll({ guard, userId: user.authId() }, kept);
   }
 
@@ -119,11 +128,11 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
-    const { guard, store, transaction, logout } = this.#parts;
+    const { guard, store, users, transaction, logout } = this.#parts;
     const user = await this.#parts.user();
     if (user === null) return 0;
     const ended = await transaction(async () => {
-      await endAllAccess(user);
+      await logOutEverywhere(users, user);
       return store.endAll({ guard, userId: user.authId() });
     });
     await logout();

@@ -149,9 +149,11 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return new UserLogins({
       guard: this.name,
       store: this.#parts.store,
+      users: this.model,
       user: async () => (await this.user()) as Authenticatable | null,
       currentId: () => this.#login?.id ?? null,
       logout: () => this.logout(),
+      takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
       transaction: this.#parts.transaction,
     });

@@ -1,0 +1,183 @@
+import { databaseOf, type Model, type ModelClass, planOf, tableHasColumn } from "../database/index.ts";
+import type { AccessConditions } from "./access-epoch.ts";
+import {
+  type AccountChanges,
+  type AccountConditions,
+  type AccountStore,
+  type NewAccount,
+  storeMethodsOf,
+} from "./account-store.ts";
+import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import type { AuthenticatesInstance, AuthenticatesStatics } from "./authenticates.ts";
+import { rotateAccess } from "./rotate-access.ts";
+import { isModel } from "./users-of.ts";
+import { writeColumns } from "./write-column.ts";
+
+/** A user as a model with the mixin `Authenticates` and a column `email` has them. */
+export type ModelUser = Model & AuthenticatesInstance & { email: string };
+
+/** The class of such users. */
+export type UserModel = ModelClass<ModelUser> & AuthenticatesStatics;
+
+const VERIFIED_AT = "verified_at";
+
+/** The accounts of users who are rows of a model with the mixin `Authenticates`. */
+export class ModelAccounts implements AccountStore<ModelUser> {
+  readonly #model: UserModel;
+
+  constructor(model: UserModel) {
+    this.#model = model;
+  }
+
+  get name(): string {
+    return this.#model.name;
+  }
+
+  get userClass(): UserModel {
+    return this.#model;
+  }
+
+  get identifierColumn(): string {
+    return this.#model.identifierColumn;
+  }
+
+  findByAuthId(id: UserId): Promise<ModelUser | null> {
+    return this.#model.findByAuthId(id);
+  }
+
+  findByIdentifier(identifier: string): Promise<ModelUser | null> {
+    return this.#model.findByIdentifier(identifier);
+  }
+
+  findByEmail(email: string): Promise<ModelUser | null> {
+    return this.#model.findBy("email", email);
+  }
+
+  attributeKind(name: string): "value" | "json" | null {
+    // Whatever `fillable` says, no one chooses a key: a public form is all that stands before this.
+    if (name === this.#model.primaryKey || !this.#model.isFillable(name)) return null;
+    return planOf(this.#model).casts.get(name) === "json" ? "json" : "value";
+  }
+
+  async create({ email, passwordHash, accessEpoch, attributes }: NewAccount): Promise<ModelUser> {
+    const { passwordColumn, accessEpochColumn } = this.#model;
+    const user = this.#draft(attributes, email);
+    Object.assign(user, { [passwordColumn]: passwordHash });
+    if (await tableHasColumn(this.#model, accessEpochColumn)) Object.assign(user, { [accessEpochColumn]: accessEpoch });
+    return user.save();
+  }
+
+  async update(user: ModelUser, changes: AccountChanges, conditions: AccountConditions): Promise<ModelUser | null> {
+    const columns = this.#columnsOf(user, changes);
+    // A table without an epoch has nothing to change for it.
+    if (Object.keys(columns).length === 0) return user;
+    const { accessEpoch, email, passwordHash, verifiedAt } = conditions;
+    const also: AccessConditions = {
+      ...(email === undefined ? {} : { email }),
+      ...(passwordHash === undefined ? {} : { [this.#model.passwordColumn]: passwordHash }),
+      ...(verifiedAt === undefined ? {} : { [VERIFIED_AT]: null }),
+    };
+    const isProved = accessEpoch !== undefined;
+    const isWritten =
+      isProved && changes.accessEpoch !== undefined
+        ? await rotateAccess(user, columns, also)
+        : await writeColumns(user, columns, { ...also, ...(isProved && user.accessConditions()) });
+    return isWritten ? user : null;
+  }
+
+  delete(user: ModelUser): Promise<boolean> {
+    return user.delete();
+  }
+
+  async existing(attribute: "id" | "email", values: readonly unknown[]): Promise<readonly string[]> {
+    return existingRows(this.#model, attribute, values);
+  }
+
+  transaction<T>(work: () => Promise<T>): Promise<T> {
+    const { connection } = this.#model;
+    return databaseOf(this.#model)
+      .connection(connection ?? undefined)
+      .transaction(work);
+  }
+
+  /** The hash of a user's new password, by the rules of the model: it may have a `setPassword` of its own. */
+  async hashPasswordOf(user: ModelUser, plain: unknown): Promise<string> {
+    const column = this.#model.passwordColumn;
+    const attributes = user as unknown as Record<string, unknown>;
+    const before = attributes[column];
+    try {
+      await user.setPassword(plain);
+      return user.passwordHash()!;
+    } finally {
+      // Saving the model later, for any reason, must not store a password that was refused or that no link was used up for.
+      attributes[column] = before;
+    }
+  }
+
+  /** The hash of the password of a user who does not exist yet, as {@link hashPasswordOf}. */
+  async hashFirstPassword(attributes: NewAccount["attributes"], email: string | null, plain: unknown): Promise<string> {
+    const user = this.#draft(attributes, email);
+    await user.setPassword(plain);
+    return user.passwordHash()!;
+  }
+
+  #draft(attributes: NewAccount["attributes"], email: string | null): ModelUser {
+    const user = new this.#model().fill(attributes);
+    if (email !== null) user.email = email;
+    return user;
+  }
+
+  #columnsOf(
+    user: ModelUser,
+    { email, passwordHash, accessEpoch, verifiedAt, attributes }: AccountChanges,
+  ): Record<string, unknown> {
+    const { passwordColumn, accessEpochColumn } = this.#model;
+    const ended = accessEpoch === undefined ? {} : user.accessChanges();
+    return {
+      ...attributes,
+      ...ended,
+      ...(accessEpochColumn in ended && { [accessEpochColumn]: accessEpoch }),
+      ...(email !== undefined && { email }),
+      ...(passwordHash !== undefined && { [passwordColumn]: passwordHash }),
+      ...(verifiedAt !== undefined && { [VERIFIED_AT]: verifiedAt }),
+    };
+  }
+}
+
+/**
+ * Of some keys, or addresses, those that rows of a model have, as text.
+ *
+ * @param attribute `id` for the primary key, whatever its column
+ */
+export async function existingRows(
+  model: ModelClass,
+  attribute: "id" | "email",
+  values: readonly unknown[],
+): Promise<readonly string[]> {
+  const { kysely } = databaseOf(model).connection(model.connection ?? undefined);
+  const column = attribute === "id" ? model.primaryKey : attribute;
+  const found = await kysely.selectFrom(model.table).select(column).where(column, "in", values).execute();
+  return found.map((row) => String(row[column]));
+}
+
+/** What is known of each class of users, or object that finds some. */
+const known = new WeakMap<object, AccountStore | null>();
+
+/** The accounts of the users that a class, or an object, finds; `null` if they can only log in. */
+export function accountStoreOf(users: AuthenticatableClass): AccountStore | null {
+  let store = known.get(users);
+  if (store === undefined) {
+    store = hasAccounts(users) ? (new ModelAccounts(users) as unknown as AccountStore) : ownStore(users);
+    known.set(users, store);
+  }
+  return store;
+}
+
+/** Tells whether a class is a model with the mixin `Authenticates`. */
+function hasAccounts(users: object): users is UserModel {
+  return isModel(users) && "setPassword" in users.prototype;
+}
+
+function ownStore(users: AuthenticatableClass): AccountStore | null {
+  return !isModel(users) && storeMethodsOf(users).missing.length === 0 ? (users as AccountStore) : null;
+}

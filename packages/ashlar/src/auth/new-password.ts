@@ -1,0 +1,22 @@
+import { passwordProblem } from "../security/index.ts";
+import { ValidationError } from "../support/index.ts";
+import { message } from "./messages.ts";
+
+/**
+ * The hash of a password that a user chooses: 8 to 1024 bytes, not one of the commonest, and not the one in use.
+ *
+ * @param isCurrent tells whether a password is the one in use
+ * @param hash hashes it
+ * @throws `E_INVALID_INPUT` with what is wrong, under `password`; `E_OVERLOADED`
+ */
+export async function hashNewPassword(
+  plain: unknown,
+  isCurrent: (plain: string) => Promise<boolean>,
+  hash: (plain: string) => Promise<string>,
+): Promise<string> {
+  if (typeof plain !== "string") throw new ValidationError({ password: [message("auth.password.text")] });
+  const problem = passwordProblem(plain);
+  if (problem !== null) throw new ValidationError({ password: [problem] });
+  if (await isCurrent(plain)) throw new ValidationError({ password: [message("auth.password.unchanged")] });
+  return hash(plain);
+}
