@@ -1,7 +1,9 @@
 export type { CapturedMail, MailMatch } from "../mail/index.ts";
 export {
+  type AccountStoreUnderTest,
   type ActingAsOptions,
   type ArrivedMail,
+  accountStoreSuite,
   type CapturedEvent,
   captureEvents,
   captureMail,

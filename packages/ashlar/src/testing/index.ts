@@ -6,6 +6,7 @@ export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
+export { type AccountStoreUnderTest, accountStoreSuite } from "./suites/account-store-suite.ts";
 export { type DialectSuiteOptions, dialectSuite } from "./suites/dialect-suite.ts";
 export { type LoginStoreUnderTest, type LoginSuiteUsers, loginStoreSuite } from "./suites/login-store-suite.ts";
 export {

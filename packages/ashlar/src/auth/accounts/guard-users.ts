@@ -81,7 +81,7 @@ export class GuardUsers {
       if (page === undefined || (model !== null && accountStoreOf(model) !== null)) continue;
       const where = `config/auth.ts: GUARDS.${guard}.model`;
       const problem = `its users can log in, but not have accounts, and there is the route "${pages.nameOf(guard, page)}".`;
-      const remedy = `${remedyFor(model ?? {})} Or give an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
+      const remedy = `${remedyFor(model ?? {})} Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
       throw new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
     }
   }

@@ -1,0 +1,212 @@
+import { describe, expect, test } from "vitest";
+import { type DrizzleUsers, makeDrizzleUsers } from "../../../test/extensions/drizzle-users.ts";
+import {
+  FullUser,
+  NEW_PASSWORD,
+  PASSWORD,
+  type TestAccounts,
+  type TestAccountsOptions,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { Person } from "../../../test/support/people.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { Route } from "../../routing/index.ts";
+
+const CLEO = {
+  name: "Cleo",
+  email: "cleo@example.com",
+  password: PASSWORD,
+  password_confirmation: PASSWORD,
+};
+const CHANGE = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+
+interface Shop {
+  readonly accounts: TestAccounts;
+  readonly store: DrizzleUsers;
+  readonly rows: () => object[];
+  /** A browser in which a user has registered. */
+  readonly cleo: () => Promise<Visitor>;
+}
+
+/** An application whose users are in a store of their own, in another database. */
+async function shop(options: TestAccountsOptions = {}): Promise<Shop> {
+  const { store, rows } = makeDrizzleUsers();
+  const accounts = await testAccounts({ ...options, guards: { web: { driver: "web", model: store } } });
+  const cleo = async () => {
+    const visitor = accounts.visitor();
+    await visitor.post("/register", CLEO);
+    return visitor;
+  };
+  return { accounts, store, rows, cleo };
+}
+
+const isIn = async (visitor: Visitor): Promise<boolean> => (await visitor.get("/logins")).status === 200;
+
+/** Has the framework's part of a change fail, until the function returned is called. */
+function breakLogins({ database }: TestAccounts): () => void {
+  return database.onQuery(({ sql }) => {
+    if (/^(?:delete from|update) "logins"/.test(sql)) throw new Error("The disk is full.");
+  });
+}
+
+describe("accounts in a store of an application's own", () => {
+  test("what fails after the store has written is rolled back there too", async () => {
+    const { accounts, rows, cleo } = await shop();
+    const visitor = await cleo();
+    const before = rows();
+    const mend = breakLogins(accounts);
+    expect((await visitor.post("/account/password", CHANGE)).status).toBe(500);
+    mend();
+    expect(rows()).toEqual(before);
+    expect(await isIn(visitor)).toBe(true);
+    expect((await visitor.post("/account/password", CHANGE)).headers.get("location")).toBe("/home");
+  });
+
+  test("S51 the rest of a request works with the user as changed, whose login goes on", async () => {
+    const changing = async ({ accounts, auth }: HttpContext) => {
+      const { current_password, password, password_confirmation } = CHANGE;
+      const before = await auth.user();
+      await accounts.changePassword(current_password, password, password_confirmation);
+      return { isNew: (await auth.user()) !== before, devices: (await auth.logins().list()).length };
+    };
+    const leaving = async ({ auth }: HttpContext) => {
+      return { ended: await auth.logins().endOthers(), devices: (await auth.logins().list()).length };
+    };
+    const { accounts, cleo } = await shop({ routes: [Route.post("/change", changing), Route.post("/leave", leaving)] });
+    const visitor = await cleo();
+    expect((await visitor.post("/change")).body).toEqual({ isNew: true, devices: 1 });
+    const other = await accounts.loggedIn(CLEO, NEW_PASSWORD);
+    expect((await visitor.post("/leave")).body).toEqual({ ended: 1, devices: 1 });
+    expect([await isIn(visitor), await isIn(other)]).toEqual([true, false]);
+  });
+
+  test("S51 all access to an account ends, and links in mails with it", async () => {
+    const blocking = async ({ accounts }: HttpContext) => {
+      const user = (await store.findByEmail(CLEO.email))!;
+      return { ended: await accounts.endAccess(user), again: await accounts.endAccess(user) };
+    };
+    const { accounts, store, rows, cleo } = await shop({ routes: [Route.post("/block", blocking)] });
+    const visitor = await cleo();
+    const token = await accounts.resetToken(CLEO);
+    const [before] = rows() as { access_epoch: string }[];
+    expect((await accounts.visitor().post("/block")).body).toEqual({ ended: true, again: true });
+    expect((rows() as { access_epoch: string }[])[0]?.access_epoch).not.toBe(before?.access_epoch);
+    expect([await isIn(visitor), await accounts.rows("logins")]).toEqual([false, []]);
+    const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/password_reset", reset);
+    await accounts.loggedIn(CLEO);
+  });
+
+  test("S70 a user is deleted with all that the framework keeps of it", async () => {
+    const deleting = async ({ accounts, auth }: HttpContext) => {
+      const user = (await auth.user())!;
+      return { deleted: await accounts.delete(user), again: await accounts.delete(user) };
+    };
+    const { accounts, rows, cleo } = await shop({ routes: [Route.post("/delete", deleting)] });
+    const visitor = await cleo();
+    await visitor.post("/account/email", { email: "cleo@example.org", password: PASSWORD });
+    const change = (await accounts.mails()).find(({ to }) => to === "cleo@example.org")!;
+    await visitor.get(new URL(/https:\S+/.exec(change.text)![0]).pathname);
+    await accounts.resetToken({ email: "cleo@example.org" });
+    const kept = () => Promise.all(["logins", "password_resets", "email_changes"].map((name) => accounts.rows(name)));
+    expect((await kept()).map((found) => found.length)).toEqual([1, 1, 1]);
+    expect((await visitor.post("/delete")).body).toEqual({ deleted: true, again: false });
+    expect([rows(), await kept()]).toEqual([[], [[], [], []]]);
+  });
+
+  test("S70 of a model, a user is deleted as by delete()", async () => {
+    const deleting = async ({ accounts, auth }: HttpContext) => ({
+      deleted: await accounts.delete((await auth.user())!),
+    });
+    const accounts = await testAccounts({ routes: [Route.post("/delete", deleting)] });
+    const visitor = await accounts.loggedIn();
+    expect((await visitor.post("/delete")).body).toEqual({ deleted: true });
+    expect([(await accounts.rows("users")).length, await accounts.rows("logins")]).toEqual([1, []]);
+  });
+
+  test("S71 what is left of users whom a query has deleted is pruned, and of no others", async () => {
+    const { accounts, store, cleo } = await shop();
+    await cleo();
+    const visitor = accounts.visitor();
+    await visitor.post("/register", { ...CLEO, email: "dora@example.com" });
+    for (const { email } of [CLEO, { email: "dora@example.com" }]) await accounts.resetToken({ email });
+    expect(await accounts.application.prune()).toMatchObject({ logins: 0, "password resets": 0 });
+    await store.delete((await store.findByEmail(CLEO.email))!);
+    expect(await accounts.application.prune()).toMatchObject({ logins: 1, "password resets": 1 });
+    expect([await isIn(visitor), (await accounts.rows("password_resets")).length]).toEqual([true, 1]);
+  });
+
+  test("S58 registrations answer alike, and the mail says what came of it", async () => {
+    const { accounts, rows } = await shop({ ACCOUNTS: { preventEnumeration: true } });
+    const register = async (name: string, password: string) => {
+      const answer = await accounts
+        .visitor()
+        .post("/register", { ...CLEO, name, password, password_confirmation: password });
+      return answer.headers.get("location");
+    };
+    expect([await register("Eve", PASSWORD), (await accounts.mails()).length, rows().length]).toEqual(["/login", 1, 1]);
+    await expect(accounts.loggedIn(CLEO)).rejects.toThrow("The login failed.");
+    // Registered again before it is verified: the password of whoever was first is void.
+    expect(await register("Cleo", NEW_PASSWORD)).toBe("/login");
+    const [mail] = await accounts.mails();
+    expect(rows()).toMatchObject([{ name: "Cleo", password: "!", verified_at: null }]);
+    const token = new URL(/https:\S+/.exec(mail!.text)![0]).searchParams.get("token");
+    const chosen = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/password_reset", chosen);
+    expect(rows()).toMatchObject([{ verified_at: expect.any(Number) }]);
+    await accounts.loggedIn(CLEO, NEW_PASSWORD);
+  });
+
+  test("S69 a guard takes users of its store's class alone", async () => {
+    const entering = async ({ auth }: HttpContext) => ({ user: await auth.loginAs(await FullUser.findOrFail(1)) });
+    const { accounts } = await shop({ routes: [Route.post("/enter", entering)] });
+    expect(await accounts.visitor().post("/enter", {}, { accept: "application/json" })).toMatchObject({
+      status: 500,
+      body: { code: "E_INVALID_MODEL" },
+    });
+  });
+});
+
+describe("the boot ends if there are pages about accounts, and", () => {
+  const model = "config/auth.ts: GUARDS.web.model: its users can log in, but not have accounts";
+  const booting = (users: object) => testAccounts({ guards: { web: { driver: "web", model: users } } });
+
+  test("users can only log in", async () => {
+    await expect(booting(Person)).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: `${model}, and there is the route "register.store". Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
+    });
+  });
+
+  test("a store is not complete", async () => {
+    const { store } = makeDrizzleUsers();
+    const incomplete = Object.create(store, { update: { value: undefined }, existing: { value: null } }) as object;
+    await expect(booting(incomplete)).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: expect.stringContaining(
+        `${model}, and there is the route "register.store". As an AccountStore it needs update(), existing() as well.`,
+      ),
+    });
+  });
+
+  test("not if a guard without pages of its own has users who can only log in", async () => {
+    const accounts = await testAccounts({ guards: { hand: { driver: "web", model: Person } } });
+    expect((await accounts.visitor().get("/login")).status).toBe(200);
+  });
+
+  test("not if there are no such pages", async () => {
+    const leftOut = {
+      register: false,
+      requestPasswordReset: false,
+      resetPassword: false,
+      verifyEmail: false,
+      changePassword: false,
+      changeEmail: false,
+      undoEmailChange: false,
+    } as const;
+    const accounts = await testAccounts({ guards: { web: { driver: "web", model: Person } }, leftOut });
+    await Person.populate(PASSWORD);
+    expect(await isIn(await accounts.loggedIn({ email: "ada@example.com" }))).toBe(true);
+  });
+});

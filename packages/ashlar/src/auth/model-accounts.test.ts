@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import {
+  ADA,
+  AdminUser,
+  FullUser,
+  PlainUser,
+  type TestAccountsOptions,
+  testAccounts,
+} from "../../test/support/account-application.ts";
+import { Member, Person } from "../../test/support/people.ts";
+import { onEachDatabase } from "../../test/support/services.ts";
+import { Model } from "../database/index.ts";
+import { accountStoreSuite } from "../testing/index.ts";
+import type { AccountStore } from "./account-store.ts";
+import { accountStoreOf } from "./model-accounts.ts";
+
+/** The accounts of a model whose table has no rows yet. */
+async function emptied(options: TestAccountsOptions): Promise<AccountStore> {
+  class User extends FullUser {
+    static override fillable = ["name"];
+  }
+  const accounts = await testAccounts({ ...options, User });
+  await accounts.database.kysely.deleteFrom("users").execute();
+  return accountStoreOf(accounts.User)!;
+}
+
+await onEachDatabase("a model with Authenticates is an account store", (engine) => {
+  const attributes = [{ name: "Ada" }, { name: "Grace" }] as const;
+  const suite = accountStoreSuite(async () => ({ store: await emptied({ engine }), attributes }));
+  for (const { title, run } of suite) test(title, run);
+});
+
+describe("the accounts of users", () => {
+  test("are those of a model with the mixin, or of a store; a class that only logs in has none", () => {
+    class Bare extends Model {}
+    expect([FullUser, PlainUser].map((model) => accountStoreOf(model)?.userClass)).toEqual([FullUser, PlainUser]);
+    expect([Person, Member, Bare].map((users) => accountStoreOf(users as typeof Person))).toEqual([null, null, null]);
+    expect(accountStoreOf(FullUser)).toBe(accountStoreOf(FullUser));
+  });
+
+  test("S57 a registration sets what fill sets, and never the key", async () => {
+    class User extends FullUser {
+      static override casts = { tags: "json" } as const;
+    }
+    await testAccounts({ User });
+    const store = accountStoreOf(User)!;
+    const names = ["name", "tags", "id", "password", "access_epoch", "verified_at", "api_token"];
+    expect(names.map((name) => store.attributeKind(name))).toEqual(["value", "json", null, null, null, null, null]);
+  });
+
+  test("S68 after a rollback, a user is what is stored", async () => {
+    const accounts = await testAccounts();
+    const [store, user] = [accountStoreOf(accounts.User)!, await accounts.user()];
+    const before = user.accessEpoch();
+    const work = accounts.database.transaction(async () => {
+      expect(await store.update(user, { email: "countess@example.com", accessEpoch: "new" }, {})).toBe(user);
+      throw new Error("rolled back");
+    });
+    await expect(work).rejects.toThrow("rolled back");
+    expect([user.email, user.accessEpoch()]).toEqual([ADA.email, before]);
+  });
+
+  test("of another connection are found and changed there", async () => {
+    class Elsewhere extends AdminUser {
+      static override connection = "people";
+    }
+    const accounts = await testAccounts({
+      secondConnection: "people",
+      guards: { elsewhere: { driver: "web", model: Elsewhere } },
+      models: [Elsewhere],
+    });
+    const store = accountStoreOf(Elsewhere)!;
+    const root = (await store.findByEmail(ADA.email))!;
+    const failing = store.transaction(async () => {
+      await store.update(root, { passwordHash: "!" }, {});
+      throw new Error("rolled back");
+    });
+    await expect(failing).rejects.toThrow("rolled back");
+    expect((await store.findByAuthId(root.authId()))?.passwordHash()).not.toBe("!");
+    expect(await store.existing("email", [ADA.email, "bob@example.com"])).toEqual([ADA.email]);
+    expect(await accounts.rows("admins")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import type { AccountChanges, AccountStore, AccountUser, NewAccount } from "../../auth/index.ts";
+import { UniqueViolationError } from "../../database/index.ts";
+import { type MaybePromise, now } from "../../support/index.ts";
+import type { SuiteTest } from "./suite-test.ts";
+
+/** A store under test, without accounts. */
+export interface AccountStoreUnderTest {
+  readonly store: AccountStore;
+  /** What two accounts are registered with, besides the address and the password; nothing if left out. */
+  readonly attributes?: readonly [NewAccount["attributes"], NewAccount["attributes"]];
+  /** Called when the test is done. */
+  readonly end?: () => MaybePromise<void>;
+}
+
+const PARALLEL = 10;
+const EMAILS = ["ada@example.com", "grace@example.com"] as const;
+/** What is not the key of any account. */
+const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
+/** What no registration sets. */
+const NO_ATTRIBUTES = [
+  "id",
+  "email",
+  "password",
+  "access_epoch",
+  "verified_at",
+  "api_token",
+  "__proto__",
+  "constructor",
+];
+
+function text(): string {
+  return randomBytes(16).toString("base64url");
+}
+
+/** What a store keeps of an account, in comparable form. */
+function shown(user: AccountUser | null): object | null {
+  if (user === null) return null;
+  const isVerified = user.hasVerifiedEmail?.() ?? null;
+  return {
+    id: String(user.authId()),
+    email: user.email,
+    hash: user.passwordHash(),
+    epoch: user.accessEpoch(),
+    isVerified,
+  };
+}
+
+/** The store and what the tests do with it. */
+class Bench {
+  readonly store: AccountStore;
+  readonly attributes: readonly [NewAccount["attributes"], NewAccount["attributes"]];
+
+  constructor({ store, attributes = [{}, {}] }: AccountStoreUnderTest) {
+    this.store = store;
+    this.attributes = attributes;
+  }
+
+  account(index: 0 | 1 = 0): NewAccount {
+    const attributes = this.attributes[index];
+    return { email: EMAILS[index], passwordHash: `$argon2id$${text()}`, accessEpoch: text(), attributes };
+  }
+
+  created(index: 0 | 1 = 0): Promise<AccountUser> {
+    return this.store.create(this.account(index));
+  }
+
+  async stored(user: AccountUser): Promise<object | null> {
+    return shown(await this.store.findByAuthId(user.authId()));
+  }
+}
+
+/** Asserts that a unique value is refused. */
+async function refusesTaken(work: Promise<unknown>): Promise<void> {
+  const error: unknown = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof UniqueViolationError, "a value that is taken is a UniqueViolationError");
+  assert.equal(error.column, "email");
+}
+
+/**
+ * Tests what every {@link AccountStore} promises.
+ *
+ * @param make creates an empty store; called once for each test
+ */
+export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest>): readonly SuiteTest[] {
+  const entry = (title: string, run: (bench: Bench) => Promise<void>): SuiteTest => ({
+    title,
+    async run() {
+      const made = await make();
+      try {
+        await run(new Bench(made));
+      } finally {
+        await made.end?.();
+      }
+    },
+  });
+  return [
+    entry("an account is found by its key, its address and its identifier, as it was stored", async (bench) => {
+      const { store } = bench;
+      const account = bench.account();
+      const user = await store.create(account);
+      await bench.created(1);
+      assert.ok(user instanceof store.userClass, "a user is an instance of userClass");
+      assert.deepEqual(shown(user), {
+        id: String(user.authId()),
+        email: account.email,
+        hash: account.passwordHash,
+        epoch: account.accessEpoch,
+        isVerified: user.hasVerifiedEmail === undefined ? null : false,
+      });
+      assert.deepEqual(await bench.stored(user), shown(user));
+      assert.deepEqual(shown(await store.findByAuthId(String(user.authId()))), shown(user));
+      assert.deepEqual(shown(await store.findByEmail(account.email)), shown(user));
+      const { [store.identifierColumn]: identifier } = user as unknown as Record<string, unknown>;
+      assert.equal(typeof identifier, "string", `users have a property "${store.identifierColumn}"`);
+      assert.deepEqual(shown(await store.findByIdentifier(String(identifier))), shown(user));
+    }),
+    entry("what is not the key, the address or the identifier of an account finds no one", async (bench) => {
+      const { store } = bench;
+      await bench.created();
+      for (const id of NO_KEYS) assert.equal(await store.findByAuthId(id), null, `the key ${JSON.stringify(id)}`);
+      for (const email of ["", "adá@example.com", "ada@example.co", "%", EMAILS[1]]) {
+        assert.equal(await store.findByEmail(email), null, `the address ${JSON.stringify(email)}`);
+        assert.equal(await store.findByIdentifier(email), null, `the identifier ${JSON.stringify(email)}`);
+      }
+    }),
+    entry("a registration sets what belongs to it, and no more", async ({ store, attributes }) => {
+      for (const name of NO_ATTRIBUTES) assert.equal(store.attributeKind(name), null, `${name} must be ignored`);
+      for (const name of Object.keys(attributes[0])) {
+        assert.ok(["value", "json"].includes(String(store.attributeKind(name))), `${name} is one of the attributes`);
+      }
+    }),
+    entry("of several accounts with one address that are made at once, one is", async (bench) => {
+      const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, () => bench.created()));
+      const made = outcomes.filter(({ status }) => status === "fulfilled");
+      assert.equal(made.length, 1);
+      await refusesTaken(bench.created());
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") await refusesTaken(Promise.reject(outcome.reason));
+      }
+    }),
+    entry("a change writes what it names, of the one account, and gives the user with it", async (bench) => {
+      const { store } = bench;
+      const [user, other] = [await bench.created(0), await bench.created(1)];
+      const [before, others] = [shown(user), shown(other)];
+      const changes: readonly [AccountChanges, object][] = [
+        [{ email: "countess@example.com" }, { email: "countess@example.com" }],
+        [{ passwordHash: "!" }, { hash: "!" }],
+        [{ accessEpoch: "an epoch-_of 128 bits" }, { epoch: "an epoch-_of 128 bits" }],
+        [{ attributes: bench.attributes[1], email: "ada@example.org" }, { email: "ada@example.org" }],
+      ];
+      let [last, expected] = [user, before];
+      for (const [change, seen] of changes) {
+        const changed = await store.update(last, change, {});
+        expected = { ...expected, ...seen };
+        assert.deepEqual(shown(changed), expected);
+        assert.deepEqual(await bench.stored(user), expected);
+        last = changed!;
+      }
+      assert.deepEqual(await bench.stored(other), others);
+    }),
+    entry("a change is made only while the account fulfills each of its conditions", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      const asRead = { email: user.email, passwordHash: user.passwordHash()!, accessEpoch: user.accessEpoch() };
+      for (const change of [{ email: "c@example.com" }, { passwordHash: "!" }, { accessEpoch: text() }]) {
+        const [name] = Object.keys(change) as [keyof typeof asRead];
+        const current = (await store.findByAuthId(user.authId()))!;
+        const changed = await store.update(current, change, {});
+        const stored = shown(changed);
+        const stale = { [name]: asRead[name] };
+        assert.equal(await store.update(user, { passwordHash: "written" }, stale), null, `on another ${name}`);
+        assert.deepEqual(await bench.stored(user), stored);
+      }
+      const current = (await store.findByAuthId(user.authId()))!;
+      const conditions = { email: "c@example.com", passwordHash: "!", accessEpoch: current.accessEpoch() };
+      assert.notEqual(await store.update(current, { passwordHash: "written" }, conditions), null);
+    }),
+    entry("of several changes at once on the strength of one access epoch, one is made", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
+      const condition = { accessEpoch: user.accessEpoch() };
+      const changed = await Promise.all(
+        read.map((one, index) => store.update(one!, { accessEpoch: text(), passwordHash: `hash ${index}` }, condition)),
+      );
+      const made = changed.filter((one) => one !== null);
+      assert.equal(made.length, 1);
+      assert.deepEqual(await bench.stored(user), shown(made[0]!));
+    }),
+    entry("an address is verified once, however often that is tried at once", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      // Users of this store never verify their addresses.
+      if (user.hasVerifiedEmail === undefined) return;
+      const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
+      const verifiedAt = new Date(now());
+      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const changed = await Promise.all(read.map((one) => store.update(one!, { verifiedAt }, condition)));
+      const made = changed.filter((one) => one !== null);
+      assert.equal(made.length, 1);
+      assert.equal(made[0]?.hasVerifiedEmail?.(), true);
+      assert.deepEqual(await bench.stored(user), { ...shown(user), isVerified: true });
+    }),
+    entry("a change to an address that is taken is refused, and nothing is written", async (bench) => {
+      const { store } = bench;
+      const [user, other] = [await bench.created(0), await bench.created(1)];
+      const before = await bench.stored(user);
+      await refusesTaken(store.update(user, { email: other.email, passwordHash: "!" }, {}));
+      assert.deepEqual(await bench.stored(user), before);
+    }),
+    entry(
+      "a hash is replaced by a newer one of the same password, and by nothing if it is not stored any more",
+      async (bench) => {
+        const { store } = bench;
+        const user = await bench.created();
+        const hash = user.passwordHash()!;
+        await user.storePasswordHash("a newer hash", hash);
+        const expected = { ...shown(user), hash: "a newer hash" };
+        assert.deepEqual(await bench.stored(user), expected);
+        await (await store.findByAuthId(user.authId()))!.storePasswordHash("a stale hash", hash);
+        assert.deepEqual(await bench.stored(user), expected);
+      },
+    ),
+    entry("an account that is gone is not found, not changed and not deleted again", async (bench) => {
+      const { store } = bench;
+      const [user, other] = [await bench.created(0), await bench.created(1)];
+      assert.equal(await store.delete(user), true);
+      assert.equal(await bench.stored(user), null);
+      assert.equal(await store.findByEmail(user.email), null);
+      assert.equal(await store.update(user, { passwordHash: "!" }, {}), null);
+      assert.equal(await store.delete(user), false);
+      assert.deepEqual(await bench.stored(other), shown(other));
+      assert.equal((await bench.created(0)).email, user.email);
+    }),
+    entry("of some keys and addresses, those are told that accounts have", async (bench) => {
+      const { store } = bench;
+      const [user, gone] = [await bench.created(0), await bench.created(1)];
+      await store.delete(gone);
+      const keys = [user.authId(), gone.authId()];
+      assert.deepEqual([...(await store.existing("id", keys))], [String(user.authId())]);
+      assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
+      assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
+    }),
+    entry("a transaction gives what its work gives, and keeps what it did", async (bench) => {
+      const { store } = bench;
+      const user = await store.transaction(async () => {
+        const made = await bench.created();
+        assert.deepEqual(shown(await store.findByEmail(made.email)), shown(made));
+        return (await store.update(made, { passwordHash: "!" }, {}))!;
+      });
+      assert.equal(user.passwordHash(), "!");
+      assert.deepEqual(await bench.stored(user), shown(user));
+    }),
+    entry("what throws in a transaction undoes all of it, and nothing that was done beside it", async (bench) => {
+      const { store } = bench;
+      const [user, other] = [await bench.created(0), await bench.created(1)];
+      const [before, epoch] = [shown(user), text()];
+      const failing = store.transaction(async () => {
+        await store.update(user, { passwordHash: "!", email: "thief@example.com" }, {});
+        await store.delete((await store.findByAuthId(user.authId()))!);
+        throw new Error("The work has failed.");
+      });
+      const [failure, changed] = await Promise.allSettled([failing, store.update(other, { accessEpoch: epoch }, {})]);
+      assert.equal(failure.status === "rejected" && String(failure.reason), "Error: The work has failed.");
+      assert.deepEqual(await bench.stored(user), before);
+      assert.ok(changed.status === "fulfilled" && changed.value?.accessEpoch() === epoch);
+      assert.equal((await store.findByAuthId(other.authId()))?.accessEpoch(), epoch);
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { drizzle, type SqliteRemoteDatabase } from "drizzle-orm/sqlite-proxy";
+
+/**
+ * Drizzle on a database of `node:sqlite` in memory, for which it has no driver of its own. There is one connection; a
+ * transaction has it to itself until it ends.
+ */
+export class DrizzleSqlite {
+  readonly connection: DatabaseSync = new DatabaseSync(":memory:");
+  readonly drizzle: SqliteRemoteDatabase;
+  readonly #inside = new AsyncLocalStorage<true>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor() {
+    this.drizzle = drizzle((sql, values, method) => this.#inTurn(async () => this.#execute(sql, values, method)));
+  }
+
+  /** Does some work in a transaction. */
+  transaction<T>(work: () => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#inside.run(true, () => this.drizzle.transaction(work)));
+  }
+
+  /** After what came before; at once for what a transaction does itself. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#inside.getStore() === true) return work();
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  #execute(sql: string, values: SQLInputValue[], method: string): { rows: unknown[] } {
+    const statement = this.connection.prepare(sql);
+    statement.setReturnArrays(true);
+    const rows = statement.all(...values) as unknown as unknown[][];
+    return { rows: method === "get" ? rows[0]! : rows };
+  }
+}
