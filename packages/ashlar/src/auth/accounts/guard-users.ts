@@ -121,7 +121,10 @@ export class GuardUsers {
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#parts.database();
     if (this.tableBesideAuth(guard) !== null) return database.transaction(work);
-    const store = this.of(guard);
+    const model = this.#parts.guards.get(guard)?.model ?? null;
+    const store = model === null ? null : accountStoreOf(model);
+    // Users who can only log in are not changed.
+    if (store === null) return database.transaction(work);
     return database.transaction(() => store.transaction(work));
   }
 

@@ -35,7 +35,7 @@ export interface UserLoginsParts {
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
-  /** Runs work in a transaction of the application's database, if it has one. */
+  /** Runs work in a transaction of the application's database, and of that of the users, if there is one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
 

@@ -38,7 +38,7 @@ export class WebGuards {
     const accountOf = (user: Authenticatable): string => accountName(guards.realmOf(name), identifierOf(user, model));
     const store = container.make("logins").add(name, checked.logins);
     this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
-    const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(work);
+    const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
     const parts = {
       logger,
       settings: checked,
@@ -68,9 +68,9 @@ export class WebGuards {
     return this.#application.settings.url?.startsWith("https:") ?? false;
   }
 
-  #inTransaction<T>(work: () => Promise<T>): Promise<T> {
+  #inTransaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const { container } = this.#application;
-    return container.has("database") ? container.make("database").transaction(work) : work();
+    return container.has("database") ? container.make("accounts").users.transaction(guard, work) : work();
   }
 
   #claimCookie(guard: string, cookie: string): void {
