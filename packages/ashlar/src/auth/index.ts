@@ -112,7 +112,6 @@ export type {
   PrunedLogins,
 } from "./logins/login-store.ts";
 export type { LoginInfo } from "./logins/user-logins.ts";
-export { accountStoreOf } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
 export type { PasswordSettings } from "./password-settings.ts";
 export {
