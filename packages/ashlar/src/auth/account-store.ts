@@ -45,13 +45,9 @@ export interface AccountConditions {
 
 /**
  * Where the accounts of a guard's users are kept: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates` is
- * one by itself; this interface is for users that another ORM, or another service, keeps. `accountStoreSuite` of
- * `ashlar/testing` tests what is promised here.
- *
- * ```ts
- * // config/auth.ts
- * export const GUARDS = { default: "web", web: { model: new DrizzleUsers(db) } };
- * ```
+ * one by itself; this interface is for users that another ORM, or another service, keeps: `web: { model: new UserStore(db) }`.
+ * Write it as a class; a plain object is copied with the configuration. `accountStoreSuite` of `ashlar/testing` tests what is
+ * promised here.
  *
  * A store keeps what it is given, and gives it back as it was: texts to the character, times to the millisecond. It decides
  * nothing: what is a valid address or password, who may change what, which proof is needed. What it must promise is this:
