@@ -57,6 +57,7 @@ describe("accounts in a store of an application's own", () => {
     const before = rows();
     const mend = breakLogins(accounts);
     expect((await visitor.post("/account/password", CHANGE)).status).toBe(500);
+    expect((await visitor.post("/logins", { __method: "DELETE" })).status).toBe(500);
     mend();
     expect(rows()).toEqual(before);
     expect(await isIn(visitor)).toBe(true);
