@@ -16,24 +16,24 @@ const CHANGE = { ...VERIFY, newEmail: "ada@example.org" } as const;
 afterEach(() => setClock(null));
 
 describe("a verification token", () => {
-  test("says whose address it proves", () => {
+  test("contains the user whose address it proves", () => {
     const token = links.verification(VERIFY);
     expect(links.readVerification(token)).toEqual(VERIFY);
     expect(token).toMatch(/^[\w-]+\.\d+\.[\w-]+$/);
   });
 
-  test("says which address takes the place of which", () => {
+  test("contains both addresses of a change", () => {
     expect(links.readVerification(links.verification(CHANGE))).toEqual(CHANGE);
   });
 
-  test("is read as it stands in mails that were sent already", () => {
+  test("is read in the form in which it was already mailed", () => {
     const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     const token = signer.sign(JSON.stringify(["change", guard, id, epoch, EMAIL, newEmail]));
     expect(links.readVerification(token)).toEqual(CHANGE);
   });
 
-  test("is written in the form in which it is read, one for each kind, so that versions side by side read each other's", () => {
+  test("is written in the form in which it is read, one for each kind, so that different versions can read each other's tokens", () => {
     const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     expect([VERIFY, CHANGE].map((claim) => JSON.parse(signer.verify(links.verification(claim))!))).toEqual([
@@ -42,7 +42,7 @@ describe("a verification token", () => {
     ]);
   });
 
-  test("S38 is dead after its minutes", () => {
+  test("S38 is invalid after its minutes", () => {
     const start = Date.now();
     setClock(() => start);
     const token = links.verification(VERIFY);
@@ -52,7 +52,7 @@ describe("a verification token", () => {
     expect(links.readVerification(token)).toBeNull();
   });
 
-  test("S51 for a new address it has minutes of its own", () => {
+  test("S51 has a different lifetime for a new address", () => {
     const start = Date.now();
     setClock(() => start);
     const token = links.verification(CHANGE);
@@ -62,7 +62,7 @@ describe("a verification token", () => {
     expect(links.readVerification(token)).toBeNull();
   });
 
-  test("whatever names, keys and addresses hold, they come back as they were", () => {
+  test("returns names, keys and addresses unchanged, whatever they contain", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 60 }).filter((one) => one.isWellFormed());
     fc.assert(
       fc.property(text, text, text, text, fc.option(text), (guard, id, epoch, email, newEmail) => {
@@ -72,7 +72,7 @@ describe("a verification token", () => {
     );
   });
 
-  test("with any one character changed it is none", () => {
+  test("is invalid if any character is changed", () => {
     const token = links.verification(CHANGE);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(..."AZaz09-_.~%\0é"), (at, character) => {
@@ -82,19 +82,22 @@ describe("a verification token", () => {
     );
   });
 
-  test.each([null, undefined, 1, {}, [], ["x"], "", ".", "..", "a.b.c", "x".repeat(10_000)])("%j is none", (token) => {
-    expect(links.readVerification(token)).toBeNull();
-  });
+  test.each([null, undefined, 1, {}, [], ["x"], "", ".", "..", "a.b.c", "x".repeat(10_000)])(
+    "%j is not one",
+    (token) => {
+      expect(links.readVerification(token)).toBeNull();
+    },
+  );
 });
 
 describe("a reset token", () => {
-  test("says whom it is for, and is another one each time", () => {
+  test("contains the user that it is for, and is different each time", () => {
     const [first, second] = [links.reset(ADA), links.reset(ADA)];
     expect(links.readReset(first)).toEqual(ADA);
     expect(first).not.toBe(second);
   });
 
-  test("has no end of its own: that stands in the table", () => {
+  test("does not expire by itself: the table decides", () => {
     const token = links.reset(ADA);
     setClock(() => Date.now() + 100 * 365 * 86_400_000);
     expect(links.readReset(token)).toEqual(ADA);
@@ -108,7 +111,7 @@ describe("a reset token", () => {
 });
 
 describe("an undo token", () => {
-  test("S51 says whose change it is about, is another one each time, and ends after 72 hours", () => {
+  test("S51 contains the user whose change it undoes, is different each time, and expires after 72 hours", () => {
     const start = Date.now();
     setClock(() => start);
     const [first, second] = [links.undo(ADA), links.undo(ADA)];
@@ -145,7 +148,7 @@ describe("S8 purposes do not mix", () => {
     expect(links.readReset(others.reset(ADA))).toBeNull();
   });
 
-  test("S8 what a previous key signed is still read, each for its purpose; the current key signs", () => {
+  test("S8 what a previous key signed is still read, for its own purpose only; the current key signs", () => {
     const next = generateSecret();
     const rotated = new AccountLinks(next, LIFETIMES, { previousSecrets: [SECRET] });
     const [verification, reset] = [links.verification(VERIFY), links.reset(ADA)];
@@ -158,19 +161,19 @@ describe("S8 purposes do not mix", () => {
   });
 
   test.each([
-    ["one part less", ["verify", "web", "1", EMAIL]],
-    ["one part more", ["verify", "web", "1", "epoch", EMAIL, EMAIL]],
+    ["one part missing", ["verify", "web", "1", EMAIL]],
+    ["one part too many", ["verify", "web", "1", "epoch", EMAIL, EMAIL]],
     ["a change without an address", ["change", "web", "1", "epoch", EMAIL]],
     ["another kind", ["reset", "web", "1", "epoch", EMAIL]],
     ["another kind of a change", ["reset", "web", "1", "epoch", EMAIL, EMAIL]],
-    ["another kind alone", ["reset"]],
-  ])("S8 %s is no verification token, though the key is right", (_, parts) => {
+    ["only another kind", ["reset"]],
+  ])("S8 %s is not a verification token, even if the key is right", (_, parts) => {
     const token = new Signer(SECRET, new KeyPurpose("email-verification")).sign(JSON.stringify(parts));
     expect(links.readVerification(token)).toBeNull();
   });
 
   test.each([[["web", "1"]], [["web", "1", "random"]], [["web", "1", "epoch", "random", "more"]], [[]]])(
-    "S8 %j is no reset token",
+    "S8 %j is not a reset token",
     (parts) => {
       expect(
         links.readReset(new Signer(SECRET, new KeyPurpose("password-reset")).sign(JSON.stringify(parts))),
@@ -178,7 +181,7 @@ describe("S8 purposes do not mix", () => {
     },
   );
 
-  test.each([[["web", "1"]], [["web", "1", "random", "more"]], [[]]])("S8 %j is no undo token", (parts) => {
+  test.each([[["web", "1"]], [["web", "1", "random", "more"]], [[]]])("S8 %j is not an undo token", (parts) => {
     expect(
       links.readUndo(new Signer(SECRET, new KeyPurpose("email-change-undo")).sign(JSON.stringify(parts))),
     ).toBeNull();

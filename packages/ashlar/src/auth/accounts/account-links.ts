@@ -2,25 +2,25 @@ import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from ".
 import { accessEpochOf } from "../access-epoch.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 
-/** Whose account a link is about, and until when it can be about it. */
+/** The account that a link is about. */
 export interface AccountClaim {
-  /** The guard whose user it is about. */
+  /** The guard of the user. */
   readonly guard: string;
   /** The user's primary key, as text. */
   readonly id: string;
-  /** The digest of the user's access epoch when the link was made: with another one the link is void. */
+  /** The digest of the user's access epoch when the link was created: once it differs, the link is invalid. */
   readonly epoch: string;
 }
 
-/** What a verification link proves: that its holder reads the mails of an address. */
+/** What a verification link proves: that its holder can read the mails of an address. */
 export interface VerificationClaim extends AccountClaim {
-  /** The account's address when the link was made; with another one the link is void. */
+  /** The account's address when the link was created: once it differs, the link is invalid. */
   readonly email: string;
-  /** The address that replaces it, which is the one proved then; `null` where the address stays. */
+  /** The address that replaces it, which is then the one proved; `null` if the address stays the same. */
   readonly newEmail: string | null;
 }
 
-/** Whose change of address a link undoes. It is bound to no epoch, for the epoch may be a thief's by then. */
+/** The user whose change of address a link undoes. It is not bound to an epoch, which may be a thief's by then. */
 export type UndoClaim = Omit<AccountClaim, "epoch">;
 
 /** How long links can be used, in minutes. */
@@ -40,20 +40,21 @@ const VERIFY = "verify";
 const CHANGE = "change";
 const UNDO_LIFETIME = { expiresInSeconds: UNDO_EXPIRES_IN_HOURS * 3600 };
 
-/** What tokens are made of, once their lengths are right. */
+/** The parts of a token, once their number is right. */
 type VerificationParts = readonly [kind: string, guard: string, id: string, epoch: string, email: string, new?: string];
 type ResetParts = readonly [guard: string, id: string, epoch: string, random: string];
 type UndoParts = readonly [guard: string, id: string, random: string];
 
-/** What a link says about a user's access epoch: enough to compare it, and not the epoch itself. */
+/** What a link contains of a user's access epoch: enough to compare it, but not the epoch itself. */
 export function epochDigestOf(user: Authenticatable): string {
   return digest(accessEpochOf(user));
 }
 
 /**
- * Makes the tokens of links in mails, and reads them. Each purpose has a key of its own, so that none passes for another.
+ * Creates the tokens of links in mails, and reads them. Each purpose has its own key, so that a token for one purpose
+ * is never accepted for another.
  *
- * Security: a token can be read by anyone who holds it; what it says is known to the owner of the mailbox anyway.
+ * Security: a token can be read by anyone who holds it; the owner of the mailbox already knows its content.
  */
 export class AccountLinks {
   readonly #verification: Signer;
@@ -64,7 +65,7 @@ export class AccountLinks {
   /**
    * @param secret the application's key
    * @param lifetimes how long links can be used
-   * @param options the keys before it: the links they signed can still be used
+   * @param options the previous keys: links signed with them can still be used
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, lifetimes: LinkLifetimes, options: RotationOptions = {}) {
@@ -74,7 +75,7 @@ export class AccountLinks {
     this.#lifetimes = lifetimes;
   }
 
-  /** The token of a link that verifies an address, or replaces it with a new one. */
+  /** Creates the token of a link that verifies an address, or replaces it with a new one. */
   verification({ guard, id, epoch, email, newEmail }: VerificationClaim): string {
     const { verificationExpiresMinutes, emailChangeExpiresMinutes } = this.#lifetimes;
     const minutes = newEmail === null ? verificationExpiresMinutes : emailChangeExpiresMinutes;
@@ -82,7 +83,7 @@ export class AccountLinks {
     return this.#verification.sign(JSON.stringify(parts), { expiresInSeconds: minutes * 60 });
   }
 
-  /** What a verification token says; `null` where it was altered, has expired, or was made for something else. */
+  /** Reads a verification token; `null` if it was altered, has expired, or was created for another purpose. */
   readVerification(token: unknown): VerificationClaim | null {
     const parts = partsOf(this.#verification, token);
     const [kind, guard, id, epoch, email, newEmail = null] = parts as VerificationParts;
@@ -90,24 +91,33 @@ export class AccountLinks {
     return parts.length === length ? { guard, id, epoch, email, newEmail } : null;
   }
 
-  /** A new token of a link that sets a new password: 256 random bits, and whom it is for. Its end stands in the table. */
+  /**
+   * Creates the token of a link that sets a new password: 256 random bits, and the user it is for. The table stores
+   * when it expires.
+   */
   reset({ guard, id, epoch }: AccountClaim): string {
     return this.#reset.sign(JSON.stringify([guard, id, epoch, randomToken()]));
   }
 
-  /** Whom a reset token is for; `null` where it was not made here for this. That it is still good the table tells. */
+  /**
+   * Reads the user that a reset token is for; `null` if it was not created here for this purpose. Whether it is still
+   * valid is in the table.
+   */
   readReset(token: string): AccountClaim | null {
     const parts = partsOf(this.#reset, token);
     const [guard, id, epoch] = parts as ResetParts;
     return parts.length === 4 ? { guard, id, epoch } : null;
   }
 
-  /** A new token of a link that undoes a change of address. What it restores stands in the table. */
+  /** Creates the token of a link that undoes a change of address. The table stores the address to restore. */
   undo({ guard, id }: UndoClaim): string {
     return this.#undo.sign(JSON.stringify([guard, id, randomToken()]), UNDO_LIFETIME);
   }
 
-  /** Whose change an undo token is about; `null` where it was altered, has expired, or was made for something else. */
+  /**
+   * Reads whose change an undo token is about; `null` if it was altered, has expired, or was created for another
+   * purpose.
+   */
   readUndo(token: unknown): UndoClaim | null {
     const parts = partsOf(this.#undo, token);
     const [guard, id] = parts as UndoParts;
@@ -115,7 +125,7 @@ export class AccountLinks {
   }
 }
 
-/** What a token says; nothing where it was altered, has expired, or was made for something else. */
+/** The content of a token; empty if it was altered, has expired, or was created for another purpose. */
 function partsOf(signer: Signer, token: unknown): readonly string[] {
   const value = typeof token === "string" ? signer.verify(token) : null;
   return value === null ? [] : (JSON.parse(value) as readonly string[]);

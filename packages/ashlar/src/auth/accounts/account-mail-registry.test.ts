@@ -57,7 +57,7 @@ describe("the names in ACCOUNTS.mailables", () => {
       { welcome: 5 },
       "welcome: is a number. Write a class that extends Mailable, or leave it out.",
     ],
-  ])("%#: others end the boot", async (providers, mailables, problem) => {
+  ])("%#: others make the boot fail", async (providers, mailables, problem) => {
     await expect(boot(providers, mailables)).rejects.toThrow(`config/auth.ts: ACCOUNTS.mailables.${problem}`);
   });
 });

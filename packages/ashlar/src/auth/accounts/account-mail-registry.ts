@@ -22,7 +22,7 @@ export class AccountMailRegistry {
    * Adds mails.
    *
    * @param place where they are declared
-   * @throws `E_INVALID_CONFIGURATION` if one is not a class of a mail, if its name is taken, or too late
+   * @throws `E_INVALID_CONFIGURATION` if a value is not the class of a mail, if its name is taken, or if it is too late
    */
   add(mailables: AccountMailables, place: string): void {
     if (this.#isComplete) {
@@ -47,7 +47,8 @@ export class AccountMailRegistry {
   /**
    * Checks `ACCOUNTS.mailables`, now that all names are known. Nothing can be added afterwards.
    *
-   * @throws `E_INVALID_CONFIGURATION` if no feature has a mail of such a name, with similar names; if one is not a class
+   * @throws `E_INVALID_CONFIGURATION` if no feature has a mail with such a name, suggesting similar names; if a value
+   * is not a class
    */
   complete(own: AccountMailables): void {
     this.#isComplete = true;
@@ -56,7 +57,7 @@ export class AccountMailRegistry {
     for (const [name, mailable] of Object.entries(own)) MAILABLE.read(mailable, `${WHERE}.${name}`);
   }
 
-  /** The class of a mail as a feature declares it; `undefined` if none does. */
+  /** The class of a mail that a feature declares; `undefined` if no feature does. */
   get<Name extends AccountMailName>(name: Name): AccountMailables[Name] {
     return (this.#mailables as AccountMailables)[name];
   }
@@ -69,7 +70,7 @@ export function accountMailsOf(container: Container): AccountMailRegistry {
 }
 
 /**
- * Declares mails about accounts, each with a class that `ACCOUNTS.mailables` in `config/auth.ts` can replace by the name.
+ * Declares mails about accounts, each with a class that `ACCOUNTS.mailables` in `config/auth.ts` can replace by name.
  * Call it in `register()` of a provider; {@link queueAccountMail} sends one:
  *
  * ```ts
@@ -90,11 +91,11 @@ export function declareAccountMails(application: { readonly container: Container
 }
 
 /**
- * Queues a mail about an account: the application's own of this name, or the one that a feature declares. It is written in
- * the user's language.
+ * Queues a mail about an account: the application's own mail with this name, or the one that a feature declares. It is
+ * written in the user's language.
  *
- * @param to the address that it goes to
- * @param data what the mail is created with. `newPasswordUrl` and `remainingTokens` are added
+ * @param to the recipient's address
+ * @param data the data that the mail is created with. `newPasswordUrl` and `remainingTokens` are added.
  * @throws `E_INVALID_CONFIGURATION` if the application has no `MailProvider`
  */
 export async function queueAccountMail<Name extends AccountMailName>(

@@ -2,46 +2,49 @@ import type { Mailable } from "../../mail/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 
-/** What every mail about an account is made of. */
+/** The data of every mail about an account. */
 export interface AccountMailData {
   readonly user: RegisteredUser;
 }
 
-/** What a mail is made of that tells of something the user may not have done. */
+/** The data of a mail about an action that may not have been the user's. */
 export interface AccountNoticeData extends AccountMailData {
-  /** The page of the user's guard where a new password can be asked for; `null` if there is none. */
+  /** The page of the user's guard for requesting a new password; `null` if there is none. */
   readonly newPasswordUrl: string | null;
 }
 
-/** What a mail is made of that tells which access has ended, or would end by a new password. */
+/** The data of a mail that says which access has ended, or would end with a new password. */
 export interface EndedAccessMailData extends AccountNoticeData {
-  /** The API tokens that are not ended with the rest, under the configuration of the API; `null`: all of them are. */
+  /**
+   * The API tokens that are not ended with the rest, depending on the configuration of the API; `null`: all of them
+   * are.
+   */
   readonly remainingTokens: RemainingTokens | null;
 }
 
-/** What the mail with a verification link is made of. */
+/** The data of the mail with a verification link. */
 export interface VerifyEmailData extends AccountMailData {
-  /** The address to be verified, which the mail goes to. */
+  /** The address to be verified, which is the recipient. */
   readonly email: string;
-  /** Whether the link puts `email` in the place of the account's present address. */
+  /** Whether the link replaces the account's current address with `email`. */
   readonly isChange: boolean;
-  /** The link. Whoever has it can use it. */
+  /** The link. Anyone who has it can use it. */
   readonly url: string;
   readonly expiresInMinutes: number;
 }
 
-/** What the mail with the link to set a new password is made of. */
+/** The data of the mail with the link to set a new password. */
 export interface ResetPasswordData extends AccountMailData {
   readonly email: string;
-  /** The link. Whoever has it can use it. */
+  /** The link. Anyone who has it can use it. */
   readonly url: string;
-  /** `null`: for ever. */
+  /** `null`: it does not expire. */
   readonly expiresInMinutes: number | null;
 }
 
-/** What the mail with the link is made of that gives a password to an account whose address was never verified. */
+/** The data of the mail with the link that sets a password for an account whose address was never verified. */
 export interface FinishRegistrationData extends AccountMailData {
-  /** The address of the account, which the mail goes to. The link verifies it. */
+  /** The address of the account, which is the recipient. The link verifies it. */
   readonly email: string;
   /** The link, which sets a password. Anyone who has it can use it. */
   readonly url: string;
@@ -49,60 +52,60 @@ export interface FinishRegistrationData extends AccountMailData {
   readonly expiresInMinutes: number | null;
 }
 
-/** What the notice of a new password is made of. */
+/** The data of the notice about a new password. */
 export interface PasswordChangedData extends EndedAccessMailData {
   readonly email: string;
   readonly changedAt: Date;
-  /** Whether it was set by a link from a mail, not by somebody who was logged in. */
+  /** Whether it was set by a link from a mail, instead of by a user who was logged in. */
   readonly wasReset: boolean;
 }
 
-/** What the notice of a new address is made of; it goes to the old one when the change is asked for. */
+/** The data of the notice about a new address; it goes to the old one when the change is requested. */
 export interface EmailChangedData extends AccountNoticeData {
-  /** The old address, which the mail goes to. */
+  /** The old address, which is the recipient. */
   readonly email: string;
-  /** The new address, which counts once the link sent there is followed. */
+  /** The new address, which takes effect once the link sent there is opened. */
   readonly newEmail: string;
 }
 
-/** What the notice of a completed change of address is made of; it goes to the old address. */
+/** The data of the notice about a completed change of address; it goes to the old address. */
 export interface EmailChangeCompletedData extends AccountMailData {
-  /** The old address, which the mail goes to. */
+  /** The old address, which is the recipient. */
   readonly email: string;
-  /** The new address, which is the account's now. */
+  /** The new address of the account. */
   readonly newEmail: string;
   /** The link that undoes the change. Anyone who has it can use it. */
   readonly url: string;
   readonly expiresInHours: number;
 }
 
-/** What the notice of an undone change of address is made of; it goes to the address that the account no longer has. */
+/** The data of the notice about an undone change of address; it goes to the address that the account no longer has. */
 export interface EmailChangeUndoneData extends AccountNoticeData {
-  /** The address that was taken from the account, which the mail goes to. */
+  /** The address that was removed from the account, which is the recipient. */
   readonly email: string;
-  /** The address that is the account's again. */
+  /** The restored address of the account. */
   readonly restoredEmail: string;
 }
 
-/** What the mail is made of that tells the owner of an address that someone wanted it for another account. */
+/** The data of the mail that tells the owner of an address that someone tried to use it for another account. */
 export interface EmailTakenData extends AccountNoticeData {
-  /** The owner's address, which the mail goes to. */
+  /** The owner's address, which is the recipient. */
   readonly email: string;
-  /** Whether it was to become the address of an account that exists; otherwise it was to be registered. */
+  /** Whether it was requested as the new address of an existing account; otherwise it was to be registered. */
   readonly isChange: boolean;
   /** The login of the user's guard; `null` if it has no such page. */
   readonly loginUrl: string | null;
 }
 
-/** What the mail about a login on a new device is made of. */
+/** The data of the mail about a login on a new device. */
 export interface NewDeviceData extends EndedAccessMailData {
   readonly email: string;
   readonly loggedInAt: Date;
-  /** What to call the device, in the language of the mail: `Firefox on Windows`. */
+  /** A name for the device, in the language of the mail: `Firefox on Windows`. */
   readonly device: string;
-  /** What the client calls itself; `null` where it does not. */
+  /** The client's user agent; `null` if it sends none. */
   readonly userAgent: string | null;
-  /** The client's address; `null` where it is not known. */
+  /** The client's address; `null` if it is unknown. */
   readonly address: string | null;
 }
 
@@ -132,23 +135,26 @@ export interface AccountMailMap extends FrameworkAccountMails {}
 /** The name of a mail about an account. */
 export type AccountMailName = keyof AccountMailMap & string;
 
-/** What a mail is queued with: what depends on the user's class and guard alone is added to it. */
+/** The data that a mail is queued with. Data that only depends on the user's class and guard is added to it. */
 export type QueuedMailData<N extends AccountMailName> = Omit<
   AccountMailMap[N],
   "remainingTokens" | "newPasswordUrl"
 > & {
-  /** The guard whose user the mail goes to. */
+  /** The guard of the user that the mail goes to. */
   readonly guard: string;
-  /** The language of the visitor who caused the mail, for a user who has none of their own; the default one if left out. */
+  /**
+   * The language of the visitor who caused the mail, for a user without a language of their own; default: the
+   * application's.
+   */
   readonly language?: string;
 };
 
-/** The class of a mail about an account: made with what the mail is about. Its recipient is set from outside. */
+/** The class of a mail about an account, created with the mail's data. The recipient is set by the sender. */
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;
 
 /**
- * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail takes the place of one that is left out, except for `newDevice`,
- * which is sent only where it is there.
+ * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail is sent instead of one that is left out, except for
+ * `newDevice`, which is sent only if it is set.
  */
 export type AccountMailables = {
   readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailMap[Name]> | null;

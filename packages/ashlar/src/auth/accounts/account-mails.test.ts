@@ -16,7 +16,7 @@ import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../
 import type { AccountMailables } from "./account-mailables.ts";
 import { authRoutes } from "./auth-routes.ts";
 
-/** A mail that shows what it was made with. */
+/** A mail that shows the data it was created with. */
 function showing(name: string): new (data: object) => Mailable {
   return class extends Mailable {
     readonly #data: object;
@@ -51,14 +51,14 @@ const OWN = Object.fromEntries(NAMES.map((name) => [name, showing(name)])) as un
 
 const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subject, JSON.parse(mail!.text)];
 
-/** The application has no API, whose tokens could outlive a password. */
+/** The application has no API with tokens that could outlive a password. */
 const none = { remainingTokens: null, newPasswordUrl: `${APP_URL}/change_password` };
 
 describe("the application's own mails", () => {
   const user = expect.objectContaining({ id: ADA.id, email: ADA.email });
   const link = (path: string): unknown => expect.stringMatching(new RegExp(`^${APP_URL}${path}[\\w.-]+$`));
 
-  test("are made with what they are about", async () => {
+  test("are created with their data", async () => {
     const accounts = await testAccounts({
       ACCOUNTS: { mailables: OWN, verificationExpiresMinutes: 90, emailChangeExpiresMinutes: 30 },
     });
@@ -111,7 +111,7 @@ describe("the application's own mails", () => {
     ]);
   });
 
-  test("passwordChanged: a password that a link has set is told with the page of the link's guard", async () => {
+  test("passwordChanged: a password that a link has set is announced with the page of the link's guard", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       ACCOUNTS: { mailables: { passwordChanged: OWN.passwordChanged } },
@@ -134,7 +134,7 @@ describe("the application's own mails", () => {
     expect((await accounts.mails()).map(said)).toEqual([[ADA.email, "passwordChanged", data]]);
   });
 
-  test("newDevice: a login on a device that was not seen before is told by mail, once for the device", async () => {
+  test("newDevice: a login on a device that was not seen before is announced by mail, once for each device", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
     await (await accounts.user()).markEmailAsVerified();
     const visitor = accounts.visitor({
@@ -162,7 +162,7 @@ describe("the application's own mails", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("newDevice: nobody is told where the application has no such mail, nor where it says null", async () => {
+  test("newDevice: nothing is sent if the application has no such mail, or sets it to null", async () => {
     for (const mailables of [undefined, {}, { newDevice: null }]) {
       const logged: Record<string, unknown>[] = [];
       const accounts = await testAccounts({ ACCOUNTS: { mailables }, logged });
@@ -180,7 +180,7 @@ describe("the application's own mails", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("newDevice: a new account is not warned of the device it was made on", async () => {
+  test("newDevice: a new account is not warned about the device on which it was created", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: { newDevice: OWN.newDevice } } });
     const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
     await accounts.visitor().post("/register", person);
@@ -188,7 +188,7 @@ describe("the application's own mails", () => {
     expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Verify your email address"]);
   });
 
-  test("a notice that fails takes nothing back: the password is changed, and the failure is logged", async () => {
+  test("a failed notice undoes nothing: the password is changed, and the failure is logged", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({
       logged,
@@ -201,7 +201,7 @@ describe("the application's own mails", () => {
     });
     expect(status).toBe(302);
     await accounts.loggedIn(ADA, NEW_PASSWORD);
-    // An address with an account fails no differently from one without.
+    // For an address with an account, the failure looks the same as for one without.
     for (const email of [ADA.email, "nobody@example.com"]) {
       expect((await accounts.visitor().post("/change_password", { email })).status).toBe(302);
     }
@@ -213,7 +213,7 @@ describe("the application's own mails", () => {
     ]);
   });
 
-  test("lead to the pages of the user's own guard, each with what it is about", async () => {
+  test("link to the pages of the user's own guard, each with its data", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       ACCOUNTS: { mailables: OWN },
@@ -308,7 +308,7 @@ describe("an application without mail", () => {
     expect(await accounts.rows("password_resets")).toHaveLength(1);
   });
 
-  test("logs users in on new devices, and logs that they cannot be told", async () => {
+  test("logs users in on new devices, and logs that the mail cannot be sent", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN }, without: WITHOUT, logged });
     await (await accounts.user()).markEmailAsVerified();
@@ -318,7 +318,7 @@ describe("an application without mail", () => {
     expect(logged).toMatchObject([{ level: "error", err }]);
   });
 
-  test("registers users all the same, where no address has to be verified", async () => {
+  test("still registers users if no address has to be verified", async () => {
     const accounts = await testAccounts({ without: WITHOUT });
     const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
     await accounts.visitor().post("/register", person);
@@ -326,7 +326,7 @@ describe("an application without mail", () => {
   });
 });
 
-test("S40 a link in a mail names the host of APP_URL alone", async () => {
+test("S40 a link in a mail contains only the host of APP_URL", async () => {
   const accounts = await testAccounts({ environment: { APP_URL: "http://127.0.0.1:3000" } });
   await accounts.visitor().post("/change_password", { email: ADA.email });
   expect(linkIn((await accounts.mails())[0])).toMatch(/^http:\/\/127\.0\.0\.1:3000\/password_reset\?token=/);

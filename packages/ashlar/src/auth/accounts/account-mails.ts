@@ -17,7 +17,7 @@ const VIEWS: string = join(PACKAGE_FOLDER, "views");
 
 type BuiltInMails = typeof import("./built-in-mails.ts");
 
-/** What {@link AccountMails} works with. */
+/** The dependencies of {@link AccountMails}. */
 export interface AccountMailsParts {
   readonly container: Container;
   /** The application's own mails. */
@@ -39,21 +39,21 @@ export class AccountMails {
     this.#logger = parts.container.make("logger");
   }
 
-  /** Tells whether the application has a mail of its own of this name. */
+  /** Reports whether the application has its own mail with this name. */
   has(name: AccountMailName): boolean {
     return (this.#parts.mailables[name] ?? null) !== null;
   }
 
-  /** Tells whether the application sends mails at all. */
+  /** Reports whether the application sends mails at all. */
   get areSent(): boolean {
     return this.#parts.container.has("mail");
   }
 
   /**
-   * Makes sure that mails can be queued, before anything is changed that a mail has to tell of.
+   * Makes sure that mails can be queued, before a change is made that requires a mail.
    *
-   * @returns what queues them
-   * @throws `E_INVALID_CONFIGURATION` where the application has no mail
+   * @returns the mailer that queues them
+   * @throws `E_INVALID_CONFIGURATION` if the application has no mail
    */
   async prepare(): Promise<Mailer> {
     if (!this.areSent) {
@@ -62,7 +62,7 @@ export class AccountMails {
       throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     }
     if (this.#builtIn === null) {
-      // Loaded here, so that an application without accounts does not load what sends mails.
+      // Loaded here, so that an application without accounts does not load the code that sends mails.
       this.#builtIn = await import("./built-in-mails.ts");
       this.#parts.container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
     }
@@ -88,8 +88,8 @@ export class AccountMails {
   }
 
   /**
-   * Queues a mail that must not be the end of what it is about: a password was changed, whether or not anybody can be
-   * told; and whether an address has an account must not show in a failure.
+   * Queues a mail whose failure must not fail the operation: a password stays changed, whether or not the user can be
+   * notified, and a failure must not reveal whether an address has an account.
    */
   tryQueue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>): void {
     try {

@@ -28,7 +28,7 @@ afterEach(() => setClock(null));
 
 let stored = 0;
 
-/** Stores logins of a user, by the guard `web` and not ended unless the values say otherwise. */
+/** Stores logins of a user, with the guard `web` and not ended unless the values say otherwise. */
 async function storeLogins(
   { database }: TestAccounts,
   userId: number,
@@ -57,7 +57,7 @@ async function storeLogins(
 }
 
 await onEachDatabase("pruning accounts", (engine) => {
-  test("S70 deletes what belongs to users whom a query has deleted, and nothing of others or of other guards", async () => {
+  test("S70 deletes the data of users that a query has deleted, and no data of others or of other guards", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine, guards: { admin: { driver: "web", model: AdminUser } } });
     const { kysely } = accounts.database;
@@ -83,7 +83,7 @@ await onEachDatabase("pruning accounts", (engine) => {
         .execute();
     }
     expect(await accounts.application.prune()).toEqual({
-      // There is one admin alone.
+      // There is only one admin.
       ...NOTHING,
       logins: 1,
       "password resets": 1,
@@ -130,7 +130,7 @@ await onEachDatabase("pruning accounts", (engine) => {
       const pruned = await accounts.application.prune();
       return Object.fromEntries(Object.entries(pruned).filter(([, count]) => count > 0));
     };
-    // Of the logins and of the request for a link.
+    // Counts of the logins and of the request for a link.
     expect(await prunedAfter(2 * DAY + 120 * MINUTE - 1)).toEqual({ "counts of limits": 2 });
     expect(await prunedAfter(2 * DAY + 120 * MINUTE)).toEqual({ logins: 1 });
     expect(await prunedAfter(4 * DAY - 1)).toEqual({});
@@ -140,13 +140,13 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await prunedAfter(7 * DAY)).toEqual({ "addresses of unused logins": 1 });
     expect(await accounts.rows("logins")).toMatchObject([{ ip: null, user_agent: null }]);
     expect(await remembered.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
-    // The use brings the address of the use.
+    // A use stores its address again.
     await accounts.application.shutdown();
     const restarted = await testAccounts({ restarted: accounts, engine, ACCOUNTS });
     expect(await restarted.rows("logins")).toMatchObject([{ ip: "203.0.113.7" }]);
   });
 
-  test("deletes a few rows at a time, and stops in between when it is told to", async () => {
+  test("deletes a few rows at a time, and stops in between when the signal is aborted", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine });
     await storeLogins(accounts, BOB.id, 1100, { expires_at: new Date(NOON) });
@@ -178,7 +178,7 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await accounts.rows("logins")).toHaveLength(700);
   });
 
-  test("S71 takes what is left of an address: the one of the client, or the browser", async () => {
+  test("S71 removes the rest of the personal data: the client's address, or the browser", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine, ACCOUNTS: { retention: { addressDays: 7 } } });
     const last_used_at = new Date(NOON - 7 * DAY);
@@ -196,7 +196,7 @@ await onEachDatabase("pruning accounts", (engine) => {
   });
 });
 
-test("asks for no other users than those that the rows at hand name", async () => {
+test("queries only the users that are named in the current rows", async () => {
   setClock(() => NOON);
   const accounts = await testAccounts();
   await storeLogins(accounts, BOB.id, 3);
@@ -208,11 +208,11 @@ test("asks for no other users than those that the rows at hand name", async () =
   });
   expect(await accounts.application.prune()).toEqual(NOTHING);
   expect(lookups).toEqual(['select "id" from "users" where "id" in (?)']);
-  // Nor is anything written where nothing is old.
+  // Nor is anything written if nothing is old.
   expect(changes).toEqual([]);
 });
 
-test("finds nothing where there are neither guards nor tables", async () => {
+test("finds nothing if there are neither guards nor tables", async () => {
   const application = await createApplication({
     providers: [DatabaseProvider, AuthProvider],
     config: { database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } } },
@@ -222,7 +222,7 @@ test("finds nothing where there are neither guards nor tables", async () => {
   expect(await application.prune()).toEqual({});
 });
 
-test("S71 keeps the address of a login that is used while the table is gone through", async () => {
+test("S71 keeps the address of a login that is used while the table is being processed", async () => {
   setClock(() => NOON);
   const accounts = await testAccounts({ ACCOUNTS: { retention: { addressDays: 7 } } });
   await storeLogins(accounts, BOB.id, 1, { last_used_at: new Date(NOON - 7 * DAY) });

@@ -4,7 +4,7 @@ import { Person } from "../../../test/support/people.ts";
 import { Model } from "../../database/index.ts";
 import { asAccountUser } from "./account-user.ts";
 
-test("a user can have an account whose class is a model with a password", () => {
+test("a user can have an account if the class is a model with a password", () => {
   class Bare extends Model {}
   class Own {
     setPassword(): void {}

@@ -7,7 +7,7 @@ export interface LoginController {
   show(context: HttpContext): unknown;
   /** `POST /login`. */
   store(context: HttpContext): unknown;
-  /** `POST /logout`; reached by guests as well. */
+  /** `POST /logout`; also reached by guests. */
   destroy(context: HttpContext): unknown;
 }
 
@@ -17,7 +17,7 @@ export interface HomeController {
   show(context: HttpContext): unknown;
 }
 
-/** Making an account. */
+/** Creating an account. */
 export interface RegisterController {
   /** `GET /register`: the form, with `name`, `email`, `password` and `password_confirmation`. */
   show(context: HttpContext): unknown;
@@ -25,7 +25,7 @@ export interface RegisterController {
   store(context: HttpContext): unknown;
 }
 
-/** Asking for a link that sets a new password. */
+/** Requesting a link that sets a new password. */
 export interface RequestPasswordResetController {
   /** `GET /change_password`: the form, with `email`. */
   show(context: HttpContext): unknown;
@@ -33,7 +33,7 @@ export interface RequestPasswordResetController {
   store(context: HttpContext): unknown;
 }
 
-/** Setting a new password by such a link. */
+/** Setting a new password with such a link. */
 export interface ResetPasswordController {
   /**
    * `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`; for a link that can no
@@ -46,11 +46,11 @@ export interface ResetPasswordController {
 
 /** Verifying an address. */
 export interface VerifyEmailController {
-  /** `GET /email/verify/notice`: asks to check the inbox; reached by guests as well, after a link that is not valid. */
+  /** `GET /email/verify/notice`: asks to check the inbox; also reached by guests, after a link that is not valid. */
   notice(context: HttpContext): unknown;
   /**
-   * `GET /email/verify/@token`: the link from a mail, for the first address or for a new one. Anyone but the user who is
-   * logged in gets a page with one button; for them it changes nothing, since some mail programs follow every link.
+   * `GET /email/verify/@token`: the link from a mail, for the first address or for a new one. Unless the link's user is
+   * logged in, it shows a page with one button and changes nothing, since some mail programs follow every link.
    */
   verify(context: HttpContext): unknown;
   /** `POST /email/verify/@token`: that button. */
@@ -65,7 +65,7 @@ export interface LoginsController {
   index(context: HttpContext): unknown;
   /** `DELETE /logins/@id`, for users: ends one. */
   destroy(context: HttpContext): unknown;
-  /** `DELETE /logins`, for users: ends all but this one. */
+  /** `DELETE /logins`, for users: ends all except the current one. */
   destroyOthers(context: HttpContext): unknown;
 }
 
@@ -93,7 +93,7 @@ export interface ChangeEmailController {
   store(context: HttpContext): unknown;
 }
 
-/** Undoing a change of address by the link that the old address was mailed. */
+/** Undoing a change of address with the link that was mailed to the old address. */
 export interface UndoEmailChangeController {
   /** `GET /email/undo/@token`: a page with one button; it changes nothing, since some mail programs follow every link. */
   show(context: HttpContext): unknown;
@@ -101,7 +101,7 @@ export interface UndoEmailChangeController {
   store(context: HttpContext): unknown;
 }
 
-/** The application's classes that answer the routes of `Auth.routes`. */
+/** The application's classes that handle the routes of `Auth.routes`. */
 export interface AuthControllers {
   readonly login: ControllerClass<LoginController>;
   readonly home: ControllerClass<HomeController>;
@@ -116,5 +116,5 @@ export interface AuthControllers {
   readonly undoEmailChange: ControllerClass<UndoEmailChangeController>;
 }
 
-/** A group of routes that `Auth.routes` makes, and can leave out. */
+/** A group of routes that `Auth.routes` creates, and can leave out. */
 export type AuthRouteGroup = keyof AuthControllers;

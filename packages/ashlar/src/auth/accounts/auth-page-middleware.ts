@@ -5,8 +5,8 @@ import "../../routing/index.ts";
 const TOKEN = "token";
 
 /**
- * `auth.page`: keeps what the pages about accounts answer out of every cache. `auth.page:token`, for a page with a token in
- * its URL: the browser also tells no other page where it comes from.
+ * `auth.page`: keeps responses of pages about accounts out of every cache. `auth.page:token`, for a page with a token
+ * in its URL: the browser also sends no `Referer` from there.
  */
 export class AuthPageMiddleware implements Middleware {
   handle({ response }: HttpContext, next: Next, kind?: string): unknown {
@@ -19,10 +19,10 @@ export class AuthPageMiddleware implements Middleware {
   checkArguments(...args: string[]): void {
     const [kind = TOKEN, ...rest] = args;
     if (kind === TOKEN && rest.length === 0) return;
-    throw new AshlarError("E_INVALID_ROUTE", "This middleware takes nothing, or token: auth.page:token.");
+    throw new AshlarError("E_INVALID_ROUTE", "This middleware takes no argument, or token: auth.page:token.");
   }
 
-  /** It asks for no input. */
+  /** It requires no input. */
   beforeBody(): boolean {
     return true;
   }

@@ -17,7 +17,7 @@ import type { AuthControllers } from "./auth-controllers.ts";
 import { AuthPageMiddleware } from "./auth-page-middleware.ts";
 import { authRoutes } from "./auth-routes.ts";
 
-/** A route as it is listed: `POST /login login.store (auth.page, throttle:login)`. */
+/** A route as one line: `POST /login login.store (auth.page, throttle:login)`. */
 function listed(routes: ReturnType<typeof authRoutes>): string[] {
   return [...routes].map(({ attributes: { methods, path, name, middleware } }) => {
     return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
@@ -32,7 +32,7 @@ const LOGIN = [
 ];
 
 describe("authRoutes()", () => {
-  test("makes the routes of the source's table, and those around them, with their names and their middleware", () => {
+  test("creates the routes of the table, and those around them, with their names and their middleware", () => {
     expect(listed(authRoutes(ACCOUNT_CONTROLLERS))).toEqual([
       ...LOGIN,
       "GET /home home (auth.page, auth)",
@@ -61,7 +61,7 @@ describe("authRoutes()", () => {
     ]);
   });
 
-  test("those of a guard have names of their own, and have it active before anything is counted", () => {
+  test("those of a guard have their own names, and the guard is active before anything is counted", () => {
     const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
     expect(routes).toHaveLength(26);
     expect(routes).toEqual(
@@ -83,7 +83,7 @@ describe("authRoutes()", () => {
     );
   });
 
-  test("the address for password managers is there as long as it has a page to lead to", () => {
+  test("the address for password managers exists as long as it has a page to lead to", () => {
     const hasAddress = (leftOut: object): boolean =>
       listed(authRoutes(ACCOUNT_CONTROLLERS, leftOut)).some((route) => route.includes("/.well-known/"));
     expect(hasAddress({ changePassword: false })).toBe(true);
@@ -91,7 +91,7 @@ describe("authRoutes()", () => {
     expect(hasAddress({ changePassword: false, requestPasswordReset: false })).toBe(false);
   });
 
-  test("the bodies of their forms are short, except for the registration's, which may bring a picture", () => {
+  test("the bodies of their forms are short, except for the registration's, which may contain a picture", () => {
     const isShort = ({ attributes }: RouteDefinition): boolean => attributes.bodyLimit === "64kb";
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS)].filter(({ attributes }) => attributes.name !== null);
     const { true: short, false: others } = Object.groupBy(routes, (route) => `${isShort(route)}`);
@@ -101,7 +101,7 @@ describe("authRoutes()", () => {
     ]);
   });
 
-  test("each group can be left out, and needs no controller then", () => {
+  test("each group can be left out, and then needs no controller", () => {
     const { login, ...others } = ACCOUNT_CONTROLLERS;
     const groups = Object.keys(others) as Exclude<keyof AuthControllers, "login">[];
     const leftOut = Object.fromEntries(groups.map((group) => [group, false])) as Record<(typeof groups)[number], false>;
@@ -115,23 +115,23 @@ describe("authRoutes()", () => {
   test("a controller that is left out by mistake is named, with what to do", () => {
     const { register: _, ...others } = ACCOUNT_CONTROLLERS;
     expect(() => authRoutes(others as AuthControllers)).toThrow(
-      'Auth.routes: there is no controller "register". Add register: RegisterController, or leave the routes out: { register: false }.',
+      'Auth.routes: the controller "register" is missing. Add register: RegisterController, or leave the routes out: { register: false }.',
     );
-    // @ts-expect-error: the compiler says so as well.
+    // @ts-expect-error: the compiler reports it too.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
     expect(listed(authRoutes(others, { register: false }))).toHaveLength(25);
   });
 
-  test("a group that is misspelt is named, with the near ones", () => {
+  test("a misspelled group is an error that suggests similar ones", () => {
     const options = { registration: false } as unknown as { register: false };
     expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow(
-      'Auth.routes: "registration" is no group of routes.',
+      'Auth.routes: "registration" is not a group of routes.',
     );
     const controllers = { ...ACCOUNT_CONTROLLERS, logn: ACCOUNT_CONTROLLERS.login };
-    expect(() => authRoutes(controllers)).toThrow('"logn" is no group of routes. Did you mean "login" or "logins"?');
+    expect(() => authRoutes(controllers)).toThrow('"logn" is not a group of routes. Did you mean "login" or "logins"?');
   });
 
-  test("a kernel that lacks the throttle, or any other middleware of theirs, ends the boot", async () => {
+  test("a kernel that lacks the throttle, or any other middleware of the routes, makes the boot fail", async () => {
     class Kernel extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [], "auth.page": [AuthPageMiddleware] };
     }
@@ -145,7 +145,7 @@ describe("authRoutes()", () => {
   });
 });
 
-describe("the answers of the routes", () => {
+describe("the responses of the routes", () => {
   const GUEST_PATHS = [
     "/login",
     "/register",
@@ -190,7 +190,7 @@ describe("the answers of the routes", () => {
     }
   });
 
-  test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, only those and those of errors", async () => {
+  test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, and no others except error pages", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     const policies: [string, string | null][] = [];
@@ -220,7 +220,7 @@ describe("the answers of the routes", () => {
   const wrong = { password: "another password", current_password: "another password", email: "new@example.com" };
 
   test.each(["/email/resend", "/confirm_password", "/account/password", "/account/email"])(
-    "S33 POST %s is throttled for users; guests, who are sent to /login, use nothing up",
+    "S33 POST %s is throttled for users; guests, who are sent to /login, use up nothing",
     async (path) => {
       const limit = { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 60 }] };
       const names = ["login", "register", "password_reset", "change_password", "email.resend"];
@@ -242,7 +242,7 @@ describe("the answers of the routes", () => {
     expect((await (await accounts.loggedIn()).post("/account/password", long)).status).toBe(413);
   });
 
-  test("S28 GET /logout logs nobody out, and says that POST does", async () => {
+  test("S28 GET /logout does not log the user out, and says that POST does", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout", { accept: "application/json" });
@@ -305,7 +305,7 @@ function devices({ body }: Page): { readonly id: string; readonly isCurrent: boo
     });
 }
 
-/** A form can send no DELETE; it says so in its body. */
+/** A form cannot send DELETE, so it names the method in the body. */
 async function sendForm(accounts: TestAccounts, visitor: Visitor, path: string): Promise<Response> {
   const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
   const body = new URLSearchParams({ __method: "DELETE" });
@@ -313,8 +313,10 @@ async function sendForm(accounts: TestAccounts, visitor: Visitor, path: string):
 }
 
 describe("AuthPageMiddleware", () => {
-  test.each([["tokens"], ["token", "more"], [""]])("auth.page:%s ends the boot", (...args) => {
-    expect(() => new AuthPageMiddleware().checkArguments(...args)).toThrow("This middleware takes nothing, or token");
+  test.each([["tokens"], ["token", "more"], [""]])("auth.page:%s makes the boot fail", (...args) => {
+    expect(() => new AuthPageMiddleware().checkArguments(...args)).toThrow(
+      "This middleware takes no argument, or token",
+    );
   });
 
   test("auth.page and auth.page:token are known", () => {

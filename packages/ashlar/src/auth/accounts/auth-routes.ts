@@ -65,7 +65,7 @@ const GROUPS: Groups = {
     Route.get("/account/email", [controller, "show"]).name("account.email").middleware("auth"),
     Route.post("/account/email", [controller, "store"])
       .name("account.email.store")
-      // The password that it asks for is counted by the limit "login" once it is tried.
+      // The password that it asks for is counted by the limit "login" when it is tried.
       .middleware("auth", "throttle:email.resend,user"),
   ],
   undoEmailChange: (controller) => [
@@ -77,16 +77,17 @@ const GROUPS: Groups = {
 };
 
 /**
- * Where password managers send a user to change the password (W3C, A Well-Known URL for Changing Passwords): to the page
- * for it, by way of the login, or where an application has none, to the one for a forgotten password.
+ * The address to which password managers send a user who wants to change the password (W3C, A Well-Known URL for
+ * Changing Passwords). It redirects to the page for that, via the login, or if the application has none, to the one for
+ * a forgotten password.
  */
 const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password", ({ auth }) => {
   return auth.redirectToRoute(auth.hasRoute("account.password") ? "account.password" : "change_password");
 }).with({ isWellKnown: true });
 
-/** Which routes `Auth.routes` makes, and for whom: `false` for each group of routes to leave out. */
+/** Options of `Auth.routes`: `false` for each group of routes to leave out, and the guard. */
 export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup, false>>> {
-  /** The name of the guard whose accounts they are about; the default guard if it is left out. */
+  /** The name of the guard whose accounts the routes are about; default: the default guard. */
   readonly guard?: string;
 }
 
@@ -97,10 +98,10 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  * export const ROUTES = [...Auth.routes(AuthControllers, { register: false })];
  * ```
  *
- * A second guard has routes of its own by the option `guard`: the guard is active on each of them, and their names begin
- * with its name, as in `admin.login`. The same controllers and templates serve both, for they ask for the pages of the
- * active guard (`auth.route("login")`, `auth.redirectToRoute("home")`). To give administrators pages of their own, name the
- * guard in `config/auth.ts`, `admin: { driver: "web", model: Admin }`, and add the routes:
+ * With the option `guard`, a second guard gets its own routes: the guard is active on each of them, and their names
+ * begin with its name, as in `admin.login`. The same controllers and templates serve both, because they use the pages
+ * of the active guard (`auth.route("login")`, `auth.redirectToRoute("home")`). To give administrators their own pages,
+ * name the guard in `config/auth.ts`, `admin: { driver: "web", model: Admin }`, and add the routes:
  *
  * ```ts
  * class AdminHomeController {
@@ -116,21 +117,22 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  * ];
  * ```
  *
- * Guests of `/admin/orders` are sent to `/admin/login`, administrators get mails with links to `/admin/…`, and logging out
- * of one guard leaves the login by the other as it is. With other names, such as those of
- * `Auth.routes(…, { guard: "admin" }).name("back.")`, `GUARDS.admin.routes` says what they begin with: `back.admin.`.
+ * Guests of `/admin/orders` are sent to `/admin/login`, administrators get mails with links to `/admin/…`, and logging
+ * out of one guard does not affect the login with the other. If the routes have other names, such as those of
+ * `Auth.routes(…, { guard: "admin" }).name("back.")`, set their prefix in `GUARDS.admin.routes`: `back.admin.`.
  *
- * The kernel names the middleware they use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
+ * The kernel names the middleware that the routes use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
  * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
- * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`, `password_reset.show`,
- * `email.undo` and `email.resend`). One that is missing there ends the boot: no password is asked for without a limit.
+ * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`,
+ * `password_reset.show`, `email.undo` and `email.resend`). If one is missing there, the boot fails: no password is
+ * accepted without a limit.
  *
  * `/.well-known/change-password`, where password managers look for it, redirects to the default guard's page for a new
- * password. It is at the root of the host whatever `.prefix` says, and a route of your own there replaces it.
+ * password. It is always at the root of the host, regardless of `.prefix`, and a route of your own at this path
+ * replaces it.
  *
  * The links in mails lead to the guard's routes `email.verify`, `email.undo` and `password_reset`: an application that
- * leaves these out
- * defines its own.
+ * leaves these out defines its own.
  *
  * @param controllers the application's classes
  * @param options `false` for each group of routes to leave out, and the guard
@@ -146,7 +148,7 @@ export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOp
   const known = Object.keys(GROUPS) as AuthRouteGroup[];
   for (const name of [...Object.keys(given), ...Object.keys(left)]) {
     if (known.includes(name as AuthRouteGroup)) continue;
-    throw new ConfigurationError("Auth.routes", `"${name}" is no group of routes.`, suggestion(name, known));
+    throw new ConfigurationError("Auth.routes", `"${name}" is not a group of routes.`, suggestion(name, known));
   }
   const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given)));
   // An origin has one such address: that of the default guard's accounts.
@@ -155,7 +157,7 @@ export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOp
   return new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
 }
 
-/** The routes with names of the guard's own, on each of which the guard is active. */
+/** The routes with the guard's own names, on each of which the guard is active. */
 function routesBy(guard: unknown, routes: readonly RouteDefinition[]): RouteDefinition[] {
   if (typeof guard !== "string" || !/^[^\s:,]+$/.test(guard)) {
     throw new ConfigurationError("Auth.routes", "guard is not the name of a guard.", 'Write { guard: "admin" }.');
@@ -163,7 +165,7 @@ function routesBy(guard: unknown, routes: readonly RouteDefinition[]): RouteDefi
   return routes.map((route) => {
     const { name, middleware } = route.attributes;
     const named = middleware.map((entry) => (entry === "auth" ? `auth:${guard}` : entry));
-    // Before the limits, which count for the active guard; after what keeps the answers out of caches.
+    // Before the limits, which count for the active guard, and after the middleware that keeps responses out of caches.
     const first = named[0]?.startsWith("auth.page") ? [named.shift()!] : [];
     return route.with({
       name: name === null ? null : `${guard}.${name}`,
@@ -179,15 +181,15 @@ function routesOf<G extends AuthRouteGroup>(
   const controller = controllers[group];
   if (typeof controller === "function") {
     const routes = GROUPS[group](controller as AuthControllers[G]);
-    // The form of registration is the application's own, and may bring a picture. The others are short, and have to be
-    // read before they are counted, since what they are counted by is in them.
+    // The form of registration is the application's own, and may contain a picture. The others are short, and their
+    // bodies have to be read before they are counted, since the account to count by is in them.
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
   }
   const remedy = `Add ${group}: ${group.charAt(0).toUpperCase()}${group.slice(1)}Controller, or leave the routes out: { ${group}: false }.`;
-  throw new ConfigurationError("Auth.routes", `there is no controller "${group}".`, remedy);
+  throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);
 }
 
-/** Outermost, so that what the other middleware answers is kept out as well. */
+/** Outermost, so that responses of the other middleware are kept out too. */
 function keepOutOfCaches(route: RouteDefinition): RouteDefinition {
   const { middleware } = route.attributes;
   return middleware[0]?.startsWith("auth.page") ? route : route.with({ middleware: ["auth.page", ...middleware] });

@@ -160,7 +160,7 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
   ],
 ];
 
-test("S41 say nothing that a user typed but addresses, hold their links whole, and say how long these can be used", async () => {
+test("S41 contain nothing that a user typed except addresses, contain their links unbroken, and say how long these can be used", async () => {
   const mails = mailsWithWords();
   expect(await sent(mails.map(([mail]) => mail))).toEqual(mails.map(([, ...said]) => said));
 });
@@ -175,7 +175,7 @@ const DURATIONS = [
   [2880, "2 days"],
 ] as const;
 
-test("the lifetime of a link is told in days, hours or minutes, and a day in hours", async () => {
+test("the lifetime of a link is given in days, hours or minutes, and a day in hours", async () => {
   const links = DURATIONS.map(([expiresInMinutes]) => new VerifyEmail({ ...verification, expiresInMinutes }));
   const said = (await sent(links)).map((paragraphs) => paragraphs.at(-1));
   expect(said).toEqual(DURATIONS.map(([, words]) => `This link expires in ${words}. ${IGNORE}`));

@@ -12,10 +12,10 @@ import type {
 } from "./account-mailables.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 
-/** The name under which the folder of the built-in mails' one view is mounted. */
+/** The name under which the folder with the only view of the built-in mails is mounted. */
 export const MAIL_VIEWS = "ashlar-accounts";
 
-/** A paragraph, or sentences that are one together; `null` is left out. */
+/** A paragraph, or several sentences that form one; `null` is left out. */
 type Paragraph = string | readonly string[] | null;
 
 /** A mail in plain text. It doesn't greet the user by name: a stranger may have entered one that contains a message. */
@@ -168,7 +168,7 @@ class EmailTaken extends PlainMail<EmailTakenData> {
   }
 }
 
-/** The mails that are sent if the application has none of its own. */
+/** The mails that are sent if the application has no mails of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,

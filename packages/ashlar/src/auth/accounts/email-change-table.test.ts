@@ -16,13 +16,13 @@ async function table(): Promise<{ readonly accounts: TestAccounts; readonly chan
   return { accounts, changes: accounts.application.container.make("accounts").emailChanges };
 }
 
-/** The addresses of the changes that are left, in the order in which they were made. */
+/** The addresses of the remaining changes, in the order in which they were made. */
 async function left(accounts: TestAccounts): Promise<unknown[]> {
   return (await accounts.rows("email_changes")).map(({ email }) => email);
 }
 
 describe("a change of address", () => {
-  test("is found by its token for 72 hours, and kept by the digest of it", async () => {
+  test("is found by its token for 72 hours, and stored with the token's digest", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", ADA.id, OLD, "a token", true);
     const change = {
@@ -44,7 +44,7 @@ describe("a change of address", () => {
     expect(await changes.find("a token")).toBeNull();
   });
 
-  test("keeps its address from others for as long as it can be undone, if it is to be reserved at all", async () => {
+  test("reserves its address for as long as it can be undone, if it is to be reserved at all", async () => {
     const { changes } = await table();
     await changes.record("web", ADA.id, OLD, "a token", true);
     await changes.record("web", ADA.id, "unproved@example.com", "another token", false);
@@ -55,7 +55,7 @@ describe("a change of address", () => {
     expect([await reserved("unproved@example.com"), await reserved("other@example.com")]).toEqual([false, false]);
     expect([await reserved(OLD, ["admin"]), await reserved(OLD, ["web"], ADA.id)]).toEqual([false, false]);
     expect(await reserved(OLD, ["web"], "1")).toBe(false);
-    // Of two users who had it before, each keeps it from the other.
+    // If two users had the address before, each keeps it from the other.
     await changes.record("web", BOB.id, OLD, "a third token", true);
     expect(await reserved(OLD, ["web"], ADA.id)).toBe(true);
     setClock(() => NOON + LIFETIME - 1);
@@ -64,7 +64,7 @@ describe("a change of address", () => {
     expect(await reserved()).toBe(false);
   });
 
-  test("is used up once, with those that the user made later", async () => {
+  test("is used up once, together with the user's later changes", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", ADA.id, "earlier@example.com", "1", true);
     await changes.record("web", ADA.id, OLD, "2", true);
@@ -80,7 +80,7 @@ describe("a change of address", () => {
     expect(await changes.find("6")).not.toBeNull();
   });
 
-  test("is not used up where those after it stay", async () => {
+  test("is not used up if later changes stay", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", ADA.id, OLD, "a token", true);
     const change = (await changes.find("a token"))!;
@@ -91,7 +91,7 @@ describe("a change of address", () => {
     expect(await left(accounts)).toEqual([OLD]);
   });
 
-  test("is neither noted nor gone before the database has said so", async () => {
+  test("is neither stored nor deleted before the database has confirmed it", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", BOB.id, ADA.email, "a token", true);
     setClock(() => NOON + LIFETIME);
@@ -102,7 +102,7 @@ describe("a change of address", () => {
     await expect(changes.delete(["web"], ADA.id, ADA.email)).rejects.toThrow("The disk is full.");
   });
 
-  test("goes with its user, whose addresses are told if they were reserved", async () => {
+  test("is deleted with its user, and reserved addresses are returned", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", ADA.id, "over@example.com", "1", true);
     setClock(() => NOON + LIFETIME);
@@ -117,7 +117,7 @@ describe("a change of address", () => {
     expect(await changes.delete(["web"], ADA.id, null)).toEqual([]);
   });
 
-  test("of another user goes with the owner of its address, once it cannot be undone", async () => {
+  test("of another user is deleted with the owner of its address, once it cannot be undone", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", BOB.id, ADA.email, "1", true);
     await changes.record("admin", BOB.id, ADA.email, "2", true);
@@ -135,7 +135,7 @@ describe("a change of address", () => {
     ]);
   });
 
-  test("is none where the application has no table of them", async () => {
+  test("does not exist if the application has no table for it", async () => {
     const { accounts, changes } = await table();
     await accounts.database.kysely.schema.dropTable("email_changes").execute();
     expect(await changes.rows()).toBeNull();

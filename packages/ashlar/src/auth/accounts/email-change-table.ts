@@ -16,14 +16,14 @@ export interface StoredEmailChange {
   /** The address before the change. */
   readonly email: string;
   readonly createdAt: Date;
-  /** Whether no other account could have the address meanwhile. */
+  /** Whether no other account could take the address in the meantime. */
   readonly isReserved: boolean;
 }
 
 /**
- * The table of changes of address: one row for each, as long as it can be undone. Until then an old address that was
- * verified is reserved for the account. The table holds the digest of the token that the old address was mailed, never
- * the token itself.
+ * The table of changes of address: one row for each, as long as it can be undone. Until then, an old address that was
+ * verified is reserved for the account. The table holds the digest of the token that was mailed to the old address,
+ * never the token itself.
  */
 export class EmailChangeTable {
   readonly #database: () => Database;
@@ -33,9 +33,9 @@ export class EmailChangeTable {
   }
 
   /**
-   * Notes a change. Called while the user's row is locked, so that the keys are in the order of the changes.
+   * Stores a change. Called while the user's row is locked, so that the keys are in the order of the changes.
    *
-   * @param isReserved whether no other account can have the old address meanwhile
+   * @param isReserved whether no other account can take the old address in the meantime
    */
   async record(guard: string, userId: UserId, email: string, token: string, isReserved: boolean): Promise<void> {
     const created_at = currentDate();
@@ -48,10 +48,10 @@ export class EmailChangeTable {
   }
 
   /**
-   * Tells whether an address is kept for an account that can still take it back, by undoing a change of its own.
+   * Reports whether an address is reserved for an account that can still take it back by undoing a change.
    *
-   * @param guards those whose users are in one table
-   * @param userId the account that may have the address all the same: its own changes don't count; `null` for none
+   * @param guards the guards whose users are in the same table
+   * @param userId the account that may have the address anyway: its own changes don't count; `null` for none
    */
   async isReserved(email: string, guards: readonly string[], userId: UserId | null): Promise<boolean> {
     const rows = await this.#database()
@@ -64,7 +64,7 @@ export class EmailChangeTable {
     return rows.some((row) => userId === null || String(row.user_id) !== String(userId));
   }
 
-  /** The change that a token undoes, provided that it still can. */
+  /** The change that a token undoes, provided that it can still be undone. */
   async find(token: string): Promise<StoredEmailChange | null> {
     const row = await this.#database()
       .kysely.selectFrom(TABLE)
@@ -84,10 +84,10 @@ export class EmailChangeTable {
   }
 
   /**
-   * Uses a change up, and with it those that came after it: what a thief changed later must not be brought back by a
-   * link that the thief was mailed. Those before it stay, so that the first address can always be restored.
+   * Uses a change up, and with it the later ones: a link that was mailed to a thief must not restore what the thief
+   * changed later. Earlier changes stay, so that the first address can always be restored.
    *
-   * @returns whether it could still be undone: of parallel uses, one can
+   * @returns whether it could still be undone: `true` for only one of parallel uses
    */
   async consume({ id, guard, userId }: StoredEmailChange): Promise<boolean> {
     const { kysely } = this.#database();
@@ -99,10 +99,10 @@ export class EmailChangeTable {
   }
 
   /**
-   * Deletes the changes of a user, and those of others that hold the user's address and cannot be undone any more; as
-   * part of the transaction that is under way, where one is.
+   * Deletes the changes of a user, and those of others that hold the user's address and can no longer be undone. Takes
+   * part in the current transaction, if there is one.
    *
-   * @param email the user's address as it is now; `null` if it is not known
+   * @param email the user's current address; `null` if it is unknown
    * @returns the addresses that were reserved for the user
    */
   async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<readonly string[]> {
@@ -120,13 +120,13 @@ export class EmailChangeTable {
       const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
       await former.where("expires_at", "<=", now).execute();
     }
-    // One that is not reserved may be another user's by now.
+    // An address that is not reserved may be another user's by now.
     return own.flatMap(({ email: former, reserved_until: end }) =>
       end !== null && dateOf(end) > now ? [String(former)] : [],
     );
   }
 
-  /** The table, to be gone through; `null` where the application has no such table. */
+  /** The table, for going through its rows; `null` if the application has no such table. */
   async rows(): Promise<BatchTable | null> {
     const { kysely } = this.#database();
     return (await hasTable(this.#database(), TABLE)) ? { kysely, table: TABLE, key: "id" } : null;

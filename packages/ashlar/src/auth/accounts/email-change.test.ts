@@ -21,7 +21,7 @@ afterEach(() => setClock(null));
 const NEW = "ada@example.org";
 const SENT = "/home";
 
-/** Has Ada ask for another address, and gives the path of the link. */
+/** Requests another address for Ada, and returns the path of the link. */
 async function asked(accounts: TestAccounts, email: unknown = NEW): Promise<string> {
   const visitor = await accounts.loggedIn();
   const { headers } = await visitor.post("/account/email", { email, password: PASSWORD });
@@ -40,14 +40,14 @@ async function linkOf(accounts: TestAccounts): Promise<string> {
   return new URL(service.pages.verificationUrl("web", await accounts.user(), NEW)).pathname;
 }
 
-/** The messages by field that a caller gets who takes JSON. */
+/** The messages by field that a caller gets who accepts JSON. */
 async function problems(visitor: Visitor, sent: object): Promise<unknown> {
   const { status, body } = await visitor.post("/account/email", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
 
 await onEachDatabase("a changed address", (engine) => {
-  test("is pending until its own link is followed; the old address stays, and gets a notice", async () => {
+  test("is pending until its link is opened; the old address stays, and gets a notice", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     await visitor.post("/account/email", { email: "  ADA@Example.ORG ", password: PASSWORD });
@@ -75,7 +75,7 @@ await onEachDatabase("a changed address", (engine) => {
     expect(await accounts.toldOf("auth.email_changed")).toHaveLength(1);
   });
 
-  test("S51 ends access to the account alone, also where another user follows the link", async () => {
+  test("S51 ends access to that account only, even if another user opens the link", async () => {
     const accounts = await testAccounts({ engine });
     const link = await asked(accounts);
     const [ada, bob, bobElsewhere] = [
@@ -89,7 +89,7 @@ await onEachDatabase("a changed address", (engine) => {
       expect(await one.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
   });
 
-  test("is refused when it has become somebody else's before the link was followed", async () => {
+  test("is refused if another user has taken it before the link was opened", async () => {
     const accounts = await testAccounts({ engine });
     const link = await asked(accounts);
     await accounts.User.where("id", BOB.id).update({ email: NEW });
@@ -101,7 +101,7 @@ await onEachDatabase("a changed address", (engine) => {
   test.each([
     ["the logins cannot be ended", 'delete from "logins"'],
     ["the change cannot be kept for an undo", 'insert into "email_changes"'],
-  ])("all of it, or nothing: where %s, the address stays, and the link is good still", async (_, failing) => {
+  ])("is all or nothing: if %s, the address stays, and the link is still valid", async (_, failing) => {
     const accounts = await testAccounts({ engine });
     const link = await asked(accounts);
     const stop = accounts.database.onQuery(({ sql }) => {
@@ -114,7 +114,7 @@ await onEachDatabase("a changed address", (engine) => {
     expect(await follow(accounts, link)).toBe("verified");
   });
 
-  test("S51 leaves the old one reserved where addresses are never verified", async () => {
+  test("S51 leaves the old one reserved if addresses are never verified", async () => {
     const accounts = await testAccounts({ engine, User: class User extends PlainUser {} });
     expect(await follow(accounts, await asked(accounts))).toBe("verified");
     const registration = { name: "Thief", email: ADA.email, password: PASSWORD };
@@ -125,7 +125,7 @@ await onEachDatabase("a changed address", (engine) => {
     ]);
   });
 
-  test("two accounts that ask for one address: the first to follow the link has it", async () => {
+  test("if two accounts request the same address, the first to open the link gets it", async () => {
     const accounts = await testAccounts({ engine });
     const first = await asked(accounts);
     const bob = await accounts.loggedIn(BOB);
@@ -139,7 +139,7 @@ await onEachDatabase("a changed address", (engine) => {
 });
 
 describe("the link to a new address", () => {
-  test("S38 is dead when the account's address has changed otherwise", async () => {
+  test("S38 is invalid if the account's address has changed in another way", async () => {
     const accounts = await testAccounts();
     const first = await asked(accounts, "first@example.org");
     const second = await asked(accounts, "second@example.org");
@@ -151,7 +151,7 @@ describe("the link to a new address", () => {
   test.each([
     [undefined, 60],
     [{ emailChangeExpiresMinutes: 5 }, 5],
-  ])("S51 lives an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
+  ])("S51 is valid for an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
     const accounts = await testAccounts(ACCOUNTS === undefined ? {} : { ACCOUNTS });
     const start = Date.now();
     setClock(() => start);
@@ -170,7 +170,7 @@ describe("the link to a new address", () => {
     expect((await accounts.user()).email).toBe(ADA.email);
   });
 
-  test("a verification link to the old address is dead once there is a new one", async () => {
+  test("a verification link to the old address is invalid once there is a new one", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const old = await accounts.link();
@@ -193,7 +193,7 @@ describe("the link to a new address", () => {
     expect((await accounts.rows("password_resets")).map(({ email }) => email)).toEqual([BOB.email]);
   });
 
-  test("a reset link to the old address is dead once there is a new one", async () => {
+  test("a reset link to the old address is invalid once there is a new one", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     expect(await follow(accounts, await asked(accounts))).toBe("verified");
@@ -202,14 +202,14 @@ describe("the link to a new address", () => {
     expect(headers.get("location")).toBe("/change_password");
   });
 
-  test("works on another server than the one that mailed it, and the old address is told by that one", async () => {
+  test("works on a different server than the one that mailed it, and that server notifies the old address", async () => {
     const accounts = await testAccounts();
     expect(await follow(accounts, await linkOf(accounts))).toBe("verified");
     const mails = await accounts.mails();
     expect(mails.map(({ to, subject }) => [to, subject])).toEqual([[ADA.email, "Your email address was changed"]]);
   });
 
-  test("changes nothing where the old address cannot be told", async () => {
+  test("changes nothing if the old address cannot be notified", async () => {
     const accounts = await testAccounts({ without: [MailProvider] });
     const answer = await accounts.visitor().post(await linkOf(accounts), {}, { accept: "application/json" });
     expect(answer).toMatchObject({ status: 500, body: { code: "E_INVALID_CONFIGURATION" } });
@@ -218,7 +218,7 @@ describe("the link to a new address", () => {
 });
 
 describe("requestEmailChange()", () => {
-  test("asks for the password: a wrong one changes nothing, mails nothing and is told as a failed login", async () => {
+  test("asks for the password: a wrong one changes nothing, mails nothing and is announced as a failed login", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const password of ["another password", "", null, undefined]) {
@@ -229,7 +229,7 @@ describe("requestEmailChange()", () => {
     expect(await accounts.toldOf("auth.failed")).toHaveLength(4);
   });
 
-  test("S36 what should be text and is a list, an object or a number is 422", async () => {
+  test("S36 a list, an object or a number instead of text is 422", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const wrong of [[NEW], { a: NEW }, 7, true]) {
@@ -255,7 +255,7 @@ describe("requestEmailChange()", () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     expect(await problems(visitor, { email, password: PASSWORD })).toEqual([422, { email: [message] }]);
-    // The owner of an address that is taken hears of it.
+    // The owner of an address that is taken is notified.
     const told =
       message === "This email address is already in use." ? [[BOB.email, "You already have an account"]] : [];
     const mails = await accounts.mails();
@@ -272,7 +272,7 @@ describe("requestEmailChange()", () => {
     expect(await problems(bob, { email: ADA.email, password: PASSWORD })).toEqual(taken);
   });
 
-  test("fails alike for a free address and one that is taken if reserved addresses cannot be read", async () => {
+  test("fails the same way for a free address and a taken one if reserved addresses cannot be read", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     accounts.database.onQuery(({ sql }) => {
@@ -283,7 +283,7 @@ describe("requestEmailChange()", () => {
     }
   });
 
-  test("asks once whether the address is taken where the answer says so", async () => {
+  test("checks once whether the address is taken if the response says so", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     accounts.forgetQueries();
@@ -299,7 +299,7 @@ describe("requestEmailChange()", () => {
     expect(headers.get("location")).toBe("/login");
   });
 
-  test("S47 the events tell both addresses, and no link", async () => {
+  test("S47 the events contain both addresses, and no link", async () => {
     const accounts = await testAccounts();
     await follow(accounts, await asked(accounts));
     const common = { time: expect.any(Date), address: "203.0.113.7", guard: "web" };
@@ -309,7 +309,7 @@ describe("requestEmailChange()", () => {
     expect(await accounts.toldOf("auth.email_verified")).toEqual([{ ...common, user: change.user }]);
   });
 
-  test("without a page to undo a change on, none can be asked for", async () => {
+  test("without a page to undo a change, no change can be requested", async () => {
     const accounts = await testAccounts({ leftOut: { undoEmailChange: false } });
     const visitor = await accounts.loggedIn();
     const answer = await visitor.post(
@@ -321,7 +321,7 @@ describe("requestEmailChange()", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("where addresses are never verified, no column for that is needed, and nobody is told of as verified", async () => {
+  test("if addresses are never verified, no column for that is needed, and no event says that a user is verified", async () => {
     const accounts = await testAccounts({ User: class User extends PlainUser {} });
     await accounts.database.kysely.schema.alterTable("users").dropColumn("verified_at").execute();
     expect(await follow(accounts, await asked(accounts))).toBe("verified");
@@ -329,7 +329,7 @@ describe("requestEmailChange()", () => {
     expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
   });
 
-  test("a user who was verified before is not told of as verified again", async () => {
+  test("a user who was verified before is not announced as verified again", async () => {
     const accounts = await testAccounts();
     await (await accounts.user()).markEmailAsVerified();
     await follow(accounts, await asked(accounts));

@@ -38,7 +38,7 @@ function undoing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   });
 }
 
-/** Stores a change of address; gives the token that the old address was mailed. */
+/** Stores a change of address; returns the token that was mailed to the old address. */
 async function changed(
   { application }: TestAccounts,
   { guard = "web", id = ADA.id as number, email = ADA.email as string } = {},
@@ -49,7 +49,7 @@ async function changed(
   return token;
 }
 
-/** Has Ada's account moved to the address of a thief. */
+/** Moves Ada's account to the address of a thief. */
 async function stolen(accounts: TestAccounts): Promise<string> {
   const token = await changed(accounts);
   await accounts.User.where("id", ADA.id).update({ email: THIEF });
@@ -66,7 +66,7 @@ async function found(accounts: TestAccounts, token: string): Promise<unknown> {
 }
 
 await onEachDatabase("undoing a change of address", (engine) => {
-  test("S51 gives the old address back, without a password; what is returned sets one", async () => {
+  test("S51 restores the old address, without a password; the returned token sets one", async () => {
     const accounts = await undoing({ engine });
     const [thief, bob] = [await accounts.loggedIn(), await accounts.loggedIn(BOB)];
     const token = await stolen(accounts);
@@ -111,7 +111,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect((await accounts.user()).email).toBe(email("this"));
   });
 
-  test("all of it, or nothing: where the logins cannot be ended, the change stays, and so does the link", async () => {
+  test("is all or nothing: if the logins cannot be ended, the change stays, and so does the link", async () => {
     const accounts = await undoing({ engine });
     const token = await stolen(accounts);
     const before = await accounts.rows("users");
@@ -125,7 +125,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
   });
 
-  test("S51 is refused while the old address is another account's, and is good still once that is gone", async () => {
+  test("S51 is refused while the old address is another account's, and is possible once that no longer exists", async () => {
     const accounts = await undoing({ engine });
     const token = await stolen(accounts);
     await accounts.User.where("id", BOB.id).update({ email: ADA.email });
@@ -138,11 +138,11 @@ await onEachDatabase("undoing a change of address", (engine) => {
 });
 
 describe("the link that undoes a change of address", () => {
-  /** What has become of the link, or of what it is about. */
+  /** What has happened to the link, or to the change. */
   const DEAD: readonly (readonly [what: string, kill: (accounts: TestAccounts) => Promise<unknown>])[] = [
-    ["is as old as it may be", async () => setClock(() => Date.now() + 72 * 3_600_000)],
+    ["has reached its maximum age", async () => setClock(() => Date.now() + 72 * 3_600_000)],
     [
-      "stands in the table for longer than it was signed for",
+      "is in the table for longer than it was signed for",
       async ({ database }) => {
         await database.kysely
           .updateTable("email_changes")
@@ -152,22 +152,22 @@ describe("the link that undoes a change of address", () => {
       },
     ],
     [
-      "ends earlier in the table than it was signed for",
+      "expires earlier in the table than it was signed for",
       ({ database }) => database.kysely.updateTable("email_changes").set({ expires_at: new Date() }).execute(),
     ],
-    ["is not in the table any more", ({ database }) => database.kysely.deleteFrom("email_changes").execute()],
+    ["is no longer in the table", ({ database }) => database.kysely.deleteFrom("email_changes").execute()],
     [
-      "stands in the table for another user",
+      "is in the table for another user",
       ({ database }) => database.kysely.updateTable("email_changes").set({ user_id: BOB.id }).execute(),
     ],
     [
-      "stands in the table for another guard",
+      "is in the table for another guard",
       ({ database }) => database.kysely.updateTable("email_changes").set({ guard: "admin" }).execute(),
     ],
-    ["is about a user who is gone", ({ User }) => User.where("id", ADA.id).delete()],
+    ["is about a user who no longer exists", ({ User }) => User.where("id", ADA.id).delete()],
   ];
 
-  test.each(DEAD)("S51 is dead once it %s", async (_, kill) => {
+  test.each(DEAD)("S51 is invalid once it %s", async (_, kill) => {
     const accounts = await undoing();
     const token = await stolen(accounts);
     await kill(accounts);
@@ -176,7 +176,7 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
-  test("S51 is dead if its guard is gone, or its pages are another guard's", async () => {
+  test("S51 is invalid if its guard no longer exists, or its pages are another guard's", async () => {
     class Admin extends AdminUser {}
     const accounts = await undoing({
       models: [Admin],
@@ -194,19 +194,19 @@ describe("the link that undoes a change of address", () => {
     expect((await Admin.findOrFail(1)).email).toBe(ADA.email);
   });
 
-  test("S51 that is used while it is being used has one effect", async () => {
+  test("S51 has one effect if it is used twice at the same time", async () => {
     const accounts = await undoing();
     const token = await stolen(accounts);
     const service = accounts.application.container.make("accounts");
     const consume = service.emailChanges.consume.bind(service.emailChanges);
-    // Of two uses that have both found the change, the first has used it up.
+    // Two uses have both found the change, and the other one has used it up.
     service.emailChanges.consume = async (change) => (await consume(change)) && (await consume(change));
     const before = await accounts.rows("users");
     expect(await undo(accounts, token)).toEqual(INVALID);
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
-  test("S51 is refused while another account can still take the old address back, which was never proved here", async () => {
+  test("S51 is refused while another account can still take the old address back, if it was never proved here", async () => {
     const accounts = await undoing();
     const { links, emailChanges } = accounts.application.container.make("accounts");
     const token = links.undo({ guard: "web", id: String(ADA.id) });
@@ -217,7 +217,7 @@ describe("the link that undoes a change of address", () => {
     expect((await accounts.user()).email).toBe(THIEF);
   });
 
-  test("S51 is dead if the user is deleted while it is used, and no one is mailed", async () => {
+  test("S51 is invalid if the user is deleted while it is used, and no mail is sent", async () => {
     const accounts = await undoing();
     const token = await stolen(accounts);
     const find = accounts.User.findByAuthId;
@@ -230,7 +230,7 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.toldOf("auth.email_change_undone"), await accounts.mails()]).toEqual([[], []]);
   });
 
-  test("S51 is good for an account that is as old as the change, and dead for a younger one with its key", async () => {
+  test("S51 is valid for an account that is as old as the change, and invalid for a newer one with its key", async () => {
     class User extends FullUser {
       static override timestamps = true;
       declare created_at: Date;
@@ -253,7 +253,7 @@ describe("the link that undoes a change of address", () => {
     }
   });
 
-  test("S51 is good for an account whose column created_at holds no time", async () => {
+  test("S51 is valid for an account whose column created_at does not hold a time", async () => {
     const accounts = await undoing();
     await accounts.database.kysely.schema.alterTable("users").addColumn("created_at", "integer").execute();
     const token = await stolen(accounts);
@@ -261,7 +261,7 @@ describe("the link that undoes a change of address", () => {
     expect(await found(accounts, token)).toEqual({ found: { email: ADA.email } });
   });
 
-  test("verifies no address of a model that cannot tell", async () => {
+  test("verifies no address of a model that does not track it", async () => {
     const accounts = await undoing({ User: class User extends PlainUser {} as typeof PlainUser });
     expect(await undo(accounts, await stolen(accounts))).toMatchObject([200, { outcome: "undone" }]);
     expect((await accounts.rows("users"))[0]).toMatchObject({ email: ADA.email, verified_at: null });

@@ -21,7 +21,7 @@ import { authRoutes } from "./auth-routes.ts";
 
 afterEach(() => setClock(null));
 
-/** The path of the link that is mailed to Ada when she asks for it. */
+/** The path of the link that is mailed to Ada when she requests it. */
 async function resent(accounts: TestAccounts): Promise<string> {
   await (await accounts.loggedIn()).post("/email/resend");
   return accounts.link();
@@ -34,7 +34,7 @@ function follow(accounts: TestAccounts, link: string): Promise<string> {
 }
 
 await onEachDatabase("the verification link", (engine) => {
-  test("S38 works logged out, once: then it says so, and no second event is told", async () => {
+  test("S38 works when logged out, once: afterwards it says so, and there is no second event", async () => {
     const accounts = await testAccounts({ engine });
     const link = await resent(accounts);
     expect(await follow(accounts, link)).toBe("verified");
@@ -53,7 +53,7 @@ await onEachDatabase("the verification link", (engine) => {
     expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
   });
 
-  test("S38 with another address on the account the link is dead", async () => {
+  test("S38 is invalid once the account has another address", async () => {
     const accounts = await testAccounts({ engine });
     const link = await resent(accounts);
     await accounts.User.where("id", ADA.id).update({ email: "ada@example.org" });
@@ -65,10 +65,10 @@ await onEachDatabase("the verification link", (engine) => {
   test.each<readonly [what: string, happen: (accounts: TestAccounts) => Promise<unknown>]>([
     ["access ends", async (accounts) => (await accounts.user()).endAccess()],
     ["the address changes", ({ User }) => User.where("id", ADA.id).update({ email: "ada@example.org" })],
-    ["the key becomes another", ({ User }) => User.where("id", ADA.id).update({ id: 99 })],
-  ])("S52 where %s between its check and its effect the link is dead", async (_, happen) => {
+    ["the key changes", ({ User }) => User.where("id", ADA.id).update({ id: 99 })],
+  ])("S52 is invalid if %s between its check and its effect", async (_, happen) => {
     const accounts = await testAccounts({ engine });
-    // From here on the account has an epoch of its own, which changes of other columns leave as it is.
+    // From here on, the account has a stored epoch, which changes of other columns do not affect.
     await (await accounts.user()).endAccess();
     const link = await resent(accounts);
     const { User } = accounts;
@@ -76,7 +76,7 @@ await onEachDatabase("the verification link", (engine) => {
     let asked = 0;
     const parked = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
       const user = await Reflect.apply(find, this, args);
-      // The first time it is asked for the page with the button.
+      // The first lookup is for the page with the button.
       if (++asked === 2) await happen(accounts);
       return user;
     };
@@ -87,7 +87,7 @@ await onEachDatabase("the verification link", (engine) => {
     expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
   });
 
-  test("S38 when the account is gone the link is dead", async () => {
+  test("S38 is invalid once the account no longer exists", async () => {
     const accounts = await testAccounts({ engine });
     const link = await resent(accounts);
     await (await accounts.user()).delete();
@@ -106,7 +106,7 @@ describe("the verification link", () => {
     expect(await follow(accounts, link)).toBe("verified");
   });
 
-  test("S38 is good for a day where nothing is configured, and the mail says so", async () => {
+  test("S38 is valid for a day if nothing is configured, and the mail says so", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const [mail] = await accounts.mails();
@@ -131,7 +131,7 @@ describe("the verification link", () => {
     expect((await accounts.head(`${link}x`)).headers.get("location")).toBe("/email/verify/notice");
   });
 
-  test("S37 verifies the address it was sent to, whoever is logged in", async () => {
+  test("S37 verifies the address it was sent to, no matter who is logged in", async () => {
     const accounts = await testAccounts();
     const link = await resent(accounts);
     const bob = await accounts.loggedIn(BOB);
@@ -140,21 +140,21 @@ describe("the verification link", () => {
     expect(verified).toEqual([true, false]);
   });
 
-  test("verifies nobody where the model lacks MustVerifyEmail", async () => {
+  test("verifies no user if the model lacks MustVerifyEmail", async () => {
     const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
     const service = accounts.application.container.make("accounts");
     const link = new URL(service.pages.verificationUrl("web", await accounts.user(), null)).pathname;
     expect(await follow(accounts, link)).toEqual(INVALID);
   });
 
-  test("of a guard that there is not any more it is dead", async () => {
+  test("is invalid if its guard no longer exists", async () => {
     const accounts = await testAccounts();
     const service = accounts.application.container.make("accounts");
     const link = new URL(service.pages.verificationUrl("admin", await accounts.user(), null)).pathname;
     expect(await follow(accounts, link)).toEqual(INVALID);
   });
 
-  test("of another guard it is about that guard's user, with the same key and the same address", async () => {
+  test("of another guard is about that guard's user, even if key and address are the same", async () => {
     const Admin = class Admin extends AdminUser {};
     const accounts = await testAccounts({ guards: { admin: { driver: "web", model: Admin } } });
     Admin.useDatabase(accounts.database);
@@ -171,7 +171,7 @@ describe("the verification link", () => {
     expect(await accounts.toldOf("auth.email_verified")).toMatchObject([{ guard: "admin", user: { id: 1 } }]);
   });
 
-  test("S47 the event tells time, user, address and guard, and nothing else", async () => {
+  test("S47 the event contains time, user, address and guard, and nothing else", async () => {
     const accounts = await testAccounts();
     await follow(accounts, await resent(accounts));
     const [event] = await accounts.toldOf("auth.email_verified");
@@ -181,7 +181,7 @@ describe("the verification link", () => {
 });
 
 describe("readVerification()", () => {
-  test("says which address a link proves, and whether it is a new one, and nothing of links to another guard's pages", async () => {
+  test("returns which address a link proves, and whether it is a new one, but nothing for links to another guard's pages", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       models: [Admin],
@@ -208,7 +208,7 @@ describe("readVerification()", () => {
 });
 
 describe("sendVerification()", () => {
-  test("tells whether it has sent a link", async () => {
+  test("returns whether it has sent a link", async () => {
     const routes = [Route.post("/send", async ({ accounts }) => ({ isSent: await accounts.sendVerification() }))];
     const accounts = await testAccounts({ routes });
     const visitor = await accounts.loggedIn();
@@ -219,7 +219,7 @@ describe("sendVerification()", () => {
     expect(await accounts.mails()).toHaveLength(1);
   });
 
-  test("fails where the mail cannot be made, and does not say that it was sent", async () => {
+  test("fails if the mail cannot be created, and does not claim that it was sent", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: { verifyEmail: BrokenMailable } } });
     const visitor = await accounts.loggedIn();
     expect((await visitor.post("/email/resend", {}, { accept: "application/json" })).status).toBe(500);
@@ -258,7 +258,7 @@ describe("sendVerification()", () => {
     expect([headers.get("location"), await accounts.mails()]).toEqual(["/home", []]);
   });
 
-  test("an application without mail is told which provider is missing", async () => {
+  test("the error in an application without mail names the missing provider", async () => {
     const accounts = await testAccounts({ without: [MailProvider] });
     const answer = await (await accounts.loggedIn()).post("/email/resend", {}, { accept: "application/json" });
     expect(answer).toMatchObject({

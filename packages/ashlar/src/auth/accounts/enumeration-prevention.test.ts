@@ -28,19 +28,19 @@ function preventing(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   return testAccounts({ User: class User extends FullUser {}, ...options, ACCOUNTS });
 }
 
-/** Registers, and gives the mails that come of it. */
+/** Registers, and returns the resulting mails. */
 async function register(accounts: TestAccounts, sent: object): Promise<readonly [status: number, mails: string[][]]> {
   const { status } = await accounts.visitor().post("/register", sent);
   return [status, (await accounts.mails()).map(({ to, subject }) => [to, subject])];
 }
 
-/** Where a visitor gets to who logs in. */
+/** The page that a visitor gets to after a login attempt. */
 async function logIn(accounts: TestAccounts, email: string, password: string): Promise<string | null> {
   return (await accounts.visitor().post("/login", { email, password })).headers.get("location");
 }
 
 await onEachDatabase("registering with preventEnumeration", (engine) => {
-  test("S58 a free address gets an account and a link, and logs in once the link is followed", async () => {
+  test("S58 a free address gets an account and a link, and can log in once the link is opened", async () => {
     const accounts = await preventing({ engine });
     const visitor = accounts.visitor();
     const answer = await visitor.post("/register", CLEO);
@@ -50,7 +50,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     const [mail] = await accounts.mails();
     expect([mail?.to, mail?.subject]).toEqual([CLEO.email, "Verify your email address"]);
 
-    // Otherwise a login would tell who registers another's address whether it was free.
+    // Otherwise a login would reveal whether the address was free to a caller who registers it.
     expect(await logIn(accounts, CLEO.email, PASSWORD)).not.toBe("/home");
     const link = new URL(linkIn(mail)).pathname;
     expect((await visitor.get(link)).status).toBe(200);
@@ -58,7 +58,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     expect(await logIn(accounts, CLEO.email, PASSWORD)).toBe("/home");
   });
 
-  test("S58 an address that is taken gets a notice, once an hour, and its account stays as it is", async () => {
+  test("S58 an address that is taken gets a notice, once an hour, and its account does not change", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ engine, logged });
     await (await accounts.user()).markEmailAsVerified();
@@ -67,14 +67,14 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     expect(await register(accounts, taken)).toEqual([302, [[ADA.email, TAKEN]]]);
     expect(logged).toEqual([]);
     for (let time = 0; time < 2; time++) expect(await register(accounts, taken)).toEqual([302, []]);
-    // That mails are dropped is told once, by a digest of the address.
+    // Dropped mails are logged once, with a digest of the address.
     const dropped = { guard: "web", limit: "email_taken", account: accountDigest(ADA.email) };
     expect(logged).toMatchObject([{ level: "warn", ...dropped }]);
     expect(await accounts.rows("users")).toEqual(before);
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
-  test("20 parallel registrations of one address: one user, one event, 20 answers alike", async () => {
+  test("20 parallel registrations of one address: one user, one event, 20 equal responses", async () => {
     const accounts = await preventing({ engine });
     const answers = await Promise.all(Array.from({ length: 20 }, () => accounts.visitor().post("/register", CLEO)));
     expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get("location")}`))).toEqual(
@@ -91,7 +91,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
 });
 
 describe("preventEnumeration", () => {
-  test("S58 what is wrong with a registration is told, and its address plays no part in that", async () => {
+  test("S58 the problems of a registration are reported, regardless of its address", async () => {
     const accounts = await preventing();
     for (const email of [ADA.email, CLEO.email]) {
       const sent = { ...CLEO, email, password: "short", password_confirmation: "short" };
@@ -102,7 +102,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S58 who takes JSON is answered alike as well", async () => {
+  test("S58 callers that accept JSON get equal responses too", async () => {
     const routes = [
       Route.post("/json", async ({ accounts, request, response }) => {
         const { email } = request.all();
@@ -136,7 +136,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.toldOf("auth.email_verified")).toMatchObject([{ guard: "web", user: { id: BOB.id } }]);
   });
 
-  test("a new password by mail verifies no address a second time, and none of a model that cannot tell", async () => {
+  test("a new password by mail does not verify an address again, or one of a model that does not track it", async () => {
     const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const accounts = await preventing();
     await (await accounts.user()).markEmailAsVerified();
@@ -152,7 +152,7 @@ describe("preventEnumeration", () => {
     expect((await plain.rows("users"))[0]!.verified_at).toBeNull();
   });
 
-  test("S58 a change to an address that is taken is answered like any other, and told to both owners", async () => {
+  test("S58 a change to an address that is taken is answered like any other, and both owners are notified", async () => {
     const accounts = await preventing();
     for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
     const visitor = await accounts.loggedIn();
@@ -182,7 +182,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.toldOf("auth.email_change_requested")).toHaveLength(1);
   });
 
-  test("S9 without MustVerifyEmail it ends the boot", async () => {
+  test("S9 without MustVerifyEmail, the boot fails", async () => {
     await expect(preventing({ User: class Customer extends PlainUser {} })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -191,7 +191,7 @@ describe("preventEnumeration", () => {
     });
   });
 
-  test("S9 without a page to choose a password on it ends the boot", async () => {
+  test("S9 without a page to choose a password, the boot fails", async () => {
     await expect(preventing({ leftOut: { resetPassword: false } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -200,7 +200,7 @@ describe("preventEnumeration", () => {
     });
   });
 
-  test("S9 without MailProvider it ends the boot", async () => {
+  test("S9 without MailProvider, the boot fails", async () => {
     await expect(preventing({ without: [MailProvider] })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -214,7 +214,7 @@ describe("preventEnumeration", () => {
     const routes = [Route.post("/own", ({ accounts }) => accounts.register(CLEO))];
     const accounts = await preventing({ User: class User extends PlainUser {}, leftOut, routes });
     expect(await logIn(accounts, ADA.email, PASSWORD)).toBe("/home");
-    // Should the application register some all the same, they could not prove that they read the address's mail.
+    // If the application registers users anyway, they could not prove that they read the mail of the address.
     const answer = await accounts.visitor().post("/own", {}, { accept: "application/json" });
     expect(answer).toMatchObject({ status: 500, body: { code: "E_INVALID_CONFIGURATION" } });
     expect(await accounts.rows("users")).toHaveLength(2);
@@ -223,7 +223,7 @@ describe("preventEnumeration", () => {
   test.each([
     [1, 100],
     [100, 1],
-  ])("that mails are dropped is logged once, whichever of a limit's buckets is used up: %j, %j", async (...sizes) => {
+  ])("dropped mails are logged once, whichever of a limit's buckets is used up: %j, %j", async (...sizes) => {
     const logged: Record<string, unknown>[] = [];
     const buckets = sizes.map((attempts) => ({ by: ["account"], attempts, windowSeconds: 3600 }));
     const accounts = await preventing({ logged, throttle: { email_taken: { buckets } } });
@@ -233,7 +233,7 @@ describe("preventEnumeration", () => {
     expect(logged).toMatchObject([{ level: "warn", limit: "email_taken", account: accountDigest(ADA.email) }]);
   });
 
-  test("a registration that fails on another column that is taken is logged, and told to no one", async () => {
+  test("a registration that fails because of another unique column is logged, and no one is notified", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ logged });
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
@@ -244,7 +244,7 @@ describe("preventEnumeration", () => {
     expect([await accounts.rows("users"), await accounts.toldOf("auth.registered")]).toMatchObject([[ADA, BOB], []]);
   });
 
-  test("a registration whose mail cannot be made is stored, and that is logged", async () => {
+  test("a registration whose mail cannot be created is stored, and the failure is logged", async () => {
     const logged: Record<string, unknown>[] = [];
     const broken = { ACCOUNTS: { ...ACCOUNTS, mailables: { verifyEmail: BrokenMailable } } };
     const accounts = await testAccounts({ ...broken, logged, User: class User extends FullUser {} });
@@ -253,8 +253,8 @@ describe("preventEnumeration", () => {
     expect(await accounts.rows("users")).toHaveLength(3);
   });
 
-  test("S58 what fails after the answer is logged by what it was to do, and answered like any other", async () => {
-    // Without it, the answer itself looks for an owner, and the job does so again.
+  test("S58 a failure after the response is logged with its job, and the response is like any other", async () => {
+    // Without the setting, the request itself looks up the owner, and the job does so again.
     for (const [options, status, failing, jobs] of [
       [{}, 422, 2, ["a notice to the owner of an address", "a notice to the owner of an address"]],
       [{ ACCOUNTS }, 302, 1, ["a change of address", "a registration"]],

@@ -1,7 +1,7 @@
 import type { RegisteredUser } from "../../support/index.ts";
 import type { SecurityEvent } from "../events.ts";
 
-/** Something happened to an account. */
+/** An event in the life of an account. */
 export interface AccountEvent extends SecurityEvent {
   readonly user: RegisteredUser;
 }
@@ -12,16 +12,16 @@ export interface VerificationSentEvent extends AccountEvent {
   readonly email: string;
 }
 
-/** An account's email address is to change, or has changed. */
+/** An account's email address is about to change, or has changed. */
 export interface EmailChangeEvent extends AccountEvent {
   readonly previousEmail: string;
   /** The new one. */
   readonly email: string;
 }
 
-/** Somebody asked for a link to set a new password. */
+/** A link to set a new password was requested. */
 export interface PasswordResetRequestedEvent extends SecurityEvent {
-  /** The account with the address, or `null` where there is none. */
+  /** The account with the address, or `null` if there is none. */
   readonly user: RegisteredUser | null;
   /** The email address that was typed, in its normal form. */
   readonly email: string;
@@ -34,7 +34,7 @@ declare module "../../events/event-map.ts" {
     "auth.email_verified": AccountEvent;
     "auth.email_change_requested": EmailChangeEvent;
     "auth.email_changed": EmailChangeEvent;
-    /** A change of address was undone from the old address, which is the account's again: `email`. */
+    /** A change of address was undone from the old address, `email`, which is the account's again. */
     "auth.email_change_undone": EmailChangeEvent;
     "auth.password_reset_requested": PasswordResetRequestedEvent;
     "auth.password_reset": AccountEvent;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ADA, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { anyText } from "../../../test/support/any-text.ts";
 
-/** What a form never sends, and somebody else might. */
+/** Values that a form never sends, but an attacker might. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   anyText({ maxLength: 300 }),
@@ -20,7 +20,7 @@ const FIELDS = [
 ] as const;
 
 test.each(FIELDS)(
-  "S36 POST %s takes anything for its fields, and answers with a page or a 4xx",
+  "S36 POST %s accepts any value for its fields, and answers with a page or a 4xx",
   async (path, fields) => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
@@ -38,7 +38,7 @@ test.each(FIELDS)(
   },
 );
 
-test("S38 S39 a link with anything in the place of its token leads nowhere", async () => {
+test("S38 S39 a link with any other value instead of its token has no effect", async () => {
   const accounts = await testAccounts();
   const visitor = accounts.visitor();
   await fc.assert(

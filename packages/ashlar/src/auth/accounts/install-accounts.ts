@@ -9,7 +9,7 @@ import { Accounts } from "./accounts.ts";
 import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
 
 /**
- * Gives each request its `accounts`. Called when providers register; what it binds needs nothing of the others before a
+ * Adds `accounts` to each request. Called when providers register; it requires nothing from other providers before a
  * request.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work
@@ -20,7 +20,7 @@ export function installAccounts(application: Application): void {
   const services = new AccountServices(application);
   container.bind("accounts", services);
   limitsOf(container).add(ACCOUNT_LIMITS, "AuthProvider");
-  // Otherwise a login would tell who registers another's address whether it was free.
+  // Otherwise a login would reveal whether the address was free to a caller who registers it.
   if (services.settings.preventEnumeration) {
     container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
   }
@@ -28,10 +28,10 @@ export function installAccounts(application: Application): void {
 }
 
 /**
- * Makes the models of the guards this application's, whose keys and database are then theirs. Mails users about logins on
- * new devices, if the application has such a mail. It goes only to an address that is verified, if the model can tell, and
- * only so often to one mailbox: an account can be registered with the address of someone else, and logged in to any number
- * of times. Called when providers boot.
+ * Assigns the models of the guards to this application, so that they use its keys and database. Also mails users about
+ * logins on new devices, if the application has such a mail. It goes only to a verified address, if the model tracks
+ * that, and its number for each mailbox is limited: an account can be registered with the address of someone else, and
+ * logged in to any number of times. Called when providers boot.
  */
 export function startAccounts(application: Application): void {
   const { container, messages } = application;
@@ -44,7 +44,7 @@ export function startAccounts(application: Application): void {
     if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
     if (!(await mailLimits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
     await mails.prepare();
-    // In the language of the mail, not of the request: someone else may have logged in.
+    // In the language of the mail, not of the request: an attacker may have logged in.
     const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
     mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });

@@ -16,22 +16,26 @@ declare module "../../throttle/limit-name.ts" {
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
-/** The limit of mails about logins on new devices, by the mailbox they go to. It refuses no login: a mail beyond it is dropped. */
+/**
+ * The limit of mails about logins on new devices, by recipient. It refuses no login; mails over the limit are dropped.
+ */
 export const NEW_DEVICE_LIMIT = "new_device";
 
-/** The limit of mails that tell the owner of an address that someone wanted it for another account, by the mailbox. */
+/**
+ * The limit of mails that tell the owner of an address that someone tried to use it for another account, by recipient.
+ */
 export const EMAIL_TAKEN_LIMIT = "email_taken";
 
 /**
- * The limits on what is done about accounts. Each counts by account and address together, tightly, and by address alone,
- * widely enough for an office behind one address.
+ * The limits of operations on accounts. Each counts by account and address together, with a low limit, and by address
+ * alone, with enough room for an office behind one address.
  *
- * What counts by address alone for `password_reset` counts failures, since a genuine token is counted by itself, and not by
- * the address it comes from. Registrations and requests for mail are counted whether they succeed or not: it is their
- * number that does harm.
+ * The limit by address alone for `password_reset` counts failures, since a genuine token is counted on its own, not by
+ * the address it comes from. Registrations and requests for mail are counted whether they succeed or not, because it is
+ * their number that does harm.
  *
- * If a mail goes out, the account is counted by itself as well: a mailbox is flooded from many addresses as easily as from
- * one. That keeps no one from an account, for the link in the latest mail works whoever asked for it.
+ * If a mail is sent, the account is also counted on its own: a mailbox can be flooded from many addresses as easily as
+ * from one. This locks no user out, because the link in the latest mail works no matter who requested it.
  */
 export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   register: {
@@ -44,14 +48,15 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   },
   password_reset: {
     ofAccounts: true,
-    // Whose account it is, the token says: what it names counts once its signature is verified.
+    // The token names the account; that counts once its signature is verified.
     account: "token",
     buckets: [
       { by: ["account", "address"], attempts: 10, windowSeconds: 15 * MINUTE },
       { by: ["address"], attempts: 30, windowSeconds: 15 * MINUTE },
     ],
   },
-  // The page behind the link says whether the link is still good. Apart from the attempts to use it, which it must not use up.
+  // The page behind the link says whether the link is still valid. It has its own limit, so that it does not use up the
+  // attempts to use the link.
   "password_reset.show": {
     ofAccounts: true,
     account: "token",

@@ -15,7 +15,7 @@ import { AuthProvider } from "../auth-provider.ts";
 const ONE = { buckets: [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }] };
 const LIMITS = { login: { account: "email", ...ONE }, change_password: { account: "email", ...ONE }, export: ONE };
 
-/** What is told of the lockouts of an application, once all listeners are done. */
+/** The lockout events of an application, once all listeners are done. */
 function lockoutsOf({ application }: TestAccounts): () => Promise<readonly LockoutEvent[]> {
   const events = application.container.make("events");
   const told: LockoutEvent[] = [];
@@ -47,7 +47,7 @@ test("S47 a lockout at the form of a guest names the guard, and looks up no acco
   expect(JSON.stringify(await lockouts())).not.toContain(ADA.email);
 });
 
-test("S47 a lockout of somebody who is logged in tells the user", async () => {
+test("S47 a lockout of a user who is logged in names the user", async () => {
   const accounts = await testAccounts({ throttle: LIMITS });
   const lockouts = lockoutsOf(accounts);
   await twice(await accounts.loggedIn(), "/confirm_password", { password: "not hers" });
@@ -57,7 +57,7 @@ test("S47 a lockout of somebody who is logged in tells the user", async () => {
   ]);
 });
 
-test("S47 a lockout at the form of another guard names that one", async () => {
+test("S47 a lockout at the form of another guard names that guard", async () => {
   const routes = [
     Route.post("/admin/login", async ({ auth, request }) => {
       return { user: await auth.attempt(request.input("email"), request.input("password")) };
@@ -75,7 +75,7 @@ test("S47 a lockout at the form of another guard names that one", async () => {
   ]);
 });
 
-test("S47 a lockout of a limit of the author's own names no guard, and the user all the same", async () => {
+test("S47 a lockout of a custom limit names no guard, but still the user", async () => {
   const routes = [Route.post("/export", () => "exported").middleware("throttle:export")];
   const accounts = await testAccounts({ routes, throttle: LIMITS });
   const lockouts = lockoutsOf(accounts);
@@ -86,7 +86,7 @@ test("S47 a lockout of a limit of the author's own names no guard, and the user 
   ]);
 });
 
-test("where there is no guard at all, too many attempts are refused like anywhere", async () => {
+test("without any guard, too many attempts are refused like anywhere else", async () => {
   class Kernel extends HttpKernel {
     override routeMiddleware: RouteMiddleware = { web: [], throttle: [ThrottleMiddleware] };
   }

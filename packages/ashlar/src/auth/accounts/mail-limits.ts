@@ -1,11 +1,13 @@
 import type { Container } from "../../kernel/index.ts";
 import { accountDigest, type LimitName } from "../../throttle/index.ts";
 
-/** Limits the mails that strangers can have sent, by the mailbox, which several models may have accounts of. */
+/**
+ * Limits the mails that strangers can trigger, by recipient. Several models may have accounts with the same address.
+ */
 export class MailLimits {
   readonly #container: Container;
 
-  /** @param container has the application's limits, if it has any */
+  /** @param container the container, with the application's limits if it has any */
   constructor(container: Container) {
     this.#container = container;
   }

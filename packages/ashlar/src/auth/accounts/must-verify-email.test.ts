@@ -11,7 +11,7 @@ import { authRoutes } from "./auth-routes.ts";
 import { BUILT_IN_MAILS } from "./built-in-mails.ts";
 
 await onEachDatabase("MustVerifyEmail", (engine) => {
-  test("hasVerifiedEmail() tells whether verified_at is set", async () => {
+  test("hasVerifiedEmail() returns whether verified_at is set", async () => {
     const accounts = await testAccounts({ engine });
     const user = await accounts.user();
     expect([user.verified_at, user.hasVerifiedEmail(), new accounts.User().hasVerifiedEmail()]).toEqual([
@@ -78,7 +78,7 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
     ]);
   });
 
-  test("20 parallel markEmailAsVerified(): one of them did it", async () => {
+  test("of 20 parallel markEmailAsVerified(), one returns true", async () => {
     const accounts = await testAccounts({ engine });
     const users = await Promise.all(Array.from({ length: 20 }, () => accounts.user()));
     const done = await Promise.all(users.map((user) => user.markEmailAsVerified()));
@@ -88,7 +88,7 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
 });
 
 describe("verifyEmail(mail, request)", () => {
-  test("mails a link and tells of it, with the address of the request", async () => {
+  test("mails a link and emits an event with the address of the request", async () => {
     const routes = [
       Route.post("/verify/@id", async ({ request }) => {
         const user = await accounts.user(Number(request.param("id")));
@@ -111,7 +111,7 @@ describe("verifyEmail(mail, request)", () => {
     ]);
   });
 
-  test("mails by what it is given, and by what a model that mails itself is given", async () => {
+  test("uses the mailer it is given, even if a model sends its own mail", async () => {
     class User extends FullUser {
       override async verifyEmail(mail: Mailer, request: HttpRequest): Promise<void> {
         await super.verifyEmail(mail, request);
@@ -127,7 +127,7 @@ describe("verifyEmail(mail, request)", () => {
     expect(recorded).toEqual([ADA.email]);
   });
 
-  test("a model that no guard has is refused, with what to do", async () => {
+  test("a model that no guard has is an error that says what to do", async () => {
     const accounts = await testAccounts();
     class Stranger extends FullUser {}
     const stranger = new Stranger().fill({ email: "x@example.com" });
@@ -139,7 +139,7 @@ describe("verifyEmail(mail, request)", () => {
     });
   });
 
-  test("leads to the page of a guard that has the user: the active one's before the others'", async () => {
+  test("links to the page of a guard that has the user, preferably the active one", async () => {
     class User extends FullUser {}
     class Admin extends AdminUser {}
     class Elsewhere extends User {
@@ -183,7 +183,7 @@ describe("verifyEmail(mail, request)", () => {
     });
   });
 
-  test("needs no events, and a mail about new devices waits for none where there are none", async () => {
+  test("requires no events, and without them there is no mail about new devices", async () => {
     const ACCOUNTS = { mailables: { newDevice: BUILT_IN_MAILS.emailTaken } };
     const accounts = await testAccounts({ ACCOUNTS, without: [EventProvider] });
     const { status } = await (await accounts.loggedIn()).post("/email/resend");
@@ -194,7 +194,7 @@ describe("verifyEmail(mail, request)", () => {
   });
 });
 
-test("whether a user can verify an address shows in its methods", () => {
+test("whether a user can verify an address is determined by its methods", () => {
   expect([isVerifiable(new FullUser()), isVerifiable(new PlainUser()), isVerifiable({})]).toEqual([true, false, false]);
   const half = [{ hasVerifiedEmail: () => true }, { verifyEmail: async () => {} }];
   expect(half.map(isVerifiable)).toEqual([false, false]);

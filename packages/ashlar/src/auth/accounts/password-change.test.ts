@@ -22,14 +22,14 @@ async function change(visitor: Visitor, sent: object = SENT): Promise<string | n
   return (await visitor.post("/account/password", sent)).headers.get("location");
 }
 
-/** What a caller is told who takes JSON: the status, and the messages by field. */
+/** The response to a caller who accepts JSON: the status, and the messages by field. */
 async function problems(visitor: Visitor, sent: object): Promise<unknown> {
   const { status, body } = await visitor.post("/account/password", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
 
 await onEachDatabase("changePassword()", (engine) => {
-  test("S22 ends all other logins and the API token; this login goes on", async () => {
+  test("S22 ends all other logins and the API token; this login continues", async () => {
     const accounts = await testAccounts({ engine });
     const [here, there, elsewhere] = [
       await accounts.loggedIn(),
@@ -46,7 +46,7 @@ await onEachDatabase("changePassword()", (engine) => {
     await expect(accounts.loggedIn(ADA, PASSWORD)).rejects.toThrow("The login failed.");
   });
 
-  test("S22 a session token that was stolen before opens nothing any more", async () => {
+  test("S22 a session token that was stolen before is no longer accepted", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     const thief = visitor.copy({ origin: "https://shop.example" });
@@ -54,7 +54,7 @@ await onEachDatabase("changePassword()", (engine) => {
     expect(await thief.get("/me")).toMatchObject({ body: { user: null } });
   });
 
-  test("20 parallel changes with one old password: one is made", async () => {
+  test("of 20 parallel changes with one old password, one succeeds", async () => {
     const accounts = await testAccounts({ engine });
     const visitors = await Promise.all(Array.from({ length: 20 }, () => accounts.loggedIn()));
     const passwords = visitors.map((_, index) => `a password of number ${index}`);
@@ -72,7 +72,7 @@ await onEachDatabase("changePassword()", (engine) => {
     expect(await accounts.toldOf("auth.password_changed")).toHaveLength(1);
   });
 
-  test("all of it, or nothing: where the logins cannot be ended, the password stays", async () => {
+  test("is all or nothing: if the logins cannot be ended, the password stays", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     const stop = accounts.database.onQuery(({ sql }) => {
@@ -87,7 +87,7 @@ await onEachDatabase("changePassword()", (engine) => {
 });
 
 describe("changePassword()", () => {
-  test("refuses without the present password, and tells of it as a failed login", async () => {
+  test("is refused without the current password, and announced as a failed login", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const current_password of ["another password", "", null, undefined]) {
@@ -105,7 +105,7 @@ describe("changePassword()", () => {
     [NEW_PASSWORD, null, { password_confirmation: ["The passwords do not match."] }],
     [["a list"], ["a list"], expect.objectContaining({ password: ["The password must be text."] })],
     [12_345_678, 12_345_678, { password: ["The password must be text."] }],
-  ])("S31 refuses %j with %j, and the other logins go on", async (password, password_confirmation, errors) => {
+  ])("S31 refuses %j with %j, and the other logins continue", async (password, password_confirmation, errors) => {
     const accounts = await testAccounts();
     const [visitor, other] = [await accounts.loggedIn(), await accounts.loggedIn()];
     const sent = { current_password: PASSWORD, password, password_confirmation };
@@ -114,7 +114,7 @@ describe("changePassword()", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S36 a present password that is a list, an object or a number is 422", async () => {
+  test("S36 a current password that is a list, an object or a number is 422", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const current_password of [[PASSWORD], { a: PASSWORD }, 7]) {
@@ -145,7 +145,7 @@ describe("changePassword()", () => {
     expect(mail?.text).toContain("You have been logged out on all other devices.");
   });
 
-  test("a guest is sent to /login, and told so by the service itself where no middleware did", async () => {
+  test("a guest is sent to /login, and refused by the service itself if no middleware did so", async () => {
     const routes = [
       Route.post("/open", ({ accounts: own }) => own.changePassword(PASSWORD, NEW_PASSWORD, NEW_PASSWORD)),
     ];
@@ -155,7 +155,7 @@ describe("changePassword()", () => {
     expect(answer).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });
   });
 
-  test("S47 the event tells time, user, address and guard, and no password", async () => {
+  test("S47 the event contains time, user, address and guard, and no password", async () => {
     const accounts = await testAccounts();
     await change(await accounts.loggedIn());
     expect(await accounts.toldOf("auth.password_changed")).toEqual([
@@ -169,7 +169,7 @@ describe("changePassword()", () => {
     ]);
   });
 
-  test("S22 ends a token that the model keeps in a way of its own, or changes nothing", async () => {
+  test("S22 ends a token that the model keeps in its own way, or changes nothing", async () => {
     const kept = { digest: "a digest" as string | null, isBroken: true };
     class User extends PlainUser implements CredentialHolder {
       async endCredentials(): Promise<void> {
@@ -184,13 +184,13 @@ describe("changePassword()", () => {
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
     kept.isBroken = false;
     expect([await change(visitor), kept.digest]).toEqual([CHANGED, null]);
-    // There is nothing to end any more.
+    // There is nothing left to end.
     kept.isBroken = true;
     const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
   });
 
-  test("by a guard without logins asks for the password as well, and ends the logins of all devices", async () => {
+  test("with a guard without logins also asks for the password, and ends the logins of all devices", async () => {
     const change = Route.post("/by-header", async ({ accounts: own, request }) => {
       await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
       return "changed";

@@ -2,9 +2,9 @@ import { type BatchTable, type Database, hasTable, sql } from "../../database/in
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 
-/** What was found out about an address, and must still be so when its reset is stored. */
+/** What was found out about an address, and must still be true when its reset is stored. */
 export interface AddressFinding {
-  /** Where the users are; `null` if one statement cannot be about them and the resets. */
+  /** The table of the users; `null` if one statement cannot use both it and the table of resets. */
   readonly users: { readonly table: string } | null;
   readonly email: string;
   /** Whether one of them has the address. */
@@ -22,7 +22,7 @@ export class PasswordResetTable {
 
   /**
    * @param table its name
-   * @param expiresInMinutes how long a reset can be used; `null`: for ever
+   * @param expiresInMinutes how long a reset can be used; `null`: it never expires
    */
   constructor(database: () => Database, table: string, expiresInMinutes: number | null) {
     this.#database = database;
@@ -31,10 +31,10 @@ export class PasswordResetTable {
   }
 
   /**
-   * Stores the reset of an address in place of any older one of the same guard: by one statement, so that the last of
-   * several counts.
+   * Stores the reset of an address, replacing any older one of the same guard, with one statement, so that the last of
+   * several is kept.
    *
-   * @param finding nothing is stored where it no longer holds, as for a user who has been deleted since
+   * @param finding nothing is stored if it is no longer true, for example if the user has been deleted since
    */
   async replace(guard: string, email: string, token: string, finding: AddressFinding): Promise<void> {
     const created_at = currentDate();
@@ -54,17 +54,17 @@ export class PasswordResetTable {
     await replacement({});
   }
 
-  /** The same text for known and unknown addresses: the time it takes must not tell them apart. */
+  /** The same SQL for known and unknown addresses: the time it takes must not reveal the difference. */
   #stillHolds({ users, email, isKnown }: AddressFinding) {
     if (users === null) return sql<boolean>`1 = 1`;
     const { kysely, dialect } = this.#database();
     const owner = kysely.selectFrom(users.table).select("email").where("email", "=", email);
-    // Waits for a deletion that is under way, instead of going by the row as it was.
+    // Waits for a concurrent deletion, instead of using the row as it was before.
     const locked = dialect.lockRows(owner, "reference");
     return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;
   }
 
-  /** The address that a token was sent to, provided that it can still be used. */
+  /** The address that a token was sent to, provided that the token can still be used. */
   async addressOf(token: string): Promise<string | null> {
     const row = await this.#database()
       .kysely.selectFrom(this.#table)
@@ -89,14 +89,14 @@ export class PasswordResetTable {
     return numDeletedRows === 1n;
   }
 
-  /** Deletes the resets of addresses; as part of the transaction that is under way, where one is. */
+  /** Deletes the resets of addresses. Takes part in the current transaction, if there is one. */
   async delete(guards: readonly string[], emails: readonly string[]): Promise<void> {
     if (emails.length === 0 || (await this.rows()) === null) return;
     const query = this.#database().kysely.deleteFrom(this.#table).where("guard", "in", guards);
     await query.where("email", "in", emails).execute();
   }
 
-  /** The table, to be gone through; `null` where the application has no such table. */
+  /** The table, for going through its rows; `null` if the application has no such table. */
   async rows(): Promise<BatchTable | null> {
     const { kysely } = this.#database();
     return (await hasTable(this.#database(), this.#table)) ? { kysely, table: this.#table, key: "token" } : null;

@@ -26,7 +26,7 @@ afterEach(() => setClock(null));
 const DONE = "/login";
 const DEAD = "/change_password";
 
-/** Where the visitor is sent who uses a token. */
+/** The redirect target after a token is used. */
 async function reset(
   accounts: TestAccounts,
   token: unknown,
@@ -37,14 +37,14 @@ async function reset(
   return (await accounts.visitor().post(path, sent)).headers.get("location");
 }
 
-/** What a caller is told who takes JSON: the status, and the messages by field. */
+/** The response to a caller who accepts JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object, path = "/password_reset"): Promise<unknown> {
   const { status, body } = await accounts.visitor().post(path, sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
 
 await onEachDatabase("a reset link", (engine) => {
-  test("S39 sets the password once; the old one is refused from then on", async () => {
+  test("S39 sets the password once; the old one is then refused", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     expect(await reset(accounts, token)).toBe(DONE);
@@ -55,7 +55,7 @@ await onEachDatabase("a reset link", (engine) => {
     await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
-  test("S39 20 parallel uses make one change, one event and one mail", async () => {
+  test("S39 20 parallel uses result in one change, one event and one mail", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     const passwords = Array.from({ length: 20 }, (_, index) => `a password of number ${index}`);
@@ -68,7 +68,7 @@ await onEachDatabase("a reset link", (engine) => {
     expect(await accounts.mails()).toHaveLength(1);
   });
 
-  test("S39 a newer request voids the older link", async () => {
+  test("S39 a newer request invalidates the older link", async () => {
     const accounts = await testAccounts({ engine });
     const [first, second] = [await accounts.resetToken(), await accounts.resetToken()];
     expect(await accounts.rows("password_resets")).toHaveLength(1);
@@ -100,19 +100,19 @@ await onEachDatabase("a reset link", (engine) => {
     expect(outcomes.filter((outcome) => outcome === DONE)).toHaveLength(1);
   });
 
-  test("S39 is dead after passwordResetExpiration minutes, decided by the server", async () => {
+  test("S39 is invalid after passwordResetExpiration minutes, decided by the server", async () => {
     const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: 30 } });
     const token = await accounts.resetToken();
     const start = Date.now();
     setClock(() => start + 31 * 60_000);
     expect(await reset(accounts, token)).toBe(DEAD);
-    // Nobody thinks of a better password for a link that would refuse that one too.
+    // Users should not have to think of a better password for a link that would refuse that one too.
     expect(await reset(accounts, token, "short")).toBe(DEAD);
     setClock(() => start + 29 * 60_000);
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test("S39 never dies of age where passwordResetExpiration is null", async () => {
+  test("S39 never expires if passwordResetExpiration is null", async () => {
     const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: null } });
     const token = await accounts.resetToken();
     const start = Date.now();
@@ -120,7 +120,7 @@ await onEachDatabase("a reset link", (engine) => {
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test("S39 is dead as well if that time is over before the new password is hashed", async () => {
+  test("S39 is also invalid if that time is over before the new password is hashed", async () => {
     const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: 30 } });
     const token = await accounts.resetToken();
     const start = Date.now();
@@ -134,7 +134,7 @@ await onEachDatabase("a reset link", (engine) => {
     expect([await accounts.toldOf("auth.password_reset"), await accounts.mails()]).toEqual([[], []]);
   });
 
-  test("S52 is dead if access to the account ends while it is used", async () => {
+  test("S52 is invalid if access to the account ends while it is used", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     const find = accounts.User.findByAuthId;
@@ -149,7 +149,7 @@ await onEachDatabase("a reset link", (engine) => {
     expect([await accounts.toldOf("auth.password_reset"), await accounts.mails()]).toEqual([[], []]);
   });
 
-  test("S22 ends every session of the user and the API token, and nobody else's", async () => {
+  test("S22 ends every session of the user and the API token, and no other user's", async () => {
     const accounts = await testAccounts({ engine });
     const devices = [await accounts.loggedIn(), await accounts.loggedIn()];
     const bob = await accounts.loggedIn(BOB);
@@ -165,7 +165,7 @@ await onEachDatabase("a reset link", (engine) => {
     ]);
   });
 
-  test("S39 is not used up where ending the logins fails: all of it, or nothing", async () => {
+  test("S39 is not used up if ending the logins fails: all or nothing", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     await accounts.database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
@@ -179,7 +179,7 @@ await onEachDatabase("a reset link", (engine) => {
 });
 
 describe("a reset link", () => {
-  test("S39 is not burnt by a password that is refused", async () => {
+  test("S39 is not used up by a password that is refused", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const refused = [
@@ -230,13 +230,13 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test.each([undefined, null, "", "garbage", "a.b", "x".repeat(10_000)])("the token %j is dead", async (token) => {
+  test.each([undefined, null, "", "garbage", "a.b", "x".repeat(10_000)])("the token %j is invalid", async (token) => {
     const accounts = await testAccounts();
     expect(await reset(accounts, token)).toBe(DEAD);
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
   });
 
-  test("what the table holds is a digest, and opens nothing", async () => {
+  test("is in the table as a digest, which is useless as a token", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const [row] = await accounts.rows("password_resets");
@@ -244,7 +244,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, row!.token)).toBe(DEAD);
   });
 
-  test("S8 with a row in the table, but a token that was not made here, is dead", async () => {
+  test("S8 with a row in the table, but a token that was not created here, is invalid", async () => {
     const accounts = await testAccounts();
     const token = "planted";
     const created_at = new Date();
@@ -253,7 +253,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DEAD);
   });
 
-  test("of a guard that is gone is dead", async () => {
+  test("of a guard that no longer exists is invalid", async () => {
     const accounts = await testAccounts();
     const { links, resets } = accounts.application.container.make("accounts");
     const token = links.reset({ guard: "gone", id: String(ADA.id), epoch: epochDigestOf(await accounts.user()) });
@@ -262,7 +262,7 @@ describe("a reset link", () => {
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
   });
 
-  test("logs nobody in", async () => {
+  test("does not log the user in", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const visitor = accounts.visitor();
@@ -271,7 +271,7 @@ describe("a reset link", () => {
     expect(await accounts.toldOf("auth.login")).toEqual([]);
   });
 
-  test("of a user who is gone, or whose address is now somebody else's, is dead", async () => {
+  test("of a deleted user, or one whose address is now another user's, is invalid", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await accounts.User.where("id", ADA.id).update({ email: "moved@example.com" });
@@ -282,7 +282,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DEAD);
   });
 
-  test("S37 sets the password of the user it was mailed to, whoever is logged in", async () => {
+  test("S37 sets the password of the user it was mailed to, no matter who is logged in", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const bob = await accounts.loggedIn(BOB);
@@ -298,7 +298,7 @@ describe("a reset link", () => {
     await accounts.loggedIn(BOB, PASSWORD);
   });
 
-  test("of another guard sets that guard's user's password, though key and address are the same", async () => {
+  test("of another guard sets that guard's user's password, even if key and address are the same", async () => {
     const Admin = class Admin extends AdminUser {};
     const routes = [
       Route.post("/admin/forgot", async ({ accounts: own, request }) => {
@@ -318,7 +318,7 @@ describe("a reset link", () => {
     expect(await accounts.toldOf("auth.password_reset")).toMatchObject([{ guard: "admin" }]);
   });
 
-  test("S69 of a guard with pages of its own is dead on those of another", async () => {
+  test("S69 of a guard with its own pages is invalid on those of another", async () => {
     const Admin = class Admin extends AdminUser {};
     const accounts = await testAccounts({
       guards: { admin: { driver: "web", model: Admin } },
@@ -373,7 +373,7 @@ describe("a reset link", () => {
     ]);
   });
 
-  test("S53 is told of once the attempts to log in are given back", async () => {
+  test("S53 is announced once the attempts to log in are given back", async () => {
     const accounts = await testAccounts();
     const { container } = accounts.application;
     const throttle = container.make("throttle");
@@ -391,7 +391,7 @@ describe("a reset link", () => {
     expect(order).toEqual(["given back", "told"]);
   });
 
-  test("verifies no address of an application whose users log in without that", async () => {
+  test("verifies no address if users can log in without that", async () => {
     const accounts = await testAccounts();
     expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
     expect([(await accounts.user()).verified_at, await accounts.toldOf("auth.email_verified")]).toEqual([null, []]);
@@ -427,7 +427,7 @@ describe("a reset link", () => {
     expect(mails[0]?.text).not.toMatch(/https?:/);
   });
 
-  test("S47 the event tells time, user, address and guard, and neither token nor password", async () => {
+  test("S47 the event contains time, user, address and guard, and neither token nor password", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await reset(accounts, token);
@@ -439,7 +439,7 @@ describe("a reset link", () => {
   });
 });
 
-describe("asking for a reset link", () => {
+describe("requesting a reset link", () => {
   test("S39 changes nothing on the account", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
@@ -459,7 +459,7 @@ describe("asking for a reset link", () => {
     ] as const) {
       const visitor = accounts.visitor({ ip });
       const { status, headers, body, setCookies } = await visitor.post("/change_password", { email });
-      // The session's cookie is sealed, other bytes each time and as many.
+      // The session's cookie is sealed: each time, its bytes differ, but their number is the same.
       const sealed = (text: string) =>
         text.replace(/^(__Host-session=)([^;]*)/, (_, name, value) => name + value.length);
       const named = [...headers].filter(([name]) => name !== "set-cookie");
@@ -483,7 +483,7 @@ describe("asking for a reset link", () => {
     for (const run of statements) expect(run).toEqual(statements[0]);
   });
 
-  test("an unknown address is stored nowhere: one of 4096 names stands for it, and keeps its row when it is asked for again", async () => {
+  test("an unknown address is stored nowhere: one of 4096 placeholders replaces it, and keeps its row on the next request", async () => {
     const accounts = await testAccounts();
     const email = "nobody@example.com";
     for (let time = 0; time < 3; time++) await accounts.visitor().post("/change_password", { email });
@@ -493,7 +493,7 @@ describe("asking for a reset link", () => {
     expect(JSON.stringify(rows)).not.toContain(email);
   });
 
-  test("the row of an unknown address is of no use to whoever registers it", async () => {
+  test("the row of an unknown address is useless after the address is registered", async () => {
     const accounts = await testAccounts();
     await accounts.visitor().post("/change_password", { email: "nobody@example.com" });
     await accounts.mails();
@@ -519,7 +519,7 @@ describe("asking for a reset link", () => {
     },
   );
 
-  test("where there is no page for a new password, the answer says so, whether or not the address has an account", async () => {
+  test("without a page for a new password, the response says so, whether or not the address has an account", async () => {
     const accounts = await testAccounts({ leftOut: { resetPassword: false } });
     for (const email of [ADA.email, "nobody@example.com"]) {
       const answer = await accounts.visitor().post("/change_password", { email }, { accept: "application/json" });
@@ -528,7 +528,7 @@ describe("asking for a reset link", () => {
     expect([await accounts.mails(), await accounts.rows("password_resets")]).toEqual([[], []]);
   });
 
-  test("S35 the address counts in its normal form", async () => {
+  test("S35 the address is used in its normal form", async () => {
     const accounts = await testAccounts();
     await accounts.visitor().post("/change_password", { email: " ＡDA@Example.COM " });
     expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email]);
@@ -562,7 +562,7 @@ describe("asking for a reset link", () => {
     expect(JSON.stringify([mail, [...headers]])).not.toContain("evil");
   });
 
-  test("S40 without APP_URL known and unknown addresses are answered alike, and the link has the default's host", async () => {
+  test("S40 without APP_URL known and unknown addresses get the same response, and the link has the default's host", async () => {
     const accounts = await testAccounts({ environment: { APP_URL: "" } });
     const answers = [];
     for (const email of [ADA.email, "nobody@example.com"]) {
@@ -575,7 +575,7 @@ describe("asking for a reset link", () => {
     expect(linkIn(mails[0]).startsWith("http://localhost:3000/password_reset?token=")).toBe(true);
   });
 
-  test("S47 the event tells the address that was typed, and the account where there is one", async () => {
+  test("S47 the event contains the address that was typed, and the account if there is one", async () => {
     const accounts = await testAccounts();
     const mails: CapturedMail[] = [];
     for (const email of [ADA.email, "Nobody@example.com"]) {

@@ -20,21 +20,21 @@ import type { RegistrationAttributes } from "./registration.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
-/** What a caller is told who takes JSON: the status, and the messages by field. */
+/** The response to a caller who accepts JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object): Promise<unknown> {
   const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
 
-/** An application that takes whatever it is sent. */
+/** An application that accepts any input. */
 const OPEN = Route.post("/open", async ({ accounts, request }) => {
   return { user: await accounts.register(request.all() as unknown as RegistrationAttributes) };
 });
 
 /**
- * Has Cleo's address reserved right after it was first found to be free.
+ * Reserves Cleo's address right after the first check has found it free.
  *
- * @returns how often it has been asked about
+ * @returns the number of checks
  */
 function reserveOnceAsked({ application }: TestAccounts): () => number {
   const { emailChanges } = application.container.make("accounts");
@@ -49,7 +49,7 @@ function reserveOnceAsked({ application }: TestAccounts): () => number {
 }
 
 await onEachDatabase("register()", (engine) => {
-  test("stores a user with a hashed password, and logs in by it", async () => {
+  test("stores a user with a hashed password, who can log in with it", async () => {
     const accounts = await testAccounts({ engine, hasher: DEFAULT_HASHER });
     await accounts.visitor().post("/register", CLEO);
     const user = await accounts.user(3);
@@ -69,7 +69,7 @@ await onEachDatabase("register()", (engine) => {
 });
 
 describe("register()", () => {
-  test("S47 tells of it, with time, user, address and guard", async () => {
+  test("S47 emits an event with time, user, address and guard", async () => {
     const accounts = await testAccounts();
     await accounts.visitor().post("/register", CLEO);
     const user = expect.objectContaining({ id: 3, email: CLEO.email });
@@ -80,7 +80,7 @@ describe("register()", () => {
     expect(JSON.stringify(accounts.told)).not.toContain("$argon2");
   });
 
-  test("S35 stores the address in its normal form, and takes no other spelling of it for another", async () => {
+  test("S35 stores the address in its normal form, and does not accept another spelling as a different address", async () => {
     const accounts = await testAccounts();
     await accounts.visitor().post("/register", { ...CLEO, email: " ＣLEO@Example.COM " });
     expect((await accounts.user(3)).email).toBe("cleo@example.com");
@@ -117,7 +117,7 @@ describe("register()", () => {
     expect(await accounts.rows("users")).toHaveLength(2);
   });
 
-  test("S32 nothing is said of an address that is taken as long as anything else is wrong", async () => {
+  test("S32 a taken address is not reported as long as anything else is wrong", async () => {
     const accounts = await testAccounts();
     const taken = { ...CLEO, email: ADA.email };
     const short = { password: ["The password is too short. Use at least 8 characters."] };
@@ -126,7 +126,7 @@ describe("register()", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S32 the owner of an address that is taken is told by mail, once an hour", async () => {
+  test("S32 the owner of a taken address is notified by mail, once an hour", async () => {
     const accounts = await testAccounts();
     for (let time = 0; time < 3; time++) {
       expect((await accounts.visitor().post("/register", { ...CLEO, email: ADA.email })).status).toBe(303);
@@ -139,7 +139,7 @@ describe("register()", () => {
     expect(mails[0]!.text).not.toContain(CLEO.name);
   });
 
-  test("the owner of an address that is taken is mailed no link to a page that the application does not have", async () => {
+  test("the mail to the owner of a taken address has no link to a page that the application does not have", async () => {
     const accounts = await testAccounts({ leftOut: { login: false, requestPasswordReset: false } });
     await accounts.visitor().post("/register", { ...CLEO, email: ADA.email });
     const [mail] = await accounts.mails();
@@ -147,7 +147,7 @@ describe("register()", () => {
     expect(mail?.text).not.toContain("http");
   });
 
-  test("an application without mail refuses an address that is taken all the same", async () => {
+  test("an application without mail also refuses a taken address", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ without: [MailProvider], logged });
     expect(await problems(accounts, { ...CLEO, email: ADA.email })).toEqual([
@@ -155,11 +155,11 @@ describe("register()", () => {
       { email: ["This email address is already in use."] },
     ]);
     await accounts.application.background.settled();
-    // There is no one to tell, and nothing has failed.
+    // There is no owner to notify by mail, and nothing has failed.
     expect(logged).toEqual([]);
   });
 
-  test("everything that is wrong is told at once", async () => {
+  test("all problems are reported at once", async () => {
     const accounts = await testAccounts();
     expect(await problems(accounts, { name: "", email: "x", password: "y", password_confirmation: "z" })).toEqual([
       422,
@@ -189,11 +189,11 @@ describe("register()", () => {
     }
   });
 
-  test("text for any other column is stored as it is, and so is a list or an object for one that holds JSON", async () => {
+  test("text for any other column is stored unchanged, and so is a list or an object for one that holds JSON", async () => {
     class Preferring extends FullUser {
       static override casts: Casts = { preferences: "json" };
     }
-    // What a base or a mixin casts stays so in a class with casts of its own.
+    // The casts of a base class or a mixin still apply in a class with its own casts.
     class User extends Preferring {
       static override casts: Casts = { newsletter: "boolean" };
     }
@@ -215,7 +215,7 @@ describe("register()", () => {
     }
   });
 
-  test("S37 nobody gives himself a key, a verified address, an API token or a hash", async () => {
+  test("S37 a caller cannot set a key, a verified address, an API token or a hash", async () => {
     const accounts = await testAccounts({ routes: [OPEN] });
     const greedy = { id: 1, verified_at: "2026-01-01", api_token: "x", created_at: "x", updated_at: "x" };
     const answer = await accounts.visitor().post("/open", { ...CLEO, ...greedy });
@@ -224,7 +224,7 @@ describe("register()", () => {
     expect((await accounts.user(1)).email).toBe(ADA.email);
   });
 
-  test('S37 what no one gives himself is left out whatever it is, also where "fillable" lists the key', async () => {
+  test('S37 what a caller cannot set is ignored whatever its value, even if "fillable" lists the key', async () => {
     class User extends FullUser {
       static override fillable: readonly string[] = ["id", "name", "email"];
     }
@@ -234,7 +234,7 @@ describe("register()", () => {
     expect(answer).toMatchObject({ status: 200, body: { user: { id: 3 } } });
   });
 
-  test("takes the inputs that the example in the documentation names, and no others", async () => {
+  test("accepts the inputs named in the documentation's example, and no others", async () => {
     const routes = [
       Route.post("/example", async ({ accounts, request }) => {
         const { name, email, password, password_confirmation } = request.all();
@@ -258,19 +258,19 @@ describe("register()", () => {
     expect([status, body]).toEqual([200, { user }]);
   });
 
-  test("takes a registration without a confirmation, where the caller has none", async () => {
+  test("accepts a registration without a confirmation, if the caller has none", async () => {
     const accounts = await testAccounts({ routes: [OPEN] });
     const { password_confirmation: _, ...sent } = CLEO;
     expect(await accounts.visitor().post("/open", sent)).toMatchObject({ status: 200 });
   });
 
-  test("the answer shows no password, not even its hash", async () => {
+  test("the response contains no password, not even its hash", async () => {
     const accounts = await testAccounts({ routes: [OPEN] });
     const { body } = await accounts.visitor().post("/open", CLEO);
     expect(body).toEqual({ user: { id: 3, name: "Cleo", email: "cleo@example.com", verified_at: null } });
   });
 
-  test("a guard whose users cannot have accounts is named", async () => {
+  test("a guard whose users cannot have accounts is named in the error", async () => {
     const routes = [
       Route.post("/stranger", ({ accounts, request }) => {
         return accounts.register(request.all() as unknown as RegistrationAttributes);
@@ -304,7 +304,7 @@ describe("register()", () => {
     );
   });
 
-  test("a failure of the database is not told as an address that is taken", async () => {
+  test("a failure of the database is not reported as a taken address", async () => {
     const accounts = await testAccounts();
     const stop = accounts.database.onQuery(({ sql }) => {
       if (sql.startsWith('insert into "users"')) throw new Error("The disk is full.");
@@ -314,7 +314,7 @@ describe("register()", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toMatchObject([[ADA, BOB], []]);
   });
 
-  test("S51 an address that becomes reserved while it is registered is taken, and told to no one", async () => {
+  test("S51 an address that becomes reserved while it is registered is taken, and no owner is notified", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ logged });
     reserveOnceAsked(accounts);
@@ -323,7 +323,7 @@ describe("register()", () => {
     expect([await accounts.toldOf("auth.registered"), logged]).toEqual([[], []]);
   });
 
-  test("S51 an address that becomes reserved meanwhile is not stored either where users are on another connection", async () => {
+  test("S51 an address that becomes reserved in the meantime is not stored either if users are on another connection", async () => {
     class User extends FullUser {
       static override connection = "people";
     }
@@ -334,7 +334,7 @@ describe("register()", () => {
     expect((await User.findBy("email", BOB.email))?.id).toBe(BOB.id);
   });
 
-  test("S51 an address that is reserved is taken, also if another guard of the users has no page to undo a change", async () => {
+  test("S51 a reserved address is taken, even if another guard of the users has no page to undo a change", async () => {
     class User extends FullUser {}
     const accounts = await testAccounts({
       User,
@@ -347,14 +347,14 @@ describe("register()", () => {
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
   });
 
-  test("another value that is taken is told by its field, and to no owner of an address", async () => {
+  test("another value that is taken is reported by its field, and no owner of an address is notified", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
     expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is already in use."] }]);
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("a value that is taken, of which the database names no column, is a failure and no account", async () => {
+  test("a taken value for which the database names no column is a failure, and no account is created", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema
       .createIndex("names")
@@ -368,14 +368,14 @@ describe("register()", () => {
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
-  test("needs no table of changes of address where there is no page to undo one", async () => {
+  test("requires no table of changes of address if there is no page to undo one", async () => {
     const accounts = await testAccounts({ leftOut: { undoEmailChange: false } });
     await accounts.database.kysely.schema.dropTable("email_changes").execute();
     expect((await accounts.visitor().post("/register", CLEO)).status).toBe(302);
     expect(await accounts.rows("users")).toHaveLength(3);
   });
 
-  test("without ThrottleProvider, the owner of an address that is taken is told each time", async () => {
+  test("without ThrottleProvider, the owner of a taken address is notified each time", async () => {
     const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
     const accounts = await testAccounts({
       leftOut: Object.fromEntries(groups),

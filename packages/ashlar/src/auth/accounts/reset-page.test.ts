@@ -15,13 +15,13 @@ async function reset(accounts: TestAccounts, token: string): Promise<string | nu
   return (await accounts.visitor().post("/password_reset", sent)).headers.get("location");
 }
 
-/** What has become of a link, and how it came to that. */
+/** What has happened to a link, and how to get there. */
 const DEAD: readonly (readonly [state: string, kill: (accounts: TestAccounts, token: string) => Promise<unknown>])[] = [
   ["used", reset],
   ["replaced", (accounts) => accounts.resetToken()],
   ["expired", async () => setClock(() => Date.now() + 25 * 3_600_000)],
   [
-    "voided by the end of all access",
+    "invalidated by the end of all access",
     async (accounts) => {
       const user = await accounts.user();
       await user.setPassword("yet another password");
@@ -43,7 +43,7 @@ describe("the page behind a reset link", () => {
     expect(await reset(accounts, token)).toBe("/login");
   });
 
-  test.each(DEAD)("says at once that a link was %s, and names no account", async (_, kill) => {
+  test.each(DEAD)("immediately says that a link was %s, and names no account", async (_, kill) => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await kill(accounts, token);
@@ -54,7 +54,7 @@ describe("the page behind a reset link", () => {
     expect(body).not.toContain(ADA.email);
   });
 
-  test("S33 is limited, and a token that was made up costs no query besides", async () => {
+  test("S33 is limited, and a made-up token causes no further query", async () => {
     const accounts = await testAccounts();
     accounts.forgetQueries();
     const statuses: number[] = [];
@@ -63,7 +63,7 @@ describe("the page behind a reset link", () => {
     }
     expect(statuses).toEqual([...Array.from({ length: 30 }, () => 410), 429, 429]);
     expect(accounts.queriesBesideLimits).toEqual([]);
-    // A genuine link is counted by itself: the guesses of others at the same address keep no one from it.
+    // A genuine link is counted on its own: other visitors' guesses from the same address don't lock its owner out.
     const genuine = pathOf(await accounts.resetToken());
     expect((await accounts.visitor({ ip: "203.0.113.7" }).get(genuine)).status).toBe(200);
   });
@@ -87,7 +87,7 @@ describe("/.well-known/change-password", () => {
       const { status, headers } = await visitor.get(PATH);
       expect([status, headers.get("location")]).toEqual([302, "/account/password"]);
     }
-    // The resource by which a password manager tells whether statuses can be believed.
+    // The resource with which a password manager checks whether the site's status codes can be trusted.
     const absent = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
     expect((await accounts.visitor().get(absent)).status).toBe(404);
   });
@@ -99,7 +99,7 @@ describe("/.well-known/change-password", () => {
     expect((await none.visitor().get(PATH)).status).toBe(404);
   });
 
-  test("stays at the root under a prefix, is one for all guards, and gives way to a route of the application's", async () => {
+  test("stays at the root under a prefix, exists once for all guards, and is replaced by a route of the application", async () => {
     const admin = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin");
     expect([...admin].some(({ attributes }) => attributes.path.includes("well-known"))).toBe(false);
     const prefixed = authRoutes(ACCOUNT_CONTROLLERS).prefix("/konto").name("konto.");

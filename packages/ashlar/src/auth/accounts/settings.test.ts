@@ -13,13 +13,13 @@ class OwnMail extends Mailable {
   }
 }
 
-/** No mail is the application's own. */
+/** The application has no mails of its own. */
 const NO_MAILABLES = Object.fromEntries([...Object.keys(BUILT_IN_MAILS), "newDevice"].map((name) => [name, null]));
 const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, prune: true };
 
 describe("ACCOUNTS", () => {
   test.each([undefined, null, {}])(
-    "%j: links are good for a day, those to a new address for an hour, and no mail is the application's own",
+    "%j: links are valid for a day, those to a new address for an hour, and no mail is the application's own",
     (accounts) => {
       expect(readAccountsSettings(accounts)).toEqual({
         verificationExpiresMinutes: 1440,
@@ -31,7 +31,7 @@ describe("ACCOUNTS", () => {
     },
   );
 
-  test("is taken as it is written, and frozen", () => {
+  test("is used as it is written, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
     const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };
@@ -49,7 +49,7 @@ describe("ACCOUNTS", () => {
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
-    "S9 verificationExpiresMinutes: %j ends the boot",
+    "S9 verificationExpiresMinutes: %j makes the boot fail",
     (verificationExpiresMinutes) => {
       expect(() => readAccountsSettings({ verificationExpiresMinutes })).toThrow(
         /ACCOUNTS\.verificationExpiresMinutes: is .*Write a whole number of minutes from 1 to 525600, or leave it out for 1440\.$/,
@@ -127,11 +127,11 @@ describe("ACCOUNTS", () => {
       { retention: { linkDays: 3651 } },
       "ACCOUNTS.retention.linkDays: is 3651. Write a whole number of days from 0 to 3650",
     ],
-  ])("%j ends the boot", (accounts, message) => {
+  ])("%j makes the boot fail", (accounts, message) => {
     expect(() => readAccountsSettings(accounts)).toThrow(message);
   });
 
-  test.each([1, 525_600])("links may be good for %d minutes", (minutes) => {
+  test.each([1, 525_600])("links can be valid for %d minutes", (minutes) => {
     const lifetimes = { verificationExpiresMinutes: minutes, emailChangeExpiresMinutes: minutes };
     expect(readAccountsSettings(lifetimes)).toMatchObject({
       verificationExpiresMinutes: minutes,
@@ -139,7 +139,7 @@ describe("ACCOUNTS", () => {
     });
   });
 
-  test("what is null is left out, and so is a mail that is undefined", () => {
+  test("null means that a setting is left out, and so does undefined for a mail", () => {
     const nothing = {
       verificationExpiresMinutes: null,
       preventEnumeration: null,

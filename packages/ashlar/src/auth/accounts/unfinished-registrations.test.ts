@@ -34,7 +34,7 @@ function register(accounts: TestAccounts, path = "/register") {
   return accounts.visitor().post(path, { name: "Eve", email: ADA.email, ...passwords });
 }
 
-/** To whom what was mailed. */
+/** The recipients and subjects of the mails. */
 async function mailed(accounts: TestAccounts): Promise<string[]> {
   return (await accounts.mails()).map(({ to, subject }) => `${to}: ${subject}`);
 }
@@ -60,10 +60,10 @@ describe("an account whose address is registered again before it is verified", (
     expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
     await accounts.visitor().post(link);
     expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
-    // There is nothing to void any more, and the limit lets no second mail through.
+    // There is nothing left to invalidate, and the limit lets no second mail through.
     await register(accounts);
     expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[], after]);
-    // Each has asked whether the address is taken, and for its owner.
+    // Each request has checked whether the address is taken, and looked up its owner.
     const lookups = accounts.queries.filter((sql) => /^select .* from "users" where "email" = /.test(sql));
     expect(lookups).toHaveLength(4);
     const token = new URL(linkIn(mail)).searchParams.get("token");
@@ -72,7 +72,7 @@ describe("an account whose address is registered again before it is verified", (
     await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
-  test("is mailed another link an hour later, though there is nothing to void any more", async () => {
+  test("is mailed another link an hour later, although there is nothing left to invalidate", async () => {
     const noon = Date.parse("2026-03-01T12:00:00.000Z");
     setClock(() => noon);
     const accounts = await preventing();
@@ -81,7 +81,7 @@ describe("an account whose address is registered again before it is verified", (
       await register(accounts);
       expect(await mailed(accounts)).toEqual([`${ADA.email}: ${FINISH}`]);
     }
-    // A change of another account's address registers it with nothing.
+    // Another account's request for the address registers it without any values.
     await (await accounts.user(BOB.id)).markEmailAsVerified();
     setClock(() => noon + 7_200_000);
     const visitor = await accounts.loggedIn(BOB);
@@ -89,7 +89,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await mailed(accounts)).toContain(`${ADA.email}: ${FINISH}`);
   });
 
-  test("is voided and mailed a link, though the limit of such mails is used up", async () => {
+  test("is invalidated and mailed a link, although the limit of such mails is used up", async () => {
     const accounts = await preventing();
     await (await accounts.user()).markEmailAsVerified();
     await register(accounts);
@@ -100,7 +100,7 @@ describe("an account whose address is registered again before it is verified", (
     expect((await accounts.user()).password).toBe("!");
   });
 
-  test("is mailed a link if it has no password, keeps its logins, and is then what it was registered as last", async () => {
+  test("is mailed a link if it has no password, keeps its logins, and then has the values of the last registration", async () => {
     class User extends FullUser {
       override passwordHash(): string | null {
         return null;
@@ -117,7 +117,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
   });
 
-  test("S58 keeps nothing that a stranger filled in before, once its owner registers and follows the link", async () => {
+  test("S58 keeps nothing that a stranger filled in before, once its owner registers and opens the link", async () => {
     const accounts = await preventing();
     const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
     const email = "cleo@example.com";
@@ -128,7 +128,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await accounts.user(3)).toMatchObject({ name: "Cleo", email, password: "!", verified_at: null });
   });
 
-  test("all of it, or nothing: where the logins cannot be ended, the password stays, and no link is mailed", async () => {
+  test("is all or nothing: if the logins cannot be ended, the password stays, and no link is mailed", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ logged });
     const before = await accounts.rows("users");
@@ -180,12 +180,12 @@ describe("an account whose address is registered again before it is verified", (
     ["loses its password", [], { [ADA.id]: { password: "!" } }],
     ["leaves its address", [], { [ADA.id]: { email: "ada@example.org" } }],
     ["leaves its address to another", [], { [ADA.id]: { email: "ada@example.org" }, [BOB.id]: { email: ADA.email } }],
-  ] as const)("and that %s at the same moment is not voided", async (_, mails, changes) => {
+  ] as const)("and that %s at the same moment is not invalidated", async (_, mails, changes) => {
     class User extends FullUser {
       static lookups = 0;
       static override async findBy(...args: [never, never]): Promise<never> {
         const found = await (super.findBy as (...args: unknown[]) => Promise<unknown>).apply(this, args);
-        // The first asks whether the address is taken, the second is for the mail to its owner.
+        // The first lookup checks whether the address is taken, the second is for the mail to its owner.
         if (++User.lookups === 2) {
           for (const [id, values] of Object.entries(changes)) await User.where("id", Number(id)).update(values);
         }
@@ -203,7 +203,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await accounts.rows("password_resets")).toEqual([]);
   });
 
-  test("is told that its address is taken where addresses are never verified", async () => {
+  test("is told that its address is taken if addresses are never verified", async () => {
     const User = class User extends PlainUser {};
     const accounts = await preventing({ User, leftOut: { register: false } });
     const visitor = await accounts.loggedIn(BOB);
@@ -211,7 +211,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await mailed(accounts)).toContain(`${ADA.email}: ${TAKEN}`);
   });
 
-  test("is told that its address is taken where nobody chooses a password by mail", async () => {
+  test("is told that its address is taken if passwords cannot be chosen by mail", async () => {
     const accounts = await preventing({ leftOut: { register: false, resetPassword: false } });
     await (await accounts.user(BOB.id)).markEmailAsVerified();
     const visitor = await accounts.loggedIn(BOB);

@@ -24,7 +24,7 @@ import { Authenticates } from "../authenticates.ts";
 
 afterEach(() => setClock(null));
 
-/** All that is known of one user, each of it unlike anything else in the tables. */
+/** All data about one user, each value unlike anything else in the tables. */
 const GRACE = { id: 987_654, name: "Grace", email: "grace@new.example" };
 const OLD_ADDRESS = "grace@old.example";
 const IP = "203.0.113.77";
@@ -55,7 +55,7 @@ async function applicationWithGrace(engine: TestEngine, options: TestAccountsOpt
   return accounts;
 }
 
-/** Has Grace log in, mistype the password, change her address and ask for a new password. Gives her browser. */
+/** Lets Grace mistype the password, log in, change her address and request a new password. Returns her browser. */
 async function leaveTraces(accounts: TestAccounts): Promise<Visitor> {
   const visitor = accounts.visitor({ ip: IP, userAgent: BROWSER });
   await visitor.post("/login", { email: OLD_ADDRESS, password: "mistyped altogether" });
@@ -91,7 +91,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await bob.get("/me")).toMatchObject({ body: { user: { name: "Bob" } } });
   });
 
-  test("by a request of the user's own leaves nothing that the rest of the request, or another, brings back", async () => {
+  test("in the user's own request leaves nothing that the rest of the request, or another, restores", async () => {
     const leave = Route.post("/leave", async ({ auth }) => {
       await ((await auth.user()) as FullUser).delete();
       await auth.logout();
@@ -105,7 +105,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
   });
 
-  test("S70 leaves alone what a guard of another table keeps of the same key and address", async () => {
+  test("S70 does not affect the data of a guard with another table for the same key and address", async () => {
     const accounts = await applicationWithGrace(engine);
     const { kysely } = accounts.database;
     await leaveTraces(accounts);
@@ -147,7 +147,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: GRACE.id } } });
   });
 
-  test("that a row of the application's refuses leaves everything", async () => {
+  test("that a row of the application prevents leaves everything", async () => {
     const accounts = await applicationWithGrace(engine);
     await leaveTraces(accounts);
     const { kysely } = accounts.database;
@@ -161,7 +161,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await everything(accounts)).toEqual(before);
   });
 
-  test("goes by the row, where the address has changed since the model was read", async () => {
+  test("uses the current row if the address has changed since the model was read", async () => {
     const accounts = await applicationWithGrace(engine);
     const stale = await accounts.user(GRACE.id);
     await leaveTraces(accounts);
@@ -170,7 +170,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
   });
 
-  test("S70 keeps a link that is being made for the user from being stored", async () => {
+  test("S70 keeps a link that is being created for the user from being stored", async () => {
     class Deleting extends FullUser {
       static meanwhile: (() => Promise<unknown>) | null = null;
       static override async findBy(...args: [never, never]): Promise<never> {
@@ -192,7 +192,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, ["bob@example.com"])).toEqual(["password_resets.email", "users.email"]);
   });
 
-  test("who is of no guard, or has no tables of links, deletes the row", async () => {
+  test("without a guard, or without tables of links, deletes the row", async () => {
     const accounts = await testAccounts({ engine });
     for (const table of ["password_resets", "email_changes"]) {
       await accounts.database.kysely.schema.dropTable(table).execute();
@@ -202,7 +202,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect([await accounts.rows("admins"), await accounts.rows("users")]).toMatchObject([[], [{ name: "Bob" }]]);
   });
 
-  test("who has no address deletes the row like any other", async () => {
+  test("without an address deletes the row like any other", async () => {
     class Robot extends UserWithPassword {
       static override table = "robots";
       static override identifierColumn = "name";
@@ -226,7 +226,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await accounts.rows("robots")).toEqual([]);
   });
 
-  test("S70 whose row is on another connection leaves nothing either, and is mailed links before", async () => {
+  test("S70 whose row is on another connection leaves nothing either, although links were mailed before", async () => {
     class User extends FullUser {
       static override connection = "people";
     }
@@ -250,7 +250,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await placesOf(accounts.database, ["ada@example.com", "203.0.113.7"])).toEqual([]);
   });
 
-  test("S70 leaves alone the link of another user who has an address since it is no longer reserved", async () => {
+  test("S70 does not affect the link of another user who has taken an address that is no longer reserved", async () => {
     const noon = Date.parse("2026-03-01T12:00:00.000Z");
     setClock(() => noon);
     const accounts = await testAccounts({ engine });
@@ -275,7 +275,7 @@ describe("deleting a user", () => {
     expect(accounts.queries).toEqual([]);
   });
 
-  test("S70 whose row is gone already deletes what is kept of the user all the same", async () => {
+  test("S70 whose row no longer exists still deletes the other data about the user", async () => {
     const accounts = await testAccounts();
     const user = await accounts.user();
     await accounts.loggedIn();
@@ -284,7 +284,7 @@ describe("deleting a user", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("of no guard runs one statement", async () => {
+  test("without a guard runs one statement", async () => {
     const accounts = await testAccounts();
     const admin = await AdminUser.findOrFail(1);
     accounts.forgetQueries();
@@ -325,7 +325,7 @@ describe("deleting a user", () => {
     expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
-  test("of a guard without logins needs no table of them", async () => {
+  test("of a guard without logins requires no table of logins", async () => {
     const accounts = await testAccounts({
       providers: [PeopleProvider],
       guards: { admin: { driver: "cookie", model: AdminUser } },
@@ -374,7 +374,7 @@ await onPostgres("deleting a user on PostgreSQL", () => {
     ["a login", (visitor: Visitor) => visitor.post("/login", { email: OLD_ADDRESS, password: PASSWORD })],
     ["a link for a new password", (visitor: Visitor) => visitor.post("/change_password", { email: OLD_ADDRESS })],
   ])("%s", (_, attempt) => {
-    test("S70 that comes while the deletion is not committed yet is not stored", async () => {
+    test("S70 that is requested before the deletion is committed is not stored", async () => {
       const accounts = await applicationWithGrace(postgres);
       const grace = await accounts.user(GRACE.id);
       const [isDeleted, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -389,7 +389,7 @@ await onPostgres("deleting a user on PostgreSQL", () => {
       await Promise.race([underway, waiting(accounts)]);
       commit.resolve();
       await Promise.all([deletion, underway]);
-      // The form is shown again with the address that was typed, which the visitor's session holds until then.
+      // The form is shown again with the address that was typed, which the visitor's session keeps until then.
       await visitor.get("/login");
       expect(await placesOf(accounts.database, [...TRACES, BROWSER])).toEqual([]);
     });

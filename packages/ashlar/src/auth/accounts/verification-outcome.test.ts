@@ -16,14 +16,14 @@ import { epochDigestOf } from "./account-links.ts";
 
 const NEW = "ada@example.org";
 
-/** Says in a header what came of a token, so that HEAD shows it too. */
+/** Returns the result of a token in a header, so that it also shows in HEAD. */
 const follow = async ({ accounts, request, response }: HttpContext): Promise<string> => {
   response.header("x-outcome", await accounts.verifyEmail(request.param("token")));
   return "done";
 };
 const routes = [Route.get("/follow/@token", follow), Route.post("/follow/@token", follow)];
 
-/** The path of a link that is mailed to Ada: to her address, or to a new one. */
+/** The path of a link that is mailed to Ada, for her current address or for a new one. */
 async function linkTo(accounts: TestAccounts, newEmail: string | null): Promise<string> {
   return linkFor(accounts, "web", await accounts.user(), newEmail);
 }
@@ -35,7 +35,7 @@ function linkFor({ application }: TestAccounts, guard: string, user: FullUser, n
   return `/follow/${links.verification(claim)}`;
 }
 
-/** What comes of a link that a visitor follows by a method. */
+/** The result if a visitor opens a link with a method. */
 async function outcomeBy({ application }: TestAccounts, visitor: Visitor, method: string, path: string) {
   const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
   const answer = await application.fetch(new Request(new URL(path, APP_URL), { method, headers: { cookie } }));
@@ -88,15 +88,18 @@ const MEANWHILE: readonly (readonly [what: string, Happening, to: string | null,
   ["the account itself had the new address before", isReservedFor(ADA.id), NEW, "verified", [NEW, true]],
 ];
 
-test.each(MEANWHILE)("S38 S51 a link is told for what it is if meanwhile %s", async (_, happen, to, outcome, left) => {
-  const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
-  const path = await linkTo(accounts, to);
-  await happen(accounts);
-  const answer = await accounts.visitor().post(path);
-  expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual([outcome, left]);
-});
+test.each(MEANWHILE)(
+  "S38 S51 the result of a link is correct if in the meantime %s",
+  async (_, happen, to, outcome, left) => {
+    const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
+    const path = await linkTo(accounts, to);
+    await happen(accounts);
+    const answer = await accounts.visitor().post(path);
+    expect([answer.headers.get("x-outcome"), await account(accounts)]).toEqual([outcome, left]);
+  },
+);
 
-test.each([[null], [NEW]])("S59 a link to %s asks anyone else first, and by HEAD it does nothing", async (to) => {
+test.each([[null], [NEW]])("S59 a link to %s asks anyone else first, and does nothing for HEAD", async (to) => {
   const accounts = await testAccounts({ routes });
   const path = await linkTo(accounts, to);
   const ada = await accounts.loggedIn();
@@ -126,7 +129,7 @@ test.each([[null], [NEW]])("S59 a link to %s asks anyone else first, and by HEAD
   expect((await ada.get("/me")).body).toMatchObject({ user: { id: ADA.id } });
 });
 
-test("of a model that verifies no address a link changes the address alone", async () => {
+test("for a model without verification, a link only changes the address", async () => {
   const accounts = await testAccounts({ routes, User: class User extends PlainUser {} as typeof PlainUser });
   for (const [to, outcome, email] of [
     [null, "invalid", ADA.email],
@@ -137,7 +140,7 @@ test("of a model that verifies no address a link changes the address alone", asy
   }
 });
 
-test("S59 S69 a link of another guard's user is no one's own, though key, address and access epoch are equal", async () => {
+test("S59 S69 a link of another guard's user is never the visitor's own, even if key, address and access epoch are equal", async () => {
   class Admin extends AdminUser {}
   const guards = { admin: { driver: "web", model: Admin } };
   const accounts = await testAccounts({ routes, guards, models: [Admin] });
@@ -153,7 +156,7 @@ test("S59 S69 a link of another guard's user is no one's own, though key, addres
   ]);
 });
 
-test("S38 a link of a user who is deleted as soon as the address is verified is dead, and no event tells of it", async () => {
+test("S38 a link of a user who is deleted as soon as the address is verified is invalid, and there is no event", async () => {
   const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
   const path = await linkTo(accounts, null);
   const end = accounts.database.onQuery(({ sql }) => {
@@ -170,7 +173,7 @@ test("S38 a link of a user who is deleted as soon as the address is verified is 
   expect(await accounts.toldOf("auth.email_verified")).toEqual([]);
 });
 
-test("S38 what is not a link, and a link of a guard that is gone, are dead", async () => {
+test("S38 an invalid token, and a link of a guard that no longer exists, have no effect", async () => {
   const accounts = await testAccounts({ routes });
   for (const path of ["/follow/garbage", linkFor(accounts, "gone", await accounts.user(), null)]) {
     expect((await accounts.visitor().post(path)).headers.get("x-outcome")).toBe("invalid");

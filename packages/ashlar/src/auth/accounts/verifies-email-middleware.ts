@@ -8,16 +8,16 @@ import { isVerifiable } from "./account-user.ts";
 import "../../http/index.ts";
 
 /**
- * `verified`: lets users through whose address is verified. A visitor is sent to the active guard's login, and from there
- * to where they were heading; a user whose address is not verified to its page `email.verify.notice`, and so is one whose
- * model lacks `MustVerifyEmail`: that address was never verified.
+ * `verified`: lets users through whose address is verified. A guest is sent to the active guard's login, and from there
+ * to the page they wanted. A user whose address is not verified is sent to its page `email.verify.notice`, and so is
+ * one whose model lacks `MustVerifyEmail`, because that address was never verified.
  */
 export class VerifiesEmailMiddleware implements Middleware {
   constructor(container: Container) {
     requireGuards(container);
   }
 
-  /** @throws `E_UNAUTHENTICATED`, `E_FORBIDDEN` where the caller takes JSON */
+  /** @throws `E_UNAUTHENTICATED`, `E_FORBIDDEN` if the caller accepts JSON */
   async handle(context: HttpContext, next: Next): Promise<unknown> {
     const { auth, request } = context;
     const user = await auth.user();
