@@ -62,7 +62,7 @@ inBrowser("accounts, in a browser", () => {
 
   async function visitor(javaScriptEnabled = true): Promise<BrowserContext> {
     const context = await browser.newContext({ javaScriptEnabled });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(60_000);
     return context;
   }
 

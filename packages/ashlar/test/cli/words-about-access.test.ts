@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { edit, execute, generatedApplication } from "../support/generated-application.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { travelBack } from "../../src/testing/index.ts";
+import { edit, generatedApplication } from "../support/generated-application.ts";
 
 /**
  * What a run of {@link SCRIPT} saw of one event: the text before and after it, its mail, and what a token can still do.
@@ -37,10 +38,11 @@ interface Run {
 /** The account's life cycle as described by its pages, run inside the generated application with its configuration. */
 const SCRIPT = `
   import { captureMail, createTestApplication, createTestClient, factory, linksIn, travel } from "ashlar/testing";
+  import { existsSync } from "node:fs";
   import { Kernel } from "./app/kernel.ts";
   import { User } from "./app/models/user.ts";
 
-  const hasApi = process.argv.includes("api");
+  const hasApi = existsSync(import.meta.dirname + "/config/api.ts");
   const application = await createTestApplication({ root: import.meta.dirname, kernel: Kernel });
   const mail = await captureMail(application);
   const users = factory(User, (n) => ({ name: "Ada", email: \`ada-\${n}@example.com\`, password: "a password of hers" }));
@@ -118,7 +120,7 @@ const SCRIPT = `
   travel(60);
   const later = await use(token);
   await application.shutdown();
-  console.log("RESULT " + JSON.stringify({ changed, reset, newDevice, undo, others, deleted, later }));
+  export const seen = { changed, reset, newDevice, undo, others, deleted, later };
 `;
 
 interface ApiSettings {
@@ -144,10 +146,8 @@ async function run(
   }
   for (const [path, from, to] of edits) await edit(root, path, [from, to]);
   await writeFile(join(root, "run.ts"), SCRIPT);
-  const { output } = await execute(root, process.execPath, ["run.ts", ...(api === null ? [] : ["api"])]);
-  const [, json] = /^RESULT (.+)$/m.exec(output) ?? [];
-  if (json === undefined) throw new Error(output);
-  return JSON.parse(json) as Run;
+  const { seen } = (await import(join(root, "run.ts"))) as { readonly seen: Run };
+  return seen;
 }
 
 function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: string): void {
@@ -180,6 +180,9 @@ const ENDED: TokenUse = { open: 401, hasUser: false, renewal: 401 };
 const STILL_GOOD: TokenUse = { open: 200, hasUser: true, renewal: 401 };
 const FOREVER = "API tokens issued before then keep working. They don't expire.";
 const FOR_AN_HOUR = "API tokens issued before then keep working. They expire within 1 hour.";
+
+// An hour passes in each run.
+afterEach(travelBack);
 
 describe("S56 what pages and mails say about ended access is what happens to API tokens", () => {
   const cases = [

@@ -20,7 +20,7 @@ export class MailServer {
   }
 
   /** Waits for the next mail to an address with a matching subject. Each mail is returned once. */
-  async next(to: string, subject: RegExp, seconds = 10): Promise<ReceivedMail> {
+  async next(to: string, subject: RegExp, seconds = 60): Promise<ReceivedMail> {
     const end = Date.now() + seconds * 1000;
     while (Date.now() < end) {
       const index = this.mails.findIndex((mail) => mail.to === to && subject.test(mail.subject));
