@@ -5,6 +5,7 @@ import { createApplication, type ProviderClass } from "../../src/boot/index.ts";
 import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
+import type { MessageKey, Sentence } from "../../src/messages/index.ts";
 import { paramNames } from "../../src/messages/sentence.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
@@ -47,6 +48,12 @@ test("a sentence has the same placeholders in German, and no plural form that Ge
     expect([key, [...paramNames(sentence)].sort()]).toEqual([key, [...paramNames(english.get(key)!)].sort()]);
     expect([key, typeof sentence]).toEqual([key, typeof english.get(key)]);
   }
+});
+
+test("the compiler names the sentences that a language lacks", () => {
+  // @ts-expect-error the sentences of the framework are missing
+  const incomplete: Readonly<Record<MessageKey, Sentence>> = {};
+  expect(incomplete).toEqual({});
 });
 
 test("German is typeset correctly, and addresses its reader formally", () => {
