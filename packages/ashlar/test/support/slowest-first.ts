@@ -1,12 +1,20 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Folders whose tests start processes, compilers and browsers. */
-const SLOW = /\/test\/(browser|cli|documentation|server|databases|security)\//;
+const SLOW = /\/test\/(browser|ci|cli|documentation|server|databases|security)\//;
 
-/** Begins with what takes longest, so that at the end no worker is still busy with it while the others are idle. */
+/**
+ * Starts with the slowest tests, so that no worker is left with one at the end while the others are idle. The other files
+ * of the same project follow, while its workers are running.
+ */
 export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => Number(SLOW.test(b.moduleId)) - Number(SLOW.test(a.moduleId)));
+    const started = new Set(sorted.filter(({ moduleId }) => SLOW.test(moduleId)).map(({ project }) => project));
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      if (SLOW.test(moduleId)) return 0;
+      return started.has(project) ? 1 : 2;
+    };
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
