@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { Catalogue, type LanguageFile } from "./catalogue.ts";
 import { messagesOf } from "./message.ts";
@@ -209,4 +211,25 @@ describe("the boot fails", () => {
     const expected = 'config/app.ts: APP.languages: offers "fr", which has no sentences. Add lang/fr.ts';
     await expect(loaded("en", ["fr"])).rejects.toThrow(expected);
   });
+});
+
+test("the next minor garbage collection frees translators, and what requests hold with them", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void;
+  const { catalogue } = withCart("en", []);
+  const megabytesKept = (requests: number): number => {
+    collect({ type: "major" });
+    const before = process.memoryUsage().heapUsed;
+    for (let count = 0; count < requests; count++) {
+      // A thousand numbers represent a request.
+      const held = Array.from({ length: 1000 }, Math.random);
+      const t = catalogue.translator(() => (held.length > 0 ? "en" : "de"));
+      expect(t.message).toBeTypeOf("function");
+      expect(t(message("cart.empty"))).toBe("Your cart is empty.");
+    }
+    for (let time = 0; time < 3; time++) collect({ type: "minor" });
+    return (process.memoryUsage().heapUsed - before) / 2 ** 20;
+  };
+  megabytesKept(10);
+  expect(megabytesKept(2000)).toBeLessThan(4);
 });
