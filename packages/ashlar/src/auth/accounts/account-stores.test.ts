@@ -159,13 +159,21 @@ describe("accounts in a store of an application's own", () => {
     await accounts.loggedIn(CLEO, NEW_PASSWORD);
   });
 
-  test("S69 a guard takes users of its store's class alone", async () => {
-    const entering = async ({ auth }: HttpContext) => ({ user: await auth.loginAs(await FullUser.findOrFail(1)) });
-    const { accounts } = await shop({ routes: [Route.post("/enter", entering)] });
-    expect(await accounts.visitor().post("/enter", {}, { accept: "application/json" })).toMatchObject({
+  test.each<[string, (context: HttpContext, other: FullUser) => Promise<unknown>]>([
+    ["logs in", ({ auth }, other) => auth.loginAs(other)],
+    ["ends the access of", ({ accounts }, other) => accounts.endAccess(other)],
+    ["deletes", ({ accounts }, other) => accounts.delete(other)],
+  ])("S69 a guard %s users of its store's class alone", async (_, work) => {
+    const doing = async (context: HttpContext) => ({ done: await work(context, await FullUser.findOrFail(1)) });
+    const { accounts, rows, cleo } = await shop({ routes: [Route.post("/do", doing)] });
+    const visitor = await cleo();
+    const before = [rows(), await accounts.rows("users")];
+    expect(await accounts.visitor().post("/do", {}, { accept: "application/json" })).toMatchObject({
       status: 500,
       body: { code: "E_INVALID_MODEL" },
     });
+    expect([rows(), await accounts.rows("users")]).toEqual(before);
+    expect(await isIn(visitor)).toBe(true);
   });
 });
 

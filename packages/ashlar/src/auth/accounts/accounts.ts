@@ -1,7 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import type { AccountServices } from "./account-services.ts";
-import { asAccountUser } from "./account-user.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
 import type { RegistrationAttributes } from "./registration.ts";
@@ -216,10 +215,12 @@ export class Accounts {
    * `auth.logins().endAll()`.
    *
    * @returns whether the account was there
-   * @throws `E_INVALID_MODEL` if the guard's users can only log in
+   * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users, or these can only log in
    */
   async endAccess(user: RegisteredUser): Promise<boolean> {
-    return this.#services.access.endAll(this.#context.auth.guardName, asAccountUser(user));
+    const { access, users } = this.#services;
+    const guard = this.#context.auth.guardName;
+    return access.endAll(guard, users.requireOwn(guard, user));
   }
 
   /**
@@ -229,9 +230,11 @@ export class Accounts {
    * Security: the user must not come from an input. Have the user confirm the password first: `password.confirm`.
    *
    * @returns whether the account was there
-   * @throws `E_INVALID_MODEL` if the guard's users can only log in
+   * @throws `E_INVALID_MODEL` as {@link endAccess}
    */
   async delete(user: RegisteredUser): Promise<boolean> {
-    return this.#services.deletion.ofGuard(this.#context.auth.guardName, asAccountUser(user));
+    const { deletion, users } = this.#services;
+    const guard = this.#context.auth.guardName;
+    return deletion.ofGuard(guard, users.requireOwn(guard, user));
   }
 }

@@ -1,7 +1,7 @@
 import type { Connection, Database } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
-import { ConfigurationError } from "../../support/index.ts";
+import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { isPasswordOf } from "../credentials.ts";
 import { accountStoreOf, existingRows, ModelAccounts, type ModelUser } from "../model-accounts.ts";
@@ -97,6 +97,21 @@ export class GuardUsers {
     return [...this.#parts.guards].flatMap(([name, { model: other }]) =>
       other !== null && keepsSameRows(model, other, connection) ? [name] : [],
     );
+  }
+
+  /**
+   * A user of a guard, as accounts need one.
+   *
+   * Security: a change is made by the user's key, which is another user's in another table.
+   *
+   * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users, or these can only log in;
+   * `E_INVALID_CONFIGURATION` if the guard names no model
+   */
+  requireOwn(guard: string, user: object): AccountUser {
+    const store = this.of(guard);
+    if (isUserOf(user, store)) return user as AccountUser;
+    const problem = `The guard "${guard}" has users of the class ${store.name}, not ${user.constructor.name}.`;
+    throw new AshlarError("E_INVALID_MODEL", problem);
   }
 
   /** Where the users of a guard are; `null` if there is no such guard, or its users are not rows of a model. */
