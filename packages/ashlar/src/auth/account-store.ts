@@ -2,20 +2,20 @@ import type { Authenticatable, AuthenticatableClass, UserClass, UserId } from ".
 
 /** A user of an {@link AccountStore}: an instance of its `userClass`. */
 export interface AccountUser extends Authenticatable {
-  /** The address, in the form that the store was given. */
+  /** The email address, exactly as the store received it. */
   readonly email: string;
-  /** The access epoch, as the user was read: the text that the store was given last. */
+  /** The access epoch as of when the user was read: the text that the store last received. */
   accessEpoch(): string;
-  /** Whether the address is verified: `verifiedAt` was stored. Left out by a class whose users never verify theirs. */
+  /** Whether the address is verified, that is, `verifiedAt` is set. Leave it out if your users never verify addresses. */
   hasVerifiedEmail?(): boolean;
   /**
-   * When the account was made, if the store knows. A key can be given to another account after a deletion; links that were
-   * mailed before that account was made are not about it then.
+   * When the account was created, if the store knows. It protects against keys that are reassigned after a deletion: a
+   * link that undoes a change of address doesn't work for an account that is newer than the change.
    */
   readonly created_at?: Date | null;
 }
 
-/** An account that is to be stored. Its address is not verified. */
+/** An account to be stored. Its address is not verified. */
 export interface NewAccount {
   /** In its normal form, at most 254 characters. Unique. */
   readonly email: string;
@@ -23,93 +23,95 @@ export interface NewAccount {
   readonly passwordHash: string;
   /** 128 random bits as text, at most 43 characters. */
   readonly accessEpoch: string;
-  /** Values that {@link AccountStore.attributeKind} lets in, such as the name. */
+  /** The values that {@link AccountStore.attributeKind} accepts, such as the name. */
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What is to be written of an account. What is left out stays as it is. */
+/** What to write to an account. What is left out stays as it is. */
 export interface AccountChanges extends Partial<NewAccount> {
-  /** When the address was verified, to the millisecond. */
+  /** When the address was verified, with milliseconds. */
   readonly verifiedAt?: Date;
 }
 
-/** What must be stored of an account for a change to be made. */
+/** What an account must still have for a change to be made. */
 export interface AccountConditions {
   readonly email?: string;
   readonly passwordHash?: string;
-  /** That of the user whose account is changed, as it was read. */
+  /** The access epoch of the user who is changed, as of when the user was read. */
   readonly accessEpoch?: string;
   /** The address is not verified. */
   readonly verifiedAt?: null;
 }
 
 /**
- * Where the accounts of a guard's users are kept: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates` is
- * one by itself; this interface is for users that another ORM, or another service, keeps: `web: { model: new UserStore(db) }`.
- * Write it as a class; a plain object is copied with the configuration. `accountStoreSuite` of `ashlar/testing` tests what is
- * promised here.
+ * Stores the accounts of a guard's users: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates` already
+ * is one; this interface is for users that another ORM or a service stores: `web: { model: new UserStore(db) }`. Write it
+ * as a class, because plain objects are copied with the configuration. `accountStoreSuite` of `ashlar/testing` tests what
+ * a store must promise.
  *
- * A store keeps what it is given, and gives it back as it was: texts to the character, times to the millisecond. It decides
- * nothing: what is a valid address or password, who may change what, which proof is needed. What it must promise is this:
+ * A store returns what it received: texts unchanged, times with milliseconds. It makes no decisions. What a valid address
+ * or password is, who may change what, and which proof a change needs is decided by the framework. A store promises:
  *
- * - **A change is one conditional statement.** `update` writes if the account still fulfills the conditions, and tells whether
- *   it did: `update … where id = ? and access_epoch = ?`. A read followed by a write would let two requests use one link, or a
- *   password that was just reset be replaced by a request from before. `create` relies on a unique index in the same way.
- * - **The access epoch ends access.** Logins, links in mails and pending steps hold only while it is the same. Change it
- *   exactly when told to. Credentials of your own that stand in the account, such as the digest of an API token, are emptied by
- *   the same statement; or give the user a method `endCredentials()`, see {@link CredentialHolder}.
- * - **What throws is rolled back.** Everything that the store does while `transaction` runs its work, in the work's own
- *   asynchronous context, is undone if the work throws.
- * - **What fails throws.** A store that cannot be reached must not answer as if there were no such account.
+ * - **A change is one conditional statement.** `update` writes if the account still fulfills the conditions, and reports
+ *   whether it did: `update … where id = ? and access_epoch = ?`. With a read followed by a write, two requests could use
+ *   the same link, or an older request could overwrite a password that was just reset. In the same way, `create` relies
+ *   on a unique index.
+ * - **The access epoch ends access.** Logins, links in mails and pending steps are valid only while it stays the same.
+ *   Change it exactly when told to. If accounts have credentials of your own, such as the digest of an API token, clear
+ *   them in the same statement, or give the user a method `endCredentials()`; see {@link CredentialHolder}.
+ * - **What throws is rolled back.** If the work that is passed to `transaction` throws, everything that the store did in
+ *   that work's asynchronous context is undone.
+ * - **Failures throw.** If the store can't be reached, it must not respond as if there were no such account.
  *
- * The framework keeps logins, password resets and changes of address in its own database. If the store writes through the
- * framework's connection, `transaction` is `(work) => database.transaction(work)`, and there is one transaction. Otherwise there
- * are two: the store's commits first and the framework's right after. If the process dies in between, the account is changed
- * and has its new epoch, so that every login and link from before is void although its row is left; a change of address cannot
- * be undone then. On SQLite, such a store needs a file of its own: two transactions that write to one file wait for each other.
+ * The framework keeps logins, password resets and changes of address in its own database. If the store uses the
+ * framework's connection, there is one transaction: `transaction` is `(work) => database.transaction(work)`. Otherwise
+ * there are two. The store's commits first, the framework's right after. If the process is killed in between, the account
+ * is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still exist; a
+ * change of address can't be undone then. On SQLite, such a store needs its own file: two transactions that write to the
+ * same file would wait for each other.
  *
- * Security: `JSON.stringify` of a user must not show the hash, the epoch or a token: give the class a `toJSON()`.
+ * Security: a user's JSON must not contain the hash, the epoch or a token. Give the class a `toJSON()`.
  */
 export interface AccountStore<User extends AccountUser = AccountUser> extends AuthenticatableClass {
-  /** The class of the users, of this store alone: a guard takes no others. */
+  /** The class of the users, used by this store only: guards refuse users of any other class. */
   readonly userClass: UserClass;
   findByAuthId(id: UserId): Promise<User | null>;
   findByIdentifier(identifier: string): Promise<User | null>;
-  /** The user with exactly this address, which comes in its normal form, or `null`. */
+  /** The user with exactly this address, given in its normal form, or `null`. */
   findByEmail(email: string): Promise<User | null>;
   /**
-   * Says what a registration may set besides the address and the password: `"value"` for text, numbers and so on, `"json"` for
-   * what takes lists and objects too, `null` for all that is to be ignored.
+   * Returns what kind of value a registration may set for an attribute besides the address and the password: `"value"`
+   * for text, numbers and so on, `"json"` if lists and objects are allowed too, `null` to ignore the attribute.
    *
-   * Security: name what may be set. A registration is a public form; it must not set a key, a role or a hash.
+   * Security: only accept attributes by name. A registration is a public form; it must not set a key, a role or a hash.
    *
-   * @param name as the application passed it to `accounts.register`; it may come from an input
+   * @param name the name that was passed to `accounts.register`; it can come from an input
    */
   attributeKind(name: string): "value" | "json" | null;
   /**
    * Stores a new account.
    *
    * @returns the user, with the new key
-   * @throws `UniqueViolationError` of `ashlar/database` if a unique value is taken, with `email` as its column or the name of the
-   * attribute: of two accounts with one address, however close in time, one is made
+   * @throws `UniqueViolationError` of `ashlar/database` if a unique value is taken, with `email` or the name of the
+   *   attribute as its column. Of two accounts with the same address, created at the same moment, one is stored
    */
   create(account: NewAccount): Promise<User>;
   /**
-   * Changes an account by one conditional statement.
+   * Changes an account with one conditional statement.
    *
-   * @param user whose account it is; found by the key alone
-   * @returns the user as it was read, with the changes: a new object, made of what the statement itself returned or of the two.
-   * It must not be read afterwards, when someone else may have changed the epoch. `null`, and nothing is written, if the account is
-   * gone or does not fulfill the conditions
-   * @throws `UniqueViolationError` as {@link create}; then nothing is written
+   * @param user the user whose account is changed; it is found by its key alone
+   * @returns the user with the changes, as a new object: made from what the statement returned, or from the given user
+   *   and the changes. Don't read it again, since the epoch could have changed by then. `null`, with nothing written, if
+   *   the account no longer exists or does not fulfill the conditions
+   * @throws `UniqueViolationError` as {@link create}, with nothing written
    */
   update(user: User, changes: AccountChanges, conditions: AccountConditions): Promise<User | null>;
-  /** Deletes an account, and tells whether it was there. */
+  /** Deletes an account, and returns whether it existed. */
   delete(user: User): Promise<boolean>;
-  /** Of some keys, or addresses, those that accounts have, as text. Asked for a few hundred at once, for pruning. */
+  /** Returns which of these keys or addresses accounts have, as text. Pruning asks for a few hundred at a time. */
   existing(attribute: "id" | "email", values: readonly unknown[]): Promise<readonly string[]>;
   /**
-   * Does some work in a transaction of the store: commits when it returns, rolls back when it throws.
+   * Runs work in a transaction of the store: commits when it returns, rolls back when it throws.
    *
    * @returns what the work returns
    */
@@ -126,7 +128,7 @@ const METHODS = [
   "transaction",
 ] as const satisfies readonly (keyof AccountStore)[];
 
-/** Which of the methods that accounts need, beyond those for logging in, a store has and lacks. */
+/** The methods that accounts need, in addition to those for logging in: which of them a store has, and which it lacks. */
 export function storeMethodsOf(store: object): {
   readonly present: readonly string[];
   readonly missing: readonly string[];

@@ -82,6 +82,18 @@ describe("accounts in a store of an application's own", () => {
     expect([await isIn(visitor), await isIn(other)]).toEqual([true, false]);
   });
 
+  test("S51 a user logs out everywhere, and links in mails are void", async () => {
+    const leaving = async ({ auth }: HttpContext) => ({ ended: await auth.logins().endAll() });
+    const { accounts, cleo } = await shop({ routes: [Route.post("/leave", leaving)] });
+    const [here, there] = [await cleo(), await accounts.loggedIn(CLEO)];
+    const token = await accounts.resetToken(CLEO);
+    expect((await here.post("/leave")).body).toEqual({ ended: 2 });
+    expect([await isIn(here), await isIn(there)]).toEqual([false, false]);
+    const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    await accounts.visitor().post("/password_reset", reset);
+    await accounts.loggedIn(CLEO);
+  });
+
   test("S51 all access to an account ends, and links in mails with it", async () => {
     const blocking = async ({ accounts }: HttpContext) => {
       const user = (await store.findByEmail(CLEO.email))!;
@@ -216,6 +228,8 @@ describe("the boot ends if there are pages about accounts, and", () => {
     } as const;
     const accounts = await testAccounts({ guards: { web: { driver: "web", model: Person } }, leftOut });
     await Person.populate(PASSWORD);
-    expect(await isIn(await accounts.loggedIn({ email: "ada@example.com" }))).toBe(true);
+    const [here, there] = [await accounts.loggedIn(Person.rows[0]!), await accounts.loggedIn(Person.rows[0]!)];
+    expect((await here.post("/logins", { __method: "DELETE" })).headers.get("location")).toBe("/logins");
+    expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
   });
 });

@@ -17,8 +17,9 @@ declare module "../../http/context.ts" {
 /**
  * The life of an account, from registration to a forgotten password: `context.accounts`.
  *
- * It works on the users of the guard in force, except where a link says whose user it is about. Inputs may come as they
- * are, of any type: what should be text and is not is an `E_INVALID_INPUT`. Mails are queued, never waited for.
+ * It works on the users of the active guard, except when a link says whose account it is about. Inputs can be passed as
+ * they arrive, whatever their type: if something isn't the text that it should be, that is an `E_INVALID_INPUT`. Mails
+ * are queued; no method waits for them.
  */
 export class Accounts {
   readonly #context: HttpContext;
@@ -30,12 +31,12 @@ export class Accounts {
   }
 
   /**
-   * Makes an account. It doesn't log anyone in, and sends no mail, except to the owner of an address that is taken: that
-   * someone tried to register with it.
+   * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is told
+   * that someone tried to register with it.
    *
-   * With `ACCOUNTS.preventEnumeration` it does the same for addresses that are free and that are taken: the account is
-   * made after the answer, and a mail with a link that verifies the address follows; or a mail to the owner of the address
-   * that is taken. Answer alike. Values for unique columns other than `email` are then yours to check beforehand.
+   * With `ACCOUNTS.preventEnumeration`, it does the same for free and for taken addresses. After the response, either the
+   * account is created and a link that verifies the address is mailed, or the owner of the taken address is mailed. Give
+   * both the same response. You then have to check values for unique columns other than `email` yourself, beforehand.
    *
    * ```ts
    * const { name, email, password, password_confirmation } = request.all();
@@ -43,36 +44,38 @@ export class Accounts {
    * if (user !== null) await auth.loginAs(user);
    * ```
    *
-   * Security: other columns are set as `fill` sets them. Name the inputs that may be set, or the model's `fillable`. The
-   * primary key, the times, and what a mixin guards (password, API token, verification) are never among them.
+   * Security: other columns are set as `fill` sets them, or as `attributeKind` of an {@link AccountStore} says. Name the
+   * inputs that may be set, or the model's `fillable`. The primary key, the times, and what a mixin guards (password, API
+   * token, verification) are never set.
    *
-   * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is text in one
-   * line
+   * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is a single
+   *   line of text
    * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
-   * @throws `E_INVALID_INPUT` with everything that is wrong, by field, and that the address is taken only if nothing else
-   * is wrong; `E_OVERLOADED`
+   * @throws `E_INVALID_INPUT` with all problems, by field; that the address is taken is only among them if there is no
+   *   other; `E_OVERLOADED`
    */
   register(attributes: RegistrationAttributes): Promise<RegisteredUser | null> {
     return this.#services.registration.register(this.#context, attributes) as Promise<RegisteredUser | null>;
   }
 
   /**
-   * Mails a link that sets a new password to whoever has an account with this address; links mailed before are void then.
-   * On the account itself nothing changes.
+   * Mails a link that sets a new password to the owner of the account with this address, if there is one. Links that were
+   * mailed before stop working. The account itself does not change.
    *
-   * Whether there is an account shows neither in what it does nor in how long that takes, since the account is looked
-   * up, and the mail made and sent, after the answer: answer alike. If that fails, it is logged.
+   * Neither the result nor the duration reveals whether there is an account: it is looked up, and the mail is made and
+   * sent, after the response. Respond alike. Failures are logged.
    *
-   * @throws `E_INVALID_INPUT` where it is no address;
-   * `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route `password_reset`
+   * @throws `E_INVALID_INPUT` if it is not an email address; `E_INVALID_CONFIGURATION` without `MailProvider`;
+   *   `E_UNKNOWN_ROUTE` without the route `password_reset`
    */
   requestPasswordReset(email: unknown): Promise<void> {
     return this.#services.passwordReset.request(this.#context, email);
   }
 
   /**
-   * Tells whether the token of a link can still set a new password: for the page with the form, so that it says at once if
-   * the link is dead. It changes nothing. The address is for a field that tells password managers whose password it is.
+   * Finds out whether the token of a link can still set a new password, for the page with the form: it can say at once
+   * that the link no longer works. Changes nothing. The address is for a hidden field that tells password managers which
+   * account the password belongs to.
    *
    * Security: limit the route, as `Auth.routes` does.
    *
@@ -84,14 +87,14 @@ export class Accounts {
   }
 
   /**
-   * Sets a new password by the token of a link, once. It ends all logins of the user and revokes the API token, and a
-   * notice is mailed. It doesn't log the user in.
+   * Sets a new password with the token of a link, once. All of the user's logins end, the API token is revoked, and the
+   * user is notified by mail. It doesn't log the user in.
    *
-   * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
+   * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
-   * @returns the user, or `null` if the token is not one, was used, was replaced by a newer one, has expired, or was
-   * voided by what has ended access to the account since: a new password or address, or a logout everywhere
-   * @throws `E_INVALID_INPUT` where the password is refused; the link can be used again then; `E_OVERLOADED`
+   * @returns the user; `null` if the token is not valid, was used, was replaced by a newer one, has expired, or became
+   *   invalid because access to the account has ended since: by a new password or address, or a logout everywhere
+   * @throws `E_INVALID_INPUT` if the password is refused, and the link still works then; `E_OVERLOADED`
    */
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
     const user = this.#services.passwordReset.complete(this.#context, token, password, confirmation);
@@ -99,10 +102,10 @@ export class Accounts {
   }
 
   /**
-   * Gives the user who is logged in a new password. It ends all other logins, revokes the API token, and a notice is
-   * mailed. Problems stand under `current_password`, `password` and `password_confirmation`.
+   * Sets a new password for the current user. All other logins end, the API token is revoked, and the user is notified by
+   * mail. Problems are reported under `current_password`, `password` and `password_confirmation`.
    *
-   * Security: with `authenticates` off, API tokens are accepted until they expire: see {@link remainingTokens}.
+   * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_OVERLOADED`
    */
@@ -111,96 +114,99 @@ export class Accounts {
   }
 
   /**
-   * The API tokens that outlive the end of all other access, by a new password for example: with `authenticates` off in `config/api.ts` no request looks a token
-   * up, and all of them are accepted until they expire. A page that says what a new password ends says this too.
+   * The API tokens that are still accepted after all other access has ended, for example because of a new password. With
+   * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they expire. A
+   * page that says what a new password ends has to say this too.
    *
-   * @returns `null` when none remain: the application has no API, or looks tokens up
+   * @returns `null` if there are none: the application has no API, or it looks tokens up
    */
   remainingTokens(): RemainingTokens | null {
     const { tokenRemains, users } = this.#services;
-    return tokenRemains.of(users.of(this.#context.auth.guardName));
+    const model = users.modelOf(this.#context.auth.guardName);
+    return model === null ? null : tokenRemains.of(model);
   }
 
   /**
-   * Follows a verification link, logged in or not: notes that the address is verified, or replaces the address with the
-   * new one. In a request by HEAD it says what GET would, and changes nothing.
+   * Follows a verification link, for users and guests: marks the address as verified, or replaces the address with the
+   * new one. For a HEAD request it returns what a GET would, and changes nothing.
    *
-   * Security: a GET has an effect only for the user the link is about, logged in by the link's guard. For anyone else,
-   * such as a mail scanner that follows every link, it gives `confirm`: show a page with a form that posts to the route
-   * `email.verify.store`, which calls this again.
+   * Security: a GET only has an effect for the user the link is about, logged in by the link's guard. For anyone else,
+   * such as a mail scanner that follows every link, it returns `confirm`. Show a page then, with a form that posts to the
+   * route `email.verify.store`, which calls this again.
    *
-   * A new address ends all access to the account, except for the login of this request if that is the user's: all other
-   * logins, the API token where that is checked in the database, and every link mailed before. The old address is
-   * mailed a link that undoes the change for 72 hours.
+   * A new address ends all access to the account, except the login of this request if it is the user's own: all other
+   * logins, the API token if tokens are checked in the database, and every link mailed before. A link that undoes the
+   * change for 72 hours is mailed to the old address.
    *
    * @param token the parameter of the route `email.verify`
-   * @returns `confirm` if nothing has changed, because a page has to ask first; `already` if that was done before;
-   * `invalid` if the token is not one, has expired or was voided since, or
-   * the address is not the account's any more, or has become another account's
-   * @throws `E_INVALID_CONFIGURATION` without `MailProvider`, `E_UNKNOWN_ROUTE` without the route `email.undo`, both for a
-   * new address only
+   * @returns `confirm` if nothing has changed because a page has to ask first; `already` if the link has been followed
+   *   before; `invalid` if the token is not valid, has expired or was made invalid since, or if the address no longer
+   *   belongs to the account or now belongs to another one
+   * @throws for a new address only: `E_INVALID_CONFIGURATION` without `MailProvider`, `E_UNKNOWN_ROUTE` without the route
+   *   `email.undo`
    */
   verifyEmail(token: unknown): Promise<VerificationOutcome> {
     return this.#services.emailVerification.complete(this.#context, token);
   }
 
   /**
-   * Says what a verification link is about, for the page that asks and for what is told afterwards. It looks nothing up:
-   * whether the link still has an effect, {@link verifyEmail} says.
+   * Returns what a verification link is for, for the page that asks and for the message afterwards. Looks nothing up:
+   * whether the link still works, {@link verifyEmail} says.
    *
    * @param token the parameter of the route `email.verify`
-   * @returns `null` if the token is not one, or has expired
+   * @returns `null` if the token is not valid or has expired
    */
   readVerification(token: unknown): VerificationLink | null {
     return this.#services.emailVerification.read(this.#context, token);
   }
 
   /**
-   * Mails the user who is logged in a verification link.
+   * Mails a verification link to the current user.
    *
-   * @returns `false` where there is nothing to verify: the address is verified, or the model lacks `MustVerifyEmail`
-   * @throws `E_UNAUTHENTICATED`; `E_INVALID_CONFIGURATION` without
-   * `MailProvider`; `E_UNKNOWN_ROUTE` without the route `email.verify`
+   * @returns `false` if there is nothing to verify: the address is verified, or the user's class can't verify addresses
+   *   (`MustVerifyEmail`)
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route
+   *   `email.verify`
    */
   sendVerification(): Promise<boolean> {
     return this.#services.emailVerification.send(this.#context);
   }
 
   /**
-   * Mails a link to a new address of the user who is logged in, good for `ACCOUNTS.emailChangeExpiresMinutes` minutes. The old
-   * address stays the account's until the link is followed, and gets a notice now and another one then. Problems stand
-   * under `email` and `password`. The owner of an address that is taken is mailed; with `ACCOUNTS.preventEnumeration` the
-   * caller is not told that it is.
+   * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresMinutes` minutes. The
+   * account keeps the old address until the link is followed; a notice is mailed there now, and another one then. Problems
+   * are reported under `email` and `password`. If the address is taken, its owner is notified by mail; with
+   * `ACCOUNTS.preventEnumeration`, the caller is not told.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
-   * {@link sendVerification}
+   *   {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {
     return this.#services.emailChange.request(this.#context, email, password);
   }
 
   /**
-   * What the link that an old address was mailed can undo: for the page that asks before anything is done. It changes
-   * nothing.
+   * Returns what the link that was mailed to an old address can undo, for the page that asks first. Changes nothing.
    *
    * @param token the parameter of the route `email.undo`
-   * @returns `null` if the token is not one, has expired, or was used
+   * @returns `null` if the token is not valid, has expired or was used
    */
   findEmailChange(token: unknown): Promise<UndoableEmailChange | null> {
     return this.#services.emailUndo.find(this.#context, token);
   }
 
   /**
-   * Undoes a change of address, once: the old address is the account's again, and all access to the account ends. Its
-   * password is void as well, since the one who changed the address knew it; the token that is returned sets a new one.
+   * Undoes a change of address, once: the account gets its old address back, and all access to it ends. Its password
+   * becomes invalid too, because the person who changed the address knew it. The returned token sets a new one.
    *
-   * The address that is replaced is mailed a notice. Changes made after that one cannot be undone any more, so that a thief who changed the address twice has no link left.
+   * A notice is mailed to the address that is replaced. Later changes can no longer be undone, so a thief who changed the
+   * address twice has no working link.
    *
-   * Security: call it for a POST only. Some mail programs follow every link to see where it leads.
+   * Security: only call it for a POST. Some mail programs follow every link.
    *
    * @param token the parameter of the route `email.undo`
-   * @returns `taken` if the old address belongs to another account by now, and nothing has changed; `invalid` if the token
-   * is not one, has expired, or was used
+   * @returns `taken` if the old address now belongs to another account, and nothing has changed; `invalid` if the token is
+   *   not valid, has expired or was used
    * @throws `E_INVALID_CONFIGURATION` without `MailProvider`
    */
   undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
@@ -208,14 +214,14 @@ export class Accounts {
   }
 
   /**
-   * Ends all access to the account of a user of the active guard, whether or not the user is logged in: every login on every
-   * device, every link in a mail, and the API token if that is checked in the database. Call it when you block an account.
+   * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
+   * devices, links in mails, and the API token if tokens are checked in the database. Call it when you block an account.
    *
-   * Security: the user must not come from an input. A page on which users log themselves out everywhere calls
+   * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
    * `auth.logins().endAll()`.
    *
-   * @returns whether the account was there
-   * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users, or these can only log in
+   * @returns whether the account existed
+   * @throws `E_INVALID_MODEL` if the user's class is not that of the guard's users, or if these can only log in
    */
   async endAccess(user: RegisteredUser): Promise<boolean> {
     const { access, users } = this.#services;
@@ -224,12 +230,12 @@ export class Accounts {
   }
 
   /**
-   * Deletes a user of the active guard with everything that the framework keeps of the user: logins with their IP addresses,
-   * links that set a password, addresses that the user had before. For a model it is what `user.delete()` does.
+   * Deletes a user of the active guard with everything that the framework stores about the user: logins with their IP
+   * addresses, links that set a password, and previous addresses. For models, it is the same as `user.delete()`.
    *
-   * Security: the user must not come from an input. Have the user confirm the password first: `password.confirm`.
+   * Security: the user must not come from an input. Have users confirm their password first: `password.confirm`.
    *
-   * @returns whether the account was there
+   * @returns whether the account existed
    * @throws `E_INVALID_MODEL` as {@link endAccess}
    */
   async delete(user: RegisteredUser): Promise<boolean> {

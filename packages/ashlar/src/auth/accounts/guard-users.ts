@@ -3,6 +3,7 @@ import type { HttpContext } from "../../http/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
+import type { AuthenticatableClass } from "../authenticatable.ts";
 import { isPasswordOf } from "../credentials.ts";
 import { accountStoreOf, existingRows, ModelAccounts, type ModelUser } from "../model-accounts.ts";
 import { hashNewPassword } from "../new-password.ts";
@@ -58,13 +59,18 @@ export class GuardUsers {
     return [...this.#parts.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));
   }
 
+  /** The class of a guard's users, or what finds them; `null` if the configuration names none. */
+  modelOf(guard: string): AuthenticatableClass | null {
+    return this.#parts.guards.get(guard)?.model ?? null;
+  }
+
   /**
    * The accounts of a guard's users.
    *
    * @throws `E_INVALID_CONFIGURATION` if the guard names none; `E_INVALID_MODEL` if it cannot have accounts
    */
   of(guard: string): AccountStore {
-    const model = this.#parts.guards.get(guard)?.model ?? null;
+    const model = this.modelOf(guard);
     if (model !== null) return requireAccountStore(model, `The model of the guard "${guard}"`);
     const remedy = `Name the class of the users: ${guard}: { model: User }.`;
     throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}`, "its users cannot have accounts.", remedy);
@@ -116,7 +122,7 @@ export class GuardUsers {
 
   /** Where the users of a guard are; `null` if there is no such guard, or its users are not rows of a model. */
   tableOf(guard: string): UserTable | null {
-    const model: object | null = this.#parts.guards.get(guard)?.model ?? null;
+    const model: object | null = this.modelOf(guard);
     if (model === null || !isModel(model)) return null;
     const connection = this.#parts.database().connection(model.connection ?? undefined);
     return { connection, table: model.table, primaryKey: model.primaryKey };
@@ -136,7 +142,7 @@ export class GuardUsers {
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#parts.database();
     if (this.tableBesideAuth(guard) !== null) return database.transaction(work);
-    const model = this.#parts.guards.get(guard)?.model ?? null;
+    const model = this.modelOf(guard);
     const store = model === null ? null : accountStoreOf(model);
     // Users who can only log in are not changed.
     if (store === null) return database.transaction(work);
@@ -149,7 +155,7 @@ export class GuardUsers {
     attribute: "id" | "email",
     values: readonly unknown[],
   ): Promise<readonly string[] | null> {
-    const model = this.#parts.guards.get(guard)?.model ?? null;
+    const model = this.modelOf(guard);
     if (model === null) return null;
     if (isModel(model)) return existingRows(model, attribute, values);
     return (await accountStoreOf(model)?.existing(attribute, values)) ?? null;
