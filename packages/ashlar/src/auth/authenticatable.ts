@@ -2,27 +2,28 @@
 export type UserId = string | number | bigint;
 
 /**
- * What auth asks of a user. The mixin {@link Authenticates} gives it to a model; a class of another ORM can be a user
- * by having these three methods.
+ * What auth requires of a user. The mixin {@link Authenticates} adds it to a model; a class of another ORM can be a
+ * user if it has these three methods.
  */
 export interface Authenticatable {
   /** The user's primary key. */
   authId(): UserId;
-  /** The stored hash of the user's password, or `null` where the user has none and so cannot log in with one. */
+  /** The stored hash of the user's password, or `null` if the user has none and therefore cannot log in with one. */
   passwordHash(): string | null;
   /**
-   * Stores a new hash of the same password, provided that `replaced` still is the stored one: a password that was
-   * changed meanwhile must not be put back.
+   * Stores a new hash of the same password, provided that `replaced` is still the stored one: a password that was
+   * changed in the meantime must not be restored.
    */
   storePasswordHash(hash: string, replaced: string): Promise<void>;
   /**
-   * The user's access epoch, as the user was read: a value that changes whenever access to the account ends, because its
-   * password or address was set, or because it was logged out everywhere. Logins and links in mails are bound to it.
+   * The user's access epoch, as read with the user: a value that changes whenever access to the account ends, because
+   * its password or address was changed, or because it was logged out everywhere. Logins and links in mails are bound
+   * to it.
    *
-   * A class that leaves it out has a fingerprint of the password hash and of `email` in its place.
+   * If a class leaves it out, a fingerprint of the password hash and of `email` is used instead.
    *
-   * Security: make it of random bits, never of a counter or a time. For a class that is not a model, a login that is
-   * under way while the epoch changes is stored, found to be void, and removed.
+   * Security: create it from random bits, never from a counter or a time. For a class that is not a model, a login in
+   * progress while the epoch changes is stored, found to be invalid, and removed.
    */
   accessEpoch?(): string;
 }
@@ -31,15 +32,17 @@ export interface Authenticatable {
 export type UserClass = abstract new (...args: never[]) => object;
 
 /**
- * How users are found: what auth asks of a user's class, or of an object that finds the users of `userClass`. Users that are
- * found this way can log in; for accounts that are registered and change, see {@link AccountStore}.
+ * What auth requires to find users: of a user's class, or of an object that finds the users of `userClass`. Users who
+ * are found this way can log in; for accounts that are registered and change, see {@link AccountStore}.
  */
 export interface AuthenticatableClass {
   /** The name of the class of users, for messages. */
   readonly name: string;
   /** The class of the users; left out if it is this class itself. */
   readonly userClass?: UserClass;
-  /** What users log in with; under the name `email` it is normalised as an address before it is looked for. */
+  /**
+   * The name of what users log in with. If it is `email`, identifiers are normalized as addresses before the lookup.
+   */
   readonly identifierColumn: string;
   /** The user with this primary key, or `null`. */
   findByAuthId(id: UserId): Promise<Authenticatable | null>;
@@ -52,7 +55,10 @@ export function userClassOf(users: object): object {
   return typeof users === "function" ? users : ((users as Partial<AuthenticatableClass>).userClass ?? users);
 }
 
-/** Tells whether a class, or an object, has what auth asks for to find users, and these have what auth asks of a user. */
+/**
+ * Reports whether a class, or an object, has what auth requires to find users, and these have what auth requires of a
+ * user.
+ */
 export function isAuthenticatableClass(value: unknown): value is AuthenticatableClass {
   if ((typeof value !== "function" && typeof value !== "object") || value === null) return false;
   const { name, identifierColumn, findByAuthId, findByIdentifier } = value as unknown as Record<string, unknown>;

@@ -5,10 +5,10 @@ import { accountStoreOf } from "./model-accounts.ts";
 import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 /**
- * Ends all access to an account, provided that the proof given against this user still holds.
+ * Ends all access to an account, provided that the proof given for this user still holds.
  *
- * @param changes what else is changed by the same statement: the password, the address
- * @param conditions what must be stored besides
+ * @param changes other changes by the same statement: the password, the address
+ * @param conditions further conditions on the stored account
  * @returns the user with the changes; `null` if the proof no longer held
  */
 export async function endAccessOnProof<User extends AccountUser>(
@@ -22,10 +22,10 @@ export async function endAccessOnProof<User extends AccountUser>(
 }
 
 /**
- * Ends all access to the account of any user, provided that the proof given against the user still holds. Of a class that
- * cannot say what that rests on nothing changes.
+ * Ends all access to the account of any user, provided that the proof given for the user still holds. If the class
+ * cannot express the basis of the proof, nothing changes.
  *
- * @param users the class of the user, or what finds it
+ * @param users the class of the user, or the object that finds it
  * @returns the user with a new epoch; `null` if the proof no longer held
  */
 export async function logOutEverywhereOnProof(
@@ -37,7 +37,7 @@ export async function logOutEverywhereOnProof(
   return (await rotateAccess(user)) ? user : null;
 }
 
-/** Ends all access to the account of any user, whatever it rests on. */
+/** Ends all access to the account of any user, whatever it is based on. */
 export async function logOutEverywhere(users: AuthenticatableClass, user: Authenticatable): Promise<void> {
   const store = accountStoreOf(users);
   if (store === null) await endAllAccess(user);

@@ -38,7 +38,7 @@ export interface PendingLoginEvent extends SecurityEvent {
 /** A user logged in on a device, or in a browser, that they had not used before. */
 export interface NewDeviceEvent extends SecurityEvent {
   readonly user: RegisteredUser;
-  /** What to call the device, in English: `Firefox on Windows`. Mails say it in their own language. */
+  /** A name for the device, in English: `Firefox on Windows`. Mails translate it into their own language. */
   readonly device: string;
   /** The client's user agent; `null` if it sends none. */
   readonly userAgent: string | null;

@@ -4,7 +4,7 @@ import { ConfigurationError, suggestion } from "../support/index.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
 import type { CompleteAuthSettings } from "./settings.ts";
 
-/** Where the framework sends visitors of an application that has pages of its own there, under no name. */
+/** The paths to which the framework sends visitors if an application has its own pages there, without route names. */
 const UNNAMED_PAGES: Readonly<Record<string, string>> = {
   login: "/login",
   home: "/home",
@@ -12,18 +12,18 @@ const UNNAMED_PAGES: Readonly<Record<string, string>> = {
   "email.verify.notice": "/email/verify/notice",
 };
 
-/** The names of middleware that send visitors to a page, and the page. */
+/** The middleware that sends visitors to a page, by name, with the page. */
 const SENDING: Readonly<Record<string, string>> = {
   "password.confirm": "confirm_password",
   verified: "email.verify.notice",
 };
 
 /**
- * Where the pages of each guard are: the login that guests are sent to, the page that asks for the password, the page
- * that a mail leads to. A page has one name, such as `login`, and each guard a prefix that makes it the name of a route.
+ * The pages of each guard: the login that guests are sent to, the page that asks for the password, the page that a mail
+ * links to. A page has one name, such as `login`, and each guard has a prefix that turns it into the name of a route.
  *
- * The prefix is `GUARDS.<name>.routes`. If that is not set, it is empty for the default guard; another guard `admin` has
- * `admin.` if there is a route `admin.login`, and otherwise uses the default guard's pages.
+ * The prefix is `GUARDS.<name>.routes`. If that is not set, it is empty for the default guard; another guard `admin`
+ * has `admin.` if there is a route `admin.login`, and otherwise uses the default guard's pages.
  */
 export class GuardPages {
   readonly #settings: CompleteAuthSettings;
@@ -32,8 +32,8 @@ export class GuardPages {
   #names: ReadonlySet<string> | null = null;
 
   /**
-   * @param router gives the routes once there are some; `null` for none
-   * @param defaultName gives the name of the guard that a request begins with
+   * @param router returns the router; `null` as long as there is none
+   * @param defaultName returns the name of the guard that a request begins with
    */
   constructor(settings: CompleteAuthSettings, router: () => Router | null, defaultName: () => string | null) {
     this.#settings = settings;
@@ -41,17 +41,17 @@ export class GuardPages {
     this.#defaultName = defaultName;
   }
 
-  /** The name of the route of a guard's page, whether or not there is such a route. */
+  /** The name of the route of a guard's page, whether or not the route exists. */
   nameOf(guard: string, page: string): string {
     return this.#prefixOf(guard) + page;
   }
 
-  /** Tells whether a guard's page is a named route. */
+  /** Reports whether a guard's page is a named route. */
   has(guard: string, page: string): boolean {
     return this.#routeNames.has(this.nameOf(guard, page));
   }
 
-  /** Tells whether a guard has a page that is not only the default guard's, which guards without pages use. */
+  /** Reports whether a guard has its own page. Guards without pages use those of the default guard. */
   isOwn(guard: string, page: string): boolean {
     const byDefault = this.#defaultName();
     return (
@@ -59,7 +59,7 @@ export class GuardPages {
     );
   }
 
-  /** Tells whether two guards have a page in common, so that a link to it may be about a user of either. */
+  /** Reports whether two guards share a page, so that a link to it may be about a user of either. */
   isShared(page: string, guard: string, other: string): boolean {
     return guard === other || this.nameOf(guard, page) === this.nameOf(other, page);
   }
@@ -67,7 +67,7 @@ export class GuardPages {
   /**
    * The URL of a guard's page.
    *
-   * @throws `E_UNKNOWN_ROUTE` if there is no such page; and as {@link Router.to}
+   * @throws `E_UNKNOWN_ROUTE` if the page doesn't exist; and as {@link Router.to}
    */
   to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
     const name = this.nameOf(guard, page);
@@ -76,7 +76,7 @@ export class GuardPages {
   }
 
   /**
-   * Makes sure that visitors of every guard can be sent where routes send them. Called when the application boots.
+   * Makes sure that the pages to which routes send visitors exist for every guard. Called when the application boots.
    *
    * @throws `E_INVALID_CONFIGURATION`
    */
@@ -95,7 +95,7 @@ export class GuardPages {
     for (const { name, page } of steps) {
       if (page === undefined || this.has(guard, page)) continue;
       const problem = `the login step "${name}" leads to the route "${this.nameOf(guard, page)}", which does not exist.`;
-      const remedy = "Name the route of its page so, or leave page out.";
+      const remedy = "Give the route of its page this name, or leave page out.";
       throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.steps`, problem, remedy);
     }
   }
@@ -112,7 +112,7 @@ export class GuardPages {
       throw new ConfigurationError(
         `${methods.join("|")} ${pattern}`,
         problem,
-        `Name a route so, or leave "${name}" out.`,
+        `Give a route this name, or leave "${name}" out.`,
       );
     }
   }

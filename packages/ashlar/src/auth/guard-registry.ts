@@ -11,40 +11,40 @@ import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./se
 import { isModel, keepsSameRows } from "./users-of.ts";
 import "./errors.ts";
 
-/** What a driver is told of the guard it is to make. */
+/** What a driver is told about a guard that it creates. */
 export interface GuardSettings {
   /** The guard's name. */
   readonly name: string;
-  /** The class of the guard's users, or what finds them. */
+  /** The class of the guard's users, or an object that finds them. */
   readonly model: AuthenticatableClass;
   /** The remaining options of the guard's entry in `GUARDS`, for the driver to validate. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Makes the guard of one request. */
+/** Creates the guard of one request. */
 export type GuardFactory = (context: HttpContext) => Guard<object>;
 
 /**
- * A kind of guard. Called once at boot for each guard of the kind; what it returns is called for each request that
- * asks for the guard.
+ * A kind of guard. Called at boot, once for each guard of this kind; the function that it returns is called for each
+ * request that asks for the guard.
  *
- * @throws `E_INVALID_CONFIGURATION` where the settings cannot work
+ * @throws `E_INVALID_CONFIGURATION` if the settings cannot work
  */
 export type GuardDriver = (settings: GuardSettings) => GuardFactory;
 
 interface RegisteredDriver {
   readonly make: GuardDriver;
-  /** The class of users that the driver brings; `null` where the entries in `GUARDS` name it. */
+  /** The class of users that the driver brings; `null` if the entries in `GUARDS` name it. */
   readonly model: AuthenticatableClass | null;
 }
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
-/** Knows the application's guards by name, and makes them. Bound to the container as `auth`. */
+/** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
 export class GuardRegistry {
   readonly #settings: CompleteAuthSettings;
   readonly #drivers = new Map<string, RegisteredDriver>();
-  /** Where the pages of each guard are. */
+  /** The pages of each guard. */
   readonly pages: GuardPages;
   /** The logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
@@ -55,7 +55,7 @@ export class GuardRegistry {
 
   /**
    * @param settings the guards
-   * @param router gives the routes once there are some, for {@link pages}
+   * @param router returns the router once there is one, for {@link pages}
    * @param pendingLogins keeps logins that wait for a step
    */
   constructor(
@@ -69,10 +69,11 @@ export class GuardRegistry {
   }
 
   /**
-   * Registers a kind of guard; called by providers at boot. `GUARDS` makes guards of it: `{ admin: { driver: "web" } }`.
+   * Registers a kind of guard; called by providers at boot. Entries in `GUARDS` name it:
+   * `{ admin: { driver: "web" } }`.
    *
-   * @param model the class of users, for a driver that is configured elsewhere; it then is a guard under its own name
-   * even where `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model
+   * @param model the class of users, for a driver that is configured elsewhere. Such a driver is also a guard under its
+   * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model.
    */
   registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
     if (this.#guards !== null) {
@@ -82,25 +83,27 @@ export class GuardRegistry {
   }
 
   /**
-   * Makes sure that every guard of the configuration can be made. Called once all providers are booted.
+   * Makes sure that every configured guard can be created. Called once all providers have booted.
    *
-   * @throws `E_INVALID_CONFIGURATION` where a guard's driver is not registered, or a setting cannot work
+   * @throws `E_INVALID_CONFIGURATION` if a guard's driver is not registered, or a setting cannot work
    */
   prepare(): void {
     this.#factories();
   }
 
-  /** Has {@link Guard.attempt} refuse other users, as if their password were wrong. Called when providers register. */
+  /**
+   * Lets {@link Guard.attempt} refuse all other users, as if their password were wrong. Called when providers register.
+   */
   admitOnly(admits: (user: object) => boolean): void {
     this.#admits = admits;
   }
 
-  /** Tells whether a user may log in with a password. */
+  /** Reports whether a user may log in with a password. */
   admits(user: object): boolean {
     return this.#admits(user);
   }
 
-  /** What hashes the passwords of the guards' users. */
+  /** Hashes the passwords of the guards' users. */
   get hasher(): PasswordHasher {
     return this.#settings.hasher;
   }
@@ -113,7 +116,7 @@ export class GuardRegistry {
   /**
    * The name of the guard that a request begins with.
    *
-   * @throws `E_UNKNOWN_GUARD` where the application has no guard
+   * @throws `E_UNKNOWN_GUARD` if the application has no guard
    */
   get defaultName(): string {
     const name = this.#defaultOrNull;
@@ -126,7 +129,7 @@ export class GuardRegistry {
     return this.#defaultName;
   }
 
-  /** @throws `E_UNKNOWN_GUARD` where no guard has this name, naming the near ones */
+  /** @throws `E_UNKNOWN_GUARD` if no guard has this name, suggesting similar ones */
   checkName(name: string): void {
     if (!this.#factories().has(name)) {
       throw new AshlarError("E_UNKNOWN_GUARD", `No guard is named "${name}". ${suggestion(name, this.names)}`);
@@ -134,16 +137,16 @@ export class GuardRegistry {
   }
 
   /**
-   * Makes a guard for one request.
+   * Creates a guard for one request.
    *
-   * @throws `E_UNKNOWN_GUARD` where no guard has this name
+   * @throws `E_UNKNOWN_GUARD` if no guard has this name
    */
   make(name: string, context: HttpContext): Guard {
     this.checkName(name);
     return this.#factories().get(name)!(context);
   }
 
-  /** The further steps of each login by a guard. */
+  /** The further steps of each login with a guard. */
   stepsOf(name: string): readonly LoginStep[] {
     return (this.#settings.guards.get(name) ?? this.#settings).steps;
   }
@@ -155,8 +158,9 @@ export class GuardRegistry {
   }
 
   /**
-   * Which accounts a guard is about, for what is counted by account: the name of the first guard that has users of the
-   * same rows, who log in with the same identifier. Guards of one class share it, guards of other tables never do.
+   * Identifies the accounts of a guard when attempts are counted by account: the name of the first guard whose users
+   * are the same rows and log in with the same identifier. Guards with the same class share it; guards with different
+   * tables never do.
    */
   realmOf(name: string): string {
     const model = this.modelOf(name);
@@ -192,20 +196,19 @@ export class GuardRegistry {
       throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
     }
     if (driver.model !== null && userClassOf(model) !== userClassOf(driver.model)) {
-      // A key of one table taken for a key of another would make one user into somebody else.
+      // If a key of one table were used for another table, a user would become a different user.
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
-    // Such a driver is configured elsewhere: here it would read no option.
+    // Such a driver is configured elsewhere: options here would be ignored.
     if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     this.#models.set(name, model);
     return driver.make({ name, model, options: entry.options });
   }
 
   /**
-   * A model that extends another guard's is taken for one of its users wherever a class is asked for by `instanceof`,
-   * and inherits what the boot puts on that class. Classes that are not models have no table to tell; the guards
-   * compare those exactly.
+   * A model that extends another guard's model passes every `instanceof` check for that class, and inherits what the
+   * boot sets on it. Classes that are not models have no table to compare; the guards compare those exactly.
    */
   #refuseConfusedModels(entries: ReadonlyMap<string, GuardEntry>): void {
     const models = [...entries].map(([name, { driver, model }]) => {

@@ -31,7 +31,7 @@ await onEachDatabase("a model with Authenticates is an account store", (engine) 
 });
 
 describe("the accounts of users", () => {
-  test("are those of a model with the mixin, or of a store; a class that only logs in has none", () => {
+  test("are those of a model with the mixin, or of a store; a class that can only log in has none", () => {
     class Bare extends Model {}
     expect([FullUser, PlainUser].map((model) => accountStoreOf(model)?.userClass)).toEqual([FullUser, PlainUser]);
     expect([Person, Member, Bare].map((users) => accountStoreOf(users as typeof Person))).toEqual([null, null, null]);
@@ -48,7 +48,7 @@ describe("the accounts of users", () => {
     expect(names.map((name) => store.attributeKind(name))).toEqual(["value", "json", null, null, null, null, null]);
   });
 
-  test("S68 after a rollback, a user is what is stored", async () => {
+  test("S68 after a rollback, a user has the stored values", async () => {
     const accounts = await testAccounts();
     const [store, user] = [accountStoreOf(accounts.User)!, await accounts.user()];
     const before = user.accessEpoch();

@@ -13,7 +13,7 @@ import { rotateAccess } from "./rotate-access.ts";
 import { isModel } from "./users-of.ts";
 import { writeColumns } from "./write-column.ts";
 
-/** A user as a model with the mixin `Authenticates` and a column `email` has them. */
+/** A user of a model with the mixin `Authenticates` and a column `email`. */
 export type ModelUser = Model & AuthenticatesInstance & { email: string };
 
 /** The class of such users. */
@@ -54,7 +54,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
   }
 
   attributeKind(name: string): "value" | "json" | null {
-    // Whatever `fillable` says, no one chooses a key: a public form is all that stands before this.
+    // Whatever `fillable` says, a caller must not choose a key: registration is a public form.
     if (name === this.#model.primaryKey || !this.#model.isFillable(name)) return null;
     return planOf(this.#model).casts.get(name) === "json" ? "json" : "value";
   }
@@ -69,7 +69,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 
   async update(user: ModelUser, changes: AccountChanges, conditions: AccountConditions): Promise<ModelUser | null> {
     const columns = this.#columnsOf(user, changes);
-    // A table without an epoch has nothing to change for it.
+    // In a table without an epoch, there is nothing to change.
     if (Object.keys(columns).length === 0) return user;
     const { accessEpoch, email, passwordHash, verifiedAt } = conditions;
     const also: AccessConditions = {
@@ -100,7 +100,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       .transaction(work);
   }
 
-  /** The hash of a user's new password, by the rules of the model: it may have a `setPassword` of its own. */
+  /** The hash of a user's new password, by the rules of the model, which may have its own `setPassword`. */
   async hashPasswordOf(user: ModelUser, plain: unknown): Promise<string> {
     const column = this.#model.passwordColumn;
     const attributes = user as unknown as Record<string, unknown>;
@@ -109,7 +109,8 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       await user.setPassword(plain);
       return user.passwordHash()!;
     } finally {
-      // Saving the model later, for any reason, must not store a password that was refused or that no link was used up for.
+      // Saving the model later, for any reason, must not store a password that was refused, or for which no link was
+      // used up.
       attributes[column] = before;
     }
   }
@@ -145,7 +146,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 }
 
 /**
- * Of some keys, or addresses, those that rows of a model have, as text.
+ * Of the given keys, or addresses, those that rows of a model have, as text.
  *
  * @param attribute `id` for the primary key, whatever its column
  */
@@ -160,7 +161,7 @@ export async function existingRows(
   return found.map((row) => String(row[column]));
 }
 
-/** What is known of each class of users, or object that finds some. */
+/** The accounts of each class of users, or object that finds some. */
 const known = new WeakMap<object, AccountStore | null>();
 
 /** The accounts of the users that a class, or an object, finds; `null` if they can only log in. */
@@ -173,7 +174,7 @@ export function accountStoreOf(users: AuthenticatableClass): AccountStore | null
   return store;
 }
 
-/** Tells whether a class is a model with the mixin `Authenticates`. */
+/** Reports whether a class is a model with the mixin `Authenticates`. */
 function hasAccounts(users: object): users is UserModel {
   return isModel(users) && "setPassword" in users.prototype;
 }

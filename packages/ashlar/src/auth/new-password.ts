@@ -3,11 +3,12 @@ import { ValidationError } from "../support/index.ts";
 import { message } from "./messages.ts";
 
 /**
- * The hash of a password that a user chooses: 8 to 1024 bytes, not one of the commonest, and not the one in use.
+ * The hash of a password that a user chooses: 8 to 1024 bytes, not one of the most common ones, and not the current
+ * one.
  *
- * @param isCurrent tells whether a password is the one in use
+ * @param isCurrent reports whether a password is the current one
  * @param hash hashes it
- * @throws `E_INVALID_INPUT` with what is wrong, under `password`; `E_OVERLOADED`
+ * @throws `E_INVALID_INPUT` with the reason, under `password`; `E_OVERLOADED`
  */
 export async function hashNewPassword(
   plain: unknown,

@@ -75,7 +75,7 @@ test("for a user of another class, which cannot tell what access is based on, no
 });
 
 test.each(["accessEpoch", "accessConditions", "accessChanges"])(
-  "for a user of another class, which tells only a part of it and has no %s, nothing changes",
+  "for a user of another class, which only knows a part of it and has no %s, nothing changes",
   async (missing) => {
     await Person.populate("correct horse battery");
     const holder = {

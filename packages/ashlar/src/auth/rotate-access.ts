@@ -4,11 +4,11 @@ import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**
- * Ends all access to an account, provided that the proof given against this user still holds. Of a class that cannot say
- * what that rests on nothing changes.
+ * Ends all access to an account, provided that the proof given for this user still holds. If the class cannot express
+ * the basis of the proof as columns, nothing changes.
  *
  * @param changes other columns that are set by the same statement: the password, the address
- * @param conditions what other columns must hold
+ * @param conditions the values that other columns must have
  * @returns whether it still held
  */
 export async function rotateAccess(
@@ -19,17 +19,17 @@ export async function rotateAccess(
   if (!holdsAccess(user)) return true;
   const all = { ...user.accessChanges(), ...changes };
   if (await write(user, all, { ...conditions, ...user.accessConditions() })) return true;
-  // A login at this moment may have replaced the hash by another one of the same password, which ends no access.
+  // A concurrent login may have replaced the hash by another one of the same password, which does not end access.
   const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
   return fresh !== null && write(user, all, { ...conditions, ...(fresh as AccessHolder).accessConditions() });
 }
 
-/** Ends all access to an account, whatever it rests on; see {@link rotateAccess}. */
+/** Ends all access to an account, whatever it is based on; see {@link rotateAccess}. */
 export async function endAllAccess(user: Authenticatable): Promise<void> {
   if (holdsAccess(user)) await write(user, user.accessChanges(), {});
 }
 
 async function write(user: Authenticatable, changes: ColumnChanges, conditions: AccessConditions): Promise<boolean> {
-  // Only the mixin of a model says what access rests on.
+  // Only the mixin of a model knows the columns that access is based on.
   return Object.keys(changes).length === 0 || writeColumns(user as Authenticatable & Model, changes, conditions);
 }

@@ -23,13 +23,13 @@ export interface GuardEntrySettings {
   readonly driver?: string;
   /** The class of the guard's users. Leave it out if the driver brings one. */
   readonly model?: AuthenticatableClass;
-  /** The prefix of the names of the routes of the guard's pages, such as `back.admin.`; default: the guard's name and a dot. */
+  /** The prefix of the route names of the guard's pages, such as `back.admin.`; default: the guard's name and a dot. */
   readonly routes?: string;
   /** The further steps of its logins, after those of all guards. */
   readonly steps?: readonly LoginStep[];
 }
 
-/** A guard in `GUARDS`: of the driver `web`, or of another one, which may have settings of its own. */
+/** A guard in `GUARDS`: with the driver `web`, or with another one, which may have its own settings. */
 export type GuardDefinition =
   | (GuardEntrySettings & WebGuardSettings)
   | (GuardEntrySettings & { readonly driver: string; readonly [setting: string]: unknown });

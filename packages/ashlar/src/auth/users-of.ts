@@ -2,12 +2,12 @@ import { Model, type ModelClass } from "../database/index.ts";
 import { type UserClass, userClassOf } from "./authenticatable.ts";
 
 /**
- * Tells whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
- * its rows in the same table of the same connection, such as a role with methods of its own.
+ * Reports whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
+ * its rows in the same table of the same connection, such as a role with its own methods.
  *
- * A class that merely extends the model is not enough. A guard, a token and a link each store a primary key, and the key
- * of another table belongs to a different user. Classes that are not models have no table to compare, so only the very
- * same class passes; an object that finds users has the class that it names.
+ * A class that merely extends the model is not enough. A guard, a token and a link each store a primary key, and the
+ * key of another table belongs to a different user. Classes that are not models have no table to compare, so only the
+ * very same class passes; an object that finds users has the class that it names.
  */
 export function isUserClassOf(userClass: unknown, model: object): boolean {
   const own = userClassOf(model);
@@ -16,14 +16,14 @@ export function isUserClassOf(userClass: unknown, model: object): boolean {
   return keepsSameRows(userClass, own);
 }
 
-/** Tells whether a user is one of a guard's model, as {@link isUserClassOf} does for the user's class. */
+/** Reports whether a user is one of a guard's model, as {@link isUserClassOf} does for the user's class. */
 export function isUserOf(user: object, model: object): boolean {
   return isUserClassOf(user.constructor, model);
 }
 
 /**
- * Tells whether two classes are models of one table, so that a primary key means the same row to both. Objects that find
- * users are compared by the class of these.
+ * Reports whether two classes are models of one table, so that a primary key means the same row to both. Objects that
+ * find users are compared by the class of these users.
  *
  * @param defaultConnection the connection of models that name none
  */
@@ -34,7 +34,7 @@ export function keepsSameRows(one: object, other: object, defaultConnection: str
   return one.table === other.table && connections[0] === connections[1];
 }
 
-/** Tells whether a class is a model, and so has a table. */
+/** Reports whether a class is a model, and therefore has a table. */
 export function isModel(value: object): value is ModelClass {
   return (value as { readonly prototype?: unknown }).prototype instanceof Model;
 }

@@ -8,17 +8,18 @@ export function keyOf(model: Model): UserId {
   return (model as unknown as Record<string, UserId>)[primaryKey]!;
 }
 
-/** Columns with the values they are to have. */
+/** Columns with their new values. */
 export type ColumnChanges = Readonly<Record<string, unknown>>;
 
 /**
- * Writes columns of a stored model by one UPDATE, whatever the model believes to be stored; what else was changed on the
- * model stays unsaved.
+ * Writes columns of a stored model with one UPDATE, even if the model already has these values; other changes to the
+ * model stay unsaved.
  *
- * The model is not read again: it must not take over an epoch, or a password, newer than the one a proof was given for.
+ * The model is not read again: it must not take over an epoch, or a password, that is newer than the one the proof was
+ * given for.
  *
- * @param conditions what columns of the row must hold for that; `null`: nothing
- * @returns whether the row was there, and as it must be, and so was written
+ * @param conditions the values that columns of the row must have; default: no conditions
+ * @returns whether the row existed, met the conditions, and was therefore written
  */
 export async function writeColumns(
   model: Model,
@@ -33,7 +34,7 @@ export async function writeColumns(
   return true;
 }
 
-/** Reads a stored model anew after one column of its row was written; what else was changed on the model stays unsaved. */
+/** Reads a stored model again after one column of its row was written; other changes to the model stay unsaved. */
 export async function reread(model: Model, column: string): Promise<void> {
   const unsaved = Object.entries(model).filter(([name]) => name !== column && model.isDirty(name));
   await model.refresh();

@@ -4,7 +4,7 @@ import type { AccountUser } from "../account-store.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
-/** Ends what users are logged in by. */
+/** Ends the logins and other credentials of users. */
 export class AccountAccess {
   readonly #users: GuardUsers;
   readonly #logins: LoginStores;
@@ -15,14 +15,14 @@ export class AccountAccess {
   }
 
   /**
-   * Ends what a user, or someone else, is logged in by, once access was ended on the user's row: deletes the logins on
-   * all devices, and the credentials that features have given the user. Part of the transaction that is under way.
+   * Ends the logins of a user, once access was ended on the user's row: deletes the logins on all devices, and the
+   * credentials that features have given the user. Takes part in the current transaction.
    *
    * @param user with the new epoch
-   * @param keepFor the request whose own login goes on; `null` to end all of them
+   * @param keepFor the request whose own login continues; `null` to end all of them
    */
   async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
-    // By every class of the same rows: what ends access to a row must not leave it open by another name.
+    // With every guard that has the same rows: access to a row that has ended must not stay open under another name.
     for (const guard of this.#users.guardsKeeping(user.constructor)) {
       if (!this.#logins.has(guard)) continue;
       if (guard === keepFor?.auth.guardName) await keepFor.auth.logins().keepCurrent(user);
@@ -31,7 +31,7 @@ export class AccountAccess {
     await endCredentials(user);
   }
 
-  /** Ends all access to the account of a user, whatever it rests on; see `Accounts.endAccess`. */
+  /** Ends all access to the account of a user, whatever it is based on; see `Accounts.endAccess`. */
   async endAll(guard: string, user: AccountUser): Promise<boolean> {
     return this.#users.transaction(guard, async () => {
       const ended = await this.#users.of(guard).update(user, { accessEpoch: makeAccessEpoch() }, {});

@@ -8,13 +8,13 @@ const SHORT = ["password", ["The password is too short. Use at least 8 character
 const NOT_TEXT = ["password", ["The password must be text."]];
 const NOT_THE_SAME = ["password_confirmation", ["The passwords do not match."]];
 
-/** What a form lists above its fields, from the top. */
+/** The problems that a form lists above its fields, from the top. */
 async function problems(password: unknown, confirmation: unknown): Promise<unknown> {
   const found = await choosePassword((plain) => new FullUser().setPassword(plain), password, confirmation);
   return Object.entries(found).map(([field, list]) => [field, list.map(({ message }) => message)]);
 }
 
-/** What became of an input, or the sentence that says what is wrong with it. */
+/** The accepted value of an input, or its problem as a sentence. */
 function said(checked: ReturnType<typeof checkName>): object {
   return checked.problem === undefined ? checked : { problem: checked.problem.message };
 }
@@ -33,16 +33,19 @@ test.each([
   [7, 7, [NOT_TEXT]],
   [["a list"], ["a list"], [NOT_TEXT]],
   [{ a: NEW_PASSWORD }, { a: NEW_PASSWORD }, [NOT_TEXT]],
-])("of %j and %j, nothing is said of the confirmation, which is the same", async (password, confirmation, expected) => {
-  expect(await problems(password, confirmation)).toEqual(expected);
-});
+])(
+  "of %j and %j, the confirmation has no problem, because it is the same",
+  async (password, confirmation, expected) => {
+    expect(await problems(password, confirmation)).toEqual(expected);
+  },
+);
 
-test("a good password has the problem of its confirmation alone, or none", async () => {
+test("a good password has at most the problem of its confirmation", async () => {
   expect(await problems(NEW_PASSWORD, "another")).toEqual([NOT_THE_SAME]);
   expect(await problems(NEW_PASSWORD, NEW_PASSWORD)).toEqual([]);
 });
 
-test("a password that cannot be hashed for now is not taken for one that is fine", async () => {
+test("a password that cannot be hashed now is not accepted as valid", async () => {
   class Overloaded extends FullUser {
     override async setPassword(): Promise<void> {
       throw new AshlarError("E_OVERLOADED");
@@ -65,7 +68,7 @@ test.each([
   [["Ada"], { problem: "This must be text." }],
   [undefined, { problem: "Enter a name." }],
   ["Ada\u2028Lovelace", { problem: "This contains a character that can't be used." }],
-])("the name %j is kept as it is, or refused with the reason", (name, expected) => {
+])("the name %j is kept unchanged, or refused with the reason", (name, expected) => {
   expect(said(checkName(name))).toEqual(expected);
 });
 
@@ -76,6 +79,6 @@ test.each([
   [undefined, { problem: "Enter an email address." }],
   [0, { problem: "This must be text." }],
   ["ada", { problem: "This is not a valid email address." }],
-])("the address %j is brought to its normal form, or refused with the reason", (address, expected) => {
+])("the address %j is normalized, or refused with the reason", (address, expected) => {
   expect(said(checkEmail(address))).toEqual(expected);
 });

@@ -3,7 +3,7 @@ import { normalizeEmail } from "../../security/index.ts";
 import { type FieldErrors, type Message, ValidationError } from "../../support/index.ts";
 import { message } from "../messages.ts";
 
-/** What an input says, or what is wrong with it. */
+/** The value of an input, or what is wrong with it. */
 type Checked =
   | { readonly value: string; readonly problem?: undefined }
   | { readonly value?: undefined; readonly problem: Message };
@@ -11,7 +11,7 @@ type Checked =
 const NOT_TEXT = message("auth.input.text");
 const MAX_NAME_LENGTH = 255;
 
-/** An email address in its normal form. */
+/** Checks an email address, and brings it to its normal form. */
 export function checkEmail(input: unknown): Checked {
   if (input === null || input === undefined || input === "") return { problem: message("auth.email.missing") };
   if (typeof input !== "string") return { problem: NOT_TEXT };
@@ -30,7 +30,7 @@ export function requireEmail(input: unknown): string {
   throw new ValidationError({ email: [checked.problem] });
 }
 
-/** What a person, or whoever else has an account, is called: any text that stands in one line and is not blank. */
+/** Checks the name of an account: any text on one line that is not blank. */
 export function checkName(input: unknown): Checked {
   if (input === null || input === undefined) return { problem: message("auth.name.missing") };
   if (typeof input !== "string") return { problem: NOT_TEXT };
@@ -40,9 +40,9 @@ export function checkName(input: unknown): Checked {
 }
 
 /**
- * What is wrong with the choice of a password, by field, in the order of the fields.
+ * Checks the choice of a password, and returns the problems by field, in the order of the fields.
  *
- * @param accept takes the password, or refuses it with an `E_INVALID_INPUT`
+ * @param accept accepts the password, or refuses it with an `E_INVALID_INPUT`
  * @throws `E_OVERLOADED`
  */
 export async function choosePassword(
@@ -57,7 +57,7 @@ export async function choosePassword(
     if (!(error instanceof ValidationError)) throw error;
     Object.assign(errors, error.errors);
   }
-  // By what they hold: a list that was sent twice is refused as a password, and the two are the same.
+  // Compared by content: a list that was sent twice is refused as a password, but the two are the same.
   if (!isDeepStrictEqual(confirmation, password)) {
     errors.password_confirmation = [message("auth.password.confirmation")];
   }
@@ -67,7 +67,7 @@ export async function choosePassword(
 /**
  * The hash of a password that a user chooses.
  *
- * @param hash makes it, or refuses the password with an `E_INVALID_INPUT`
+ * @param hash hashes it, or refuses the password with an `E_INVALID_INPUT`
  * @throws `E_INVALID_INPUT` under `password` and `password_confirmation`; `E_OVERLOADED`
  */
 export async function hashChosenPassword(
@@ -83,7 +83,7 @@ export async function hashChosenPassword(
   return made;
 }
 
-/** @throws `E_INVALID_INPUT` where there are errors */
+/** @throws `E_INVALID_INPUT` if there are errors */
 export function refuse(errors: Readonly<FieldErrors>): void {
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
 }

@@ -3,11 +3,11 @@ import type { AccountUser } from "../account-store.ts";
 import type { GuardPages } from "../guard-pages.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
 
-/** What {@link AccountPages} works with. */
+/** The dependencies of {@link AccountPages}. */
 export interface AccountPagesParts {
   readonly pages: GuardPages;
   readonly links: AccountLinks;
-  /** Gives the origin of `APP_URL`. */
+  /** Returns the origin of `APP_URL`. */
   readonly origin: () => string;
 }
 
@@ -19,22 +19,22 @@ export class AccountPages {
     this.#parts = parts;
   }
 
-  /** Tells whether a guard has a page. */
+  /** Reports whether a guard has a page. */
   has(guard: string, page: string): boolean {
     return this.#parts.pages.has(guard, page);
   }
 
-  /** Tells whether a guard has a page that is not only the default guard's, which guards without pages use. */
+  /** Reports whether a guard has its own page. Guards without pages use those of the default guard. */
   isOwn(guard: string, page: string): boolean {
     return this.#parts.pages.isOwn(guard, page);
   }
 
-  /** The name of the route of a guard's page, whether or not there is such a route. */
+  /** The name of the route of a guard's page, whether or not the route exists. */
   nameOf(guard: string, page: string): string {
     return this.#parts.pages.nameOf(guard, page);
   }
 
-  /** Tells whether two guards have a page in common, so that a link to it may be about a user of either. */
+  /** Reports whether two guards share a page, so that a link to it may be about a user of either. */
   isShared(page: string, guard: string, other: string): boolean {
     return this.#parts.pages.isShared(page, guard, other);
   }
@@ -49,7 +49,7 @@ export class AccountPages {
    */
   url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
     const url = this.#parts.pages.to(guard, page, parameters, query);
-    // A route with a domain has a URL of its own.
+    // A route with a domain has its own origin.
     return url.startsWith("/") ? this.#parts.origin() + url : url;
   }
 
@@ -59,7 +59,7 @@ export class AccountPages {
     return this.url(guard, "email.verify", { token: this.#parts.links.verification(claim) });
   }
 
-  /** The URL of a page that a guard may have; `null` if it does not. */
+  /** The URL of a page that a guard may have; `null` if it has none. */
   urlIfAny(guard: string, page: string): string | null {
     return this.has(guard, page) ? this.url(guard, page, {}) : null;
   }

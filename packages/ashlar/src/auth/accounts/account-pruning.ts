@@ -8,21 +8,21 @@ import type { CompleteAccountsSettings } from "./settings.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What a row knows its user by. */
+/** The column by which a row identifies its user. */
 type OwnerColumn = "user_id" | "email";
 
-/** What {@link AccountPruning} works with. */
+/** The dependencies of {@link AccountPruning}. */
 export interface AccountPruningParts {
   readonly users: GuardUsers;
   readonly logins: LoginStores;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
   readonly retention: CompleteAccountsSettings["retention"];
-  /** Tells whether the application has a database. */
+  /** Reports whether the application has a database. */
   readonly hasDatabase: () => boolean;
 }
 
-/** Deletes what is no longer to be kept of users. */
+/** Deletes data about users that must no longer be kept. */
 export class AccountPruning {
   readonly #parts: AccountPruningParts;
 
@@ -31,11 +31,11 @@ export class AccountPruning {
   }
 
   /**
-   * Deletes what `ACCOUNTS.retention` no longer keeps, and what belongs to users that are gone, a few rows at a time. A
-   * user's `delete()` leaves nothing of the latter; a query that deletes users does, and a deletion in SQL.
+   * Deletes data that `ACCOUNTS.retention` no longer keeps, and data of users that no longer exist, a few rows at a
+   * time. A user's `delete()` leaves nothing behind; a query that deletes users does, and so does a deletion in SQL.
    *
    * @param signal stops it after the current batch
-   * @returns how many rows there were, by what they are, as far as the application has tables of it
+   * @returns how many rows were deleted, by their kind, for kinds of which the application has tables
    */
   async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
     const { logins: stores, resets, emailChanges, retention, hasDatabase } = this.#parts;
@@ -64,7 +64,10 @@ export class AccountPruning {
     return pruned;
   }
 
-  /** Deletes the rows whose user is gone. Those of a guard that is not this application's, or whose users no model has, stay. */
+  /**
+   * Deletes the rows whose user no longer exists. Rows of a guard that this application doesn't have, or whose users
+   * cannot be determined, stay.
+   */
   async #pruneOrphans(rows: BatchTable, owner: OwnerColumn, signal: AbortSignal | undefined): Promise<number> {
     const { kysely, table, key } = rows;
     let deleted = 0;
@@ -82,7 +85,7 @@ export class AccountPruning {
     return deleted;
   }
 
-  /** Of some owners, those that are there; `null` if that cannot be told. */
+  /** Of the given owners, those that exist; `null` if that cannot be determined. */
   async #known(guard: string, owner: OwnerColumn, values: readonly unknown[]): Promise<ReadonlySet<string> | null> {
     const found = await this.#parts.users.existing(guard, owner === "email" ? "email" : "id", values);
     return found === null ? null : new Set(found);

@@ -18,7 +18,9 @@ import { epochDigestOf } from "./account-links.ts";
 import type { AccountServices } from "./account-services.ts";
 import { authRoutes } from "./auth-routes.ts";
 
-/** Brings the driver `people`, whose users are of a class that the configuration leaves out, and `devices` for any. */
+/**
+ * Adds the driver `people`, whose users are of a class that the configuration leaves out, and `devices` for any class.
+ */
 class PeopleProvider extends Provider {
   override boot(): void {
     const make = ({ name, model }: GuardSettings) => {
@@ -34,7 +36,7 @@ async function servicesOf(options: TestAccountsOptions = {}): Promise<AccountSer
   return (await testAccounts(options)).application.container.make("accounts");
 }
 
-test("users of guards are where their models say, as far as they are models", async () => {
+test("users of guards are in the tables of their models, if these are models", async () => {
   class User extends FullUser {}
   class Elsewhere extends AdminUser {
     static override connection = "people";
@@ -70,7 +72,7 @@ test("users of guards are where their models say, as far as they are models", as
   expect(["web", "nobody"].map((guard) => logins.has(guard))).toEqual([true, false]);
 });
 
-test("S40 the URL of a page is under APP_URL, unless its route has a domain of its own", async () => {
+test("S40 the URL of a page is under APP_URL, unless its route has its own domain", async () => {
   const admin = { model: AdminUser, driver: "web" };
   const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).domain("admin.example")];
   const { pages } = await servicesOf({ guards: { admin }, routes, leftOut: { requestPasswordReset: false } });
@@ -83,7 +85,7 @@ test("S40 the URL of a page is under APP_URL, unless its route has a domain of i
   ]);
 });
 
-test("a verification link leads to the page of the default guard before that of one listed earlier", async () => {
+test("a verification link leads to the page of the default guard rather than to that of one listed earlier", async () => {
   class User extends FullUser {}
   class Admin extends AdminUser {}
   const mailed = async ({ request }: HttpContext) => {
@@ -114,7 +116,7 @@ test("no API tokens remain, unless the API says which", async () => {
   expect(tokenRemains.of(FullUser)).toEqual({ expiresInMinutes: 5 });
 });
 
-test("guards that name no model, or keep no logins, are passed over when those of a user are ended", async () => {
+test("guards without a model, or without logins, are skipped when those of a user are ended", async () => {
   class User extends FullUser {}
   const guards = { people: {}, devices: { model: User } };
   const { application } = await testAccounts({ User, guards, providers: [PeopleProvider] });
@@ -127,7 +129,7 @@ test("guards that name no model, or keep no logins, are passed over when those o
   expect([users.guardsKeeping(User).filter((guard) => logins.has(guard)), logins.all.length]).toEqual([["web"], 1]);
 });
 
-test("a verification link says whose address it is about, and which one replaces it", async () => {
+test("a verification link contains the user, and the address that replaces the current one", async () => {
   const accounts = await testAccounts();
   const service = accounts.application.container.make("accounts");
   const user = await accounts.user();
@@ -138,7 +140,7 @@ test("a verification link says whose address it is about, and which one replaces
   }
 });
 
-test("AuthProvider that is listed twice is one", async () => {
+test("AuthProvider can be listed twice without effect", async () => {
   const accounts = await testAccounts({ providers: [AuthProvider] });
   const visitor = await accounts.loggedIn();
   expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });

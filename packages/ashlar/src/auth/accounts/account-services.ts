@@ -29,14 +29,14 @@ import { UserDeletion } from "./user-deletion.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** What can be done with the accounts of the application. */
+    /** The services of the application's accounts. */
     accounts: AccountServices;
   }
 }
 
 /**
- * The services of an application's accounts, each made once, of what it needs: the container's `accounts`. What a request
- * can do with them is `context.accounts`.
+ * The services of an application's accounts, each created once with its dependencies: the container's `accounts`. What
+ * a request can do with them is `context.accounts`.
  */
 export class AccountServices {
   readonly settings: CompleteAccountsSettings;

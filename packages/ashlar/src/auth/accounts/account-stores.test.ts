@@ -29,7 +29,7 @@ interface Shop {
   readonly cleo: () => Promise<Visitor>;
 }
 
-/** An application whose users are in a store of their own, in another database. */
+/** An application whose users are in a custom store, in another database. */
 async function shop(options: TestAccountsOptions = {}): Promise<Shop> {
   const { store, rows } = makeDrizzleUsers();
   const accounts = await testAccounts({ ...options, guards: { web: { driver: "web", model: store } } });
@@ -43,15 +43,15 @@ async function shop(options: TestAccountsOptions = {}): Promise<Shop> {
 
 const isIn = async (visitor: Visitor): Promise<boolean> => (await visitor.get("/logins")).status === 200;
 
-/** Has the framework's part of a change fail, until the function returned is called. */
+/** Makes the framework's part of a change fail, until the returned function is called. */
 function breakLogins({ database }: TestAccounts): () => void {
   return database.onQuery(({ sql }) => {
     if (/^(?:delete from|update) "logins"/.test(sql)) throw new Error("The disk is full.");
   });
 }
 
-describe("accounts in a store of an application's own", () => {
-  test("what fails after the store has written is rolled back there too", async () => {
+describe("accounts in an application's own store", () => {
+  test("a failure after the store has written is rolled back there too", async () => {
     const { accounts, rows, cleo } = await shop();
     const visitor = await cleo();
     const before = rows();
@@ -64,7 +64,7 @@ describe("accounts in a store of an application's own", () => {
     expect((await visitor.post("/account/password", CHANGE)).headers.get("location")).toBe("/home");
   });
 
-  test("S51 the rest of a request works with the user as changed, whose login goes on", async () => {
+  test("S51 the rest of a request uses the changed user, whose login continues", async () => {
     const changing = async ({ accounts, auth }: HttpContext) => {
       const { current_password, password, password_confirmation } = CHANGE;
       const before = await auth.user();
@@ -111,7 +111,7 @@ describe("accounts in a store of an application's own", () => {
     await accounts.loggedIn(CLEO);
   });
 
-  test("S70 a user is deleted with all that the framework keeps of it", async () => {
+  test("S70 a user is deleted with all data that the framework keeps about them", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => {
       const user = (await auth.user())!;
       return { deleted: await accounts.delete(user), again: await accounts.delete(user) };
@@ -128,7 +128,7 @@ describe("accounts in a store of an application's own", () => {
     expect([rows(), await kept()]).toEqual([[], [[], [], []]]);
   });
 
-  test("S70 of a model, a user is deleted as by delete()", async () => {
+  test("S70 a user of a model is deleted like with delete()", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => ({
       deleted: await accounts.delete((await auth.user())!),
     });
@@ -138,7 +138,7 @@ describe("accounts in a store of an application's own", () => {
     expect([(await accounts.rows("users")).length, await accounts.rows("logins")]).toEqual([1, []]);
   });
 
-  test("S71 what is left of users whom a query has deleted is pruned, and of no others", async () => {
+  test("S71 remaining data of users that a query has deleted is pruned, and of no others", async () => {
     const { accounts, store, cleo } = await shop();
     await cleo();
     const visitor = accounts.visitor();
@@ -150,7 +150,7 @@ describe("accounts in a store of an application's own", () => {
     expect([await isIn(visitor), (await accounts.rows("password_resets")).length]).toEqual([true, 1]);
   });
 
-  test("S58 registrations answer alike, and the mail says what came of it", async () => {
+  test("S58 registrations get the same response, and the mail contains the result", async () => {
     const { accounts, rows } = await shop({ ACCOUNTS: { preventEnumeration: true } });
     const register = async (name: string, password: string) => {
       const answer = await accounts
@@ -160,7 +160,7 @@ describe("accounts in a store of an application's own", () => {
     };
     expect([await register("Eve", PASSWORD), (await accounts.mails()).length, rows().length]).toEqual(["/login", 1, 1]);
     await expect(accounts.loggedIn(CLEO)).rejects.toThrow("The login failed.");
-    // Registered again before it is verified: the password of whoever was first is void.
+    // Registered again before it is verified, so the first password becomes invalid.
     expect(await register("Cleo", NEW_PASSWORD)).toBe("/login");
     const [mail] = await accounts.mails();
     expect(rows()).toMatchObject([{ name: "Cleo", password: "!", verified_at: null }]);
@@ -175,7 +175,7 @@ describe("accounts in a store of an application's own", () => {
     ["logs in", ({ auth }, other) => auth.loginAs(other)],
     ["ends the access of", ({ accounts }, other) => accounts.endAccess(other)],
     ["deletes", ({ accounts }, other) => accounts.delete(other)],
-  ])("S69 a guard %s users of its store's class alone", async (_, work) => {
+  ])("S69 a guard %s only users of its store's class", async (_, work) => {
     const doing = async (context: HttpContext) => ({ done: await work(context, await FullUser.findOrFail(1)) });
     const { accounts, rows, cleo } = await shop({ routes: [Route.post("/do", doing)] });
     const visitor = await cleo();
@@ -189,34 +189,34 @@ describe("accounts in a store of an application's own", () => {
   });
 });
 
-describe("the boot ends if there are pages about accounts, and", () => {
+describe("a boot with pages about accounts", () => {
   const model = "config/auth.ts: GUARDS.web.model: its users can log in, but not have accounts";
   const booting = (users: object) => testAccounts({ guards: { web: { driver: "web", model: users } } });
 
-  test("users can only log in", async () => {
+  test("fails if users can only log in", async () => {
     await expect(booting(Person)).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
-      message: `${model}, and there is the route "register.store". Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
+      message: `${model}, which the route "register.store" requires. Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
     });
   });
 
-  test("a store is not complete", async () => {
+  test("fails if a store is not complete", async () => {
     const { store } = makeDrizzleUsers();
     const incomplete = Object.create(store, { update: { value: undefined }, existing: { value: null } }) as object;
     await expect(booting(incomplete)).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
       message: expect.stringContaining(
-        `${model}, and there is the route "register.store". As an AccountStore it needs update(), existing() as well.`,
+        `${model}, which the route "register.store" requires. As an AccountStore, it also needs update(), existing().`,
       ),
     });
   });
 
-  test("not if a guard without pages of its own has users who can only log in", async () => {
+  test("succeeds if a guard without its own pages has users who can only log in", async () => {
     const accounts = await testAccounts({ guards: { hand: { driver: "web", model: Person } } });
     expect((await accounts.visitor().get("/login")).status).toBe(200);
   });
 
-  test("not if there are no such pages", async () => {
+  test("succeeds without such pages", async () => {
     const leftOut = {
       register: false,
       requestPasswordReset: false,

@@ -4,13 +4,13 @@ import type { AuthenticatableClass } from "../authenticatable.ts";
 import { accountStoreOf } from "../model-accounts.ts";
 import { isModel } from "../users-of.ts";
 
-/** A user who can tell whether the address is verified. */
+/** A user who knows whether the address is verified. */
 export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;
 
 /**
  * The accounts of the users that a class, or an object, finds.
  *
- * @param what what it is, for the message, such as `The model of the guard "web"`
+ * @param what its name in the message, such as `The model of the guard "web"`
  * @throws `E_INVALID_MODEL` if it is neither a model with the mixin `Authenticates` nor an {@link AccountStore}
  */
 export function requireAccountStore(users: AuthenticatableClass, what: string): AccountStore {
@@ -23,11 +23,11 @@ export function requireAccountStore(users: AuthenticatableClass, what: string): 
 export function remedyFor(users: object): string {
   const { present, missing } = storeMethodsOf(users);
   if (present.length === 0 || isModel(users)) return "Declare it as class User extends compose(Model, Authenticates).";
-  return `As an AccountStore it needs ${missing.map((name) => `${name}()`).join(", ")} as well.`;
+  return `As an AccountStore, it also needs ${missing.map((name) => `${name}()`).join(", ")}.`;
 }
 
 /**
- * A user as accounts need one.
+ * A user as required by accounts.
  *
  * @throws `E_INVALID_MODEL` if the user's class can only log in
  */
@@ -40,7 +40,7 @@ export function asAccountUser(user: RegisteredUser): AccountUser {
   throw new AshlarError("E_INVALID_MODEL", `${what} ${remedyFor(user.constructor)}`);
 }
 
-/** Tells whether a user's class has the mixin `MustVerifyEmail`, or is one of a store's users that says as much. */
+/** Reports whether a user's class has the mixin `MustVerifyEmail`, or is a store's class that tracks verification. */
 export function isVerifiable<U extends object>(user: U): user is U & VerifiableUser {
   const { accessEpoch, hasVerifiedEmail, verifyEmail } = user as Readonly<Record<string, unknown>>;
   if (typeof hasVerifiedEmail !== "function") return false;

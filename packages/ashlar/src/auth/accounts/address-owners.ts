@@ -6,7 +6,7 @@ import { EMAIL_TAKEN_LIMIT } from "./limits.ts";
 import type { MailLimits } from "./mail-limits.ts";
 import type { UnfinishedRegistrations } from "./unfinished-registrations.ts";
 
-/** What {@link AddressOwners} works with. */
+/** The dependencies of {@link AddressOwners}. */
 export interface AddressOwnersParts {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
@@ -15,7 +15,7 @@ export interface AddressOwnersParts {
   readonly unfinished: UnfinishedRegistrations;
 }
 
-/** Those whose addresses someone else wanted to have for an account. */
+/** Notifies the owners of addresses that someone tried to use for another account. */
 export class AddressOwners {
   readonly #parts: AddressOwnersParts;
 
@@ -24,13 +24,14 @@ export class AddressOwners {
   }
 
   /**
-   * Mails the owner of an address that someone wanted it for another account, once in a while. An address that is only
-   * reserved, because a change of address can still be undone, has no owner to tell. One whose account was never verified
-   * is mailed a link to choose a password, with `preventEnumeration`: see {@link UnfinishedRegistrations}.
+   * Tells the owner of an address by mail that someone tried to use it for another account, at a limited rate. An
+   * address that is only reserved, because a change of address can still be undone, has no owner to notify. If the
+   * owner's account was never verified, with `preventEnumeration`, the mail has a link to choose a password: see
+   * {@link UnfinishedRegistrations}.
    *
-   * Security: call it in the background. Whether there is an owner must not show in the time of an answer.
+   * Security: call it in the background. The response time must not reveal whether there is an owner.
    *
-   * @param attributes what else the address was registered with
+   * @param attributes the other values that the address was registered with
    */
   async tell(
     guard: string,
@@ -42,12 +43,13 @@ export class AddressOwners {
     const store = users.of(guard);
     let user = await store.findByEmail(email);
     if (user === null) return;
-    // Counted before anything is voided: who finds it voided then finds it counted, and one mail goes out.
+    // Counted before anything is invalidated: a request that finds it invalidated then also finds it counted, so that
+    // only one mail is sent.
     const isAllowed = await limits.allows(EMAIL_TAKEN_LIMIT, guard, email);
     await mails.prepare();
     if (unfinished.has(guard, user)) {
       if (await unfinished.offerPassword(guard, user, isAllowed, attributes)) return;
-      // Verified or voided at this moment. Of the latter its owner is told by the one who has done it.
+      // It was verified or invalidated at this moment. In the latter case, the request that did so notifies the owner.
       user = await store.findByEmail(email);
       if (user === null || unfinished.has(guard, user)) return;
     }

@@ -19,7 +19,7 @@ export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
 }
 
 /**
- * Has the user who is logged in prove again who they are. A login that the browser keeps gets a new token by it.
+ * Asks the user who is logged in to prove again who they are. If the browser keeps the login, it gets a new token.
  *
  * @param field the name of the input, for the message
  * @throws `E_INVALID_INPUT` if it is not the user's password
@@ -40,7 +40,7 @@ async function provesPassword(context: HttpContext, password: unknown): Promise<
   return provesOwnPassword(context, auth.guardName, await requireUser(context), password);
 }
 
-/** Has the rest of a request work with its user as changed: a store may have made a new object of it. */
+/** Makes the rest of a request use the changed user: a store may have created a new object. */
 export function takeOver({ auth }: HttpContext, user: AccountUser): void {
   const guard = auth.guard(auth.guardName);
   if ((guard.knownUser as object | null) !== user) guard.once(user);

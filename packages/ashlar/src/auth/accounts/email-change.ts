@@ -21,7 +21,7 @@ import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addre
 import type { CompleteAccountsSettings } from "./settings.ts";
 import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
 
-/** What {@link EmailChange} works with. */
+/** The dependencies of {@link EmailChange}. */
 export interface EmailChangeParts {
   readonly settings: CompleteAccountsSettings;
   readonly users: GuardUsers;
@@ -36,7 +36,7 @@ export interface EmailChangeParts {
   readonly background: Background;
 }
 
-/** A new address for a user who is logged in: asked for, and made by the link that is mailed there. */
+/** Changes the address of a user who is logged in: with a request, and a link that is mailed to the new address. */
 export class EmailChange {
   readonly #parts: EmailChangeParts;
 
@@ -53,7 +53,7 @@ export class EmailChange {
     const newEmail = requireEmail(input);
     const { email } = user;
     const url = pages.verificationUrl(guard, user, newEmail);
-    // Without it the change could be asked for, and not be made.
+    // Without it, the change could be requested, but not made.
     pages.url(guard, "email.undo", { token: "-" });
     await requirePassword(context, password, "password");
     if (newEmail === email) throw new ValidationError({ email: [message("auth.email.unchanged")] });
@@ -77,14 +77,14 @@ export class EmailChange {
         const data = { guard, language, user, email: newEmail, isChange: true, url, expiresInMinutes };
         mails.tryQueue("verifyEmail", newEmail, data);
       }
-      // In any case: it goes to a mailbox of the one who asks.
+      // In any case: it goes to the user's own mailbox.
       mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
     });
   }
 
   /**
-   * Replaces the address of an account, for someone who has followed the link to the new one. All access to the account
-   * ends with it, except the login of the request itself if that is the user's.
+   * Replaces the address of an account after the link to the new one was opened. This ends all access to the account,
+   * except the login of the request itself if that is the user's.
    */
   async complete(
     context: HttpContext,
@@ -105,7 +105,8 @@ export class EmailChange {
         this.#replace(owner, claim, { email, token, wasVerified, keepFor: isOwn ? context : null }),
       );
     } catch (error) {
-      // The address became another account's since the link was made, or was freed by one that can still take it back.
+      // Since the link was created, the address became another account's, or was freed by one that can still take it
+      // back.
       if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "invalid";
       throw error;
     }
@@ -118,7 +119,7 @@ export class EmailChange {
     return "verified";
   }
 
-  /** @returns the user with the new address; `null` if the proof no longer holds that the link rests on */
+  /** @returns the user with the new address; `null` if the proof that the link is based on no longer holds */
   async #replace(
     owner: AccountUser,
     { guard, email: previousEmail }: VerificationClaim,
@@ -131,15 +132,16 @@ export class EmailChange {
   ): Promise<AccountUser | null> {
     const { users, resets, emailChanges, addresses, access } = this.#parts;
     const { email, token, wasVerified, keepFor } = change;
-    // Following the link has shown that the new address is theirs.
+    // Opening the link has proved that the new address is theirs.
     const proof = isVerifiable(owner) ? { verifiedAt: currentDate() } : {};
     const user = await endAccessOnProof(users.of(guard), owner, { email, ...proof });
     if (user === null) return null;
     await addresses.refuseReserved(guard, email, user);
-    // One that was never proved may be a stranger's, who must be able to register it.
+    // An address that was never proved may be a stranger's, who must be able to register it.
     const isReserved = wasVerified || !isVerifiable(user);
     await emailChanges.record(guard, user.authId(), previousEmail, token, isReserved);
-    // What is kept under an address that is not reserved can't be told from another user's by the time of a deletion.
+    // At the time of a deletion, data under an address that is not reserved could no longer be told from another
+    // user's.
     if (!isReserved) await resets.delete(users.guardsKeeping(user.constructor), [previousEmail]);
     await access.end(user, keepFor);
     return user;

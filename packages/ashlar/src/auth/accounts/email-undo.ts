@@ -17,21 +17,21 @@ import type { ResetTokens } from "./reset-tokens.ts";
 
 /** A change of address that a link can undo. */
 export interface UndoableEmailChange {
-  /** The address that would be the account's again. */
+  /** The address that the account would get back. */
   readonly email: string;
 }
 
-/** What came of undoing a change of address. */
+/** The result of undoing a change of address. */
 export type EmailChangeUndo =
   | {
       readonly outcome: "undone";
       readonly user: RegisteredUser;
-      /** What `/password_reset?token=…` takes: the account has no password until a new one is set. */
+      /** The token for `/password_reset?token=…`: the account has no password until a new one is set. */
       readonly resetToken: string;
     }
   | { readonly outcome: "taken" | "invalid" };
 
-/** What {@link EmailUndo} works with. */
+/** The dependencies of {@link EmailUndo}. */
 export interface EmailUndoParts {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
@@ -48,10 +48,10 @@ interface Found {
   readonly user: AccountUser;
 }
 
-/** Thrown to roll back what a parallel use of the same link has done already. */
+/** Thrown to roll back, because a parallel use of the same link was first. */
 class UsedMeanwhile extends Error {}
 
-/** Undoing a change of address, by the link that the old address was mailed. */
+/** Undoes a change of address, with the link that was mailed to the old address. */
 export class EmailUndo {
   readonly #parts: EmailUndoParts;
 
@@ -76,7 +76,7 @@ export class EmailUndo {
     await mails.prepare();
     const user = await this.#restore(change, owner);
     if (user === "taken" || user === "invalid") return { outcome: user };
-    // If it was not the owner who has undone the change, this is the only word the owner gets.
+    // If someone else has undone the change, this notice is the only one that the owner gets.
     const notice = { guard, language: context.language, user, email: previousEmail, restoredEmail };
     mails.tryQueue("emailChangeUndone", previousEmail, notice);
     const resetToken = await tokens.issue(guard, user);
@@ -87,14 +87,14 @@ export class EmailUndo {
   async #find(context: HttpContext, token: unknown): Promise<Found | null> {
     const { users, pages, links, emailChanges } = this.#parts;
     const claim = links.readUndo(token);
-    // A link that was made for another guard's page is not one here.
+    // A link that was created for another guard's page is not valid here.
     if (claim === null || !pages.isShared("email.undo", claim.guard, context.auth.guardName)) return null;
     const change = await emailChanges.find(token as string);
     if (change === null || change.guard !== claim.guard || change.userId !== claim.id) return null;
     const user = (await users.named(claim.guard)?.findByAuthId(claim.id)) ?? null;
     if (user === null) return null;
     const { created_at } = user;
-    // The key may have been given to another account since.
+    // The key may belong to another account by now.
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
   }
 
@@ -104,8 +104,8 @@ export class EmailUndo {
     const store = users.of(guard);
     try {
       return await users.transaction(guard, async () => {
-        // No condition: what the thief has changed since must not keep the owner out. The row is locked by it, so that a
-        // change of address that is under way is found below, or fails on the new epoch.
+        // No condition: later changes by a thief must not lock the owner out. The update locks the row, so a change of
+        // address in progress is either found below, or fails on the new epoch.
         const changes = {
           accessEpoch: makeAccessEpoch(),
           email,
@@ -116,7 +116,7 @@ export class EmailUndo {
         const user = await store.update(owner, changes, {});
         if (user === null) return "invalid";
         if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
-        // Meanwhile another account may have had the address, verified it, and left it.
+        // In the meantime, another account may have had the address, verified it, and left it.
         if (!isReserved) await addresses.refuseReserved(guard, email, user);
         await access.end(user);
         return user;

@@ -15,21 +15,21 @@ import type { GuardUsers } from "./guard-users.ts";
 import type { MustVerifyEmailInstance } from "./must-verify-email.ts";
 import { outcomeFor, type VerificationLink, type VerificationOutcome } from "./verification-outcome.ts";
 
-/** What {@link EmailVerification} works with. */
+/** The dependencies of {@link EmailVerification}. */
 export interface EmailVerificationParts {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly links: AccountLinks;
   readonly mails: AccountMails;
-  /** What a link to a new address does. */
+  /** Follows links to a new address. */
   readonly emailChange: EmailChange;
-  /** Gives where what happens is told; `null` if the application has no events. */
+  /** Returns the application's events; `null` if it has none. */
   readonly events: () => Events | null;
   /** How long a link can be used, in minutes. */
   readonly expiresInMinutes: number;
 }
 
-/** Proving that an address is the user's, by a link that is mailed to it. */
+/** Proves that an address is the user's, with a link that is mailed to it. */
 export class EmailVerification {
   readonly #parts: EmailVerificationParts;
 
@@ -37,17 +37,17 @@ export class EmailVerification {
     this.#parts = parts;
   }
 
-  /** Mails the user who is logged in a new verification link; see `Accounts.sendVerification`. */
+  /** Mails a new verification link to the user who is logged in; see `Accounts.sendVerification`. */
   async send(context: HttpContext): Promise<boolean> {
     const user = await requireUser(context);
-    // Before anything that needs mails: without the mixin there is nothing to send.
+    // Checked before anything that needs mails: without the mixin there is nothing to send.
     if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
     const mailer = await this.#parts.mails.prepare();
     await this.mail(user, mailer, context.request);
     return true;
   }
 
-  /** Mails a user a link that verifies the address, in the way of the user's class if that has one: `verifyEmail`. */
+  /** Mails a user a link that verifies the address, with the user's own method `verifyEmail` if the class has one. */
   async mail(
     user: AccountUser & Partial<MustVerifyEmailInstance>,
     mailer: Mailer,
@@ -56,7 +56,7 @@ export class EmailVerification {
     await (user.verifyEmail?.(mailer, request) ?? this.mailLink(user, mailer, request));
   }
 
-  /** Mails a user a link that verifies the address; what `user.verifyEmail(mail, request)` does. */
+  /** Mails a user a link that verifies the address; this is what `user.verifyEmail(mail, request)` does. */
   async mailLink(user: AccountUser, mailer: Mailer, request: HttpRequest): Promise<void> {
     const { users, pages, mails, events, expiresInMinutes } = this.#parts;
     const guard = users.guardOf(user, request.context);
@@ -69,7 +69,7 @@ export class EmailVerification {
     void events()?.emit("auth.verification_sent", told);
   }
 
-  /** Says what a verification link is about; see `Accounts.readVerification`. */
+  /** Reads what a verification link is about; see `Accounts.readVerification`. */
   read(context: HttpContext, token: unknown): VerificationLink | null {
     const claim = this.#claimOf(context, token);
     return claim === null ? null : { email: claim.newEmail ?? claim.email, isChange: claim.newEmail !== null };
@@ -86,9 +86,9 @@ export class EmailVerification {
     const outcome = outcomeFor(user, claim);
     if (user === null || outcome !== "verified") return outcome;
     const { method } = context.request.raw;
-    // A mail scanner follows every link: by a GET from there, a stranger's account would get the address of the mailbox.
+    // A mail scanner follows every link: with its GET, a stranger's account would get the address of the mailbox.
     if (own === null && isSafe(method)) return "confirm";
-    // HEAD tells what GET would do, and does nothing: some mail programs ask that way whether a link leads anywhere.
+    // HEAD returns what GET would do, and does nothing: some mail programs use it to check whether a link works.
     if (method === "HEAD") return outcome;
     if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
     return this.#parts.emailChange.complete(context, user, claim, claim.newEmail);
@@ -101,7 +101,8 @@ export class EmailVerification {
     claim: VerificationClaim,
   ): Promise<VerificationOutcome> {
     const { guard, id, email } = claim;
-    // One conditional change decides between parallel uses: of those that find the address unverified, one verifies it.
+    // One conditional change decides between parallel uses: of those that find the address unverified, only one
+    // verifies it.
     const conditions = { email, accessEpoch: accessEpochOf(proved), verifiedAt: null };
     const changed = await store.update(proved, { verifiedAt: currentDate() }, conditions);
     const user = await store.findByAuthId(id);
@@ -111,7 +112,7 @@ export class EmailVerification {
     return "verified";
   }
 
-  /** A link that was made for another guard's page is not one here. */
+  /** A link that was created for another guard's page is not valid here. */
   #claimOf(context: HttpContext, token: unknown): VerificationClaim | null {
     const { links, pages } = this.#parts;
     const read = links.readVerification(token);
@@ -123,7 +124,7 @@ function isSafe(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** The user of the request itself, if the link is about that one: its login goes on after a change of address. */
+/** The user of the request itself, if the link is about them: their login continues after a change of address. */
 async function ownUser(context: HttpContext, { guard, id }: VerificationClaim): Promise<AccountUser | null> {
   if (context.auth.guardName !== guard) return null;
   const user = await context.auth.user();

@@ -186,7 +186,7 @@ describe("preventEnumeration", () => {
     await expect(preventing({ User: class Customer extends PlainUser {} })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, and their address is never verified. ' +
+        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, but their address is never verified. ' +
         "Add the mixin: class Customer extends compose(Model, Authenticates, MustVerifyEmail).",
     });
   });
@@ -195,7 +195,7 @@ describe("preventEnumeration", () => {
     await expect(preventing({ leftOut: { resetPassword: false } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, and there is no page where they ' +
+        'config/auth.ts: ACCOUNTS.preventEnumeration: users of the guard "web" register, but there is no page where they ' +
         'choose a password by mail. Add the route "password_reset", which Auth.routes() includes.',
     });
   });
@@ -204,7 +204,7 @@ describe("preventEnumeration", () => {
     await expect(preventing({ without: [MailProvider] })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        "config/auth.ts: ACCOUNTS.preventEnumeration: users are told everything by mail, and MailProvider is missing. " +
+        "config/auth.ts: ACCOUNTS.preventEnumeration: users are told everything by mail, but MailProvider is missing. " +
         'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".',
     });
   });

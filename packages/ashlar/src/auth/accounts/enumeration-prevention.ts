@@ -9,7 +9,7 @@ import { FINISH_PAGE } from "./unfinished-registrations.ts";
 
 const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";
 
-/** What {@link EnumerationPrevention} works with. */
+/** The dependencies of {@link EnumerationPrevention}. */
 export interface EnumerationPreventionParts {
   /** `ACCOUNTS.preventEnumeration`. */
   readonly isOn: boolean;
@@ -18,7 +18,10 @@ export interface EnumerationPreventionParts {
   readonly mails: AccountMails;
 }
 
-/** Makes sure that answers can be alike: everything they leave out is told by mail, and no one logs in before that. */
+/**
+ * Makes sure that responses can be the same: everything they leave out is sent by mail, and no user logs in before
+ * that.
+ */
 export class EnumerationPrevention {
   readonly #parts: EnumerationPreventionParts;
 
@@ -26,32 +29,35 @@ export class EnumerationPrevention {
     this.#parts = parts;
   }
 
-  /** @throws `E_INVALID_CONFIGURATION` if it is on, and the application cannot keep to it */
+  /** @throws `E_INVALID_CONFIGURATION` if it is on, but the application cannot support it */
   check(): void {
     const { isOn, users, pages, mails } = this.#parts;
     if (!isOn) return;
     if (!mails.areSent) {
       const remedy = 'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".';
-      throw new ConfigurationError(WHERE, "users are told everything by mail, and MailProvider is missing.", remedy);
+      throw new ConfigurationError(WHERE, "users are told everything by mail, but MailProvider is missing.", remedy);
     }
     for (const guard of users.guards) {
       if (pages.has(guard, "register")) this.requireVerifiable(guard);
     }
   }
 
-  /** @throws `E_INVALID_CONFIGURATION` if users of a guard cannot verify their address, or not choose a password then */
+  /**
+   * @throws `E_INVALID_CONFIGURATION` if users of a guard cannot verify their address, or cannot choose a password
+   * afterwards
+   */
   requireVerifiable(guard: string): void {
     const { users, pages } = this.#parts;
     const store = users.of(guard);
     if (!isVerifiable((userClassOf(store) as UserClass).prototype)) {
-      const problem = `users of the guard "${guard}" register, and their address is never verified.`;
+      const problem = `users of the guard "${guard}" register, but their address is never verified.`;
       const remedy = isModel(userClassOf(store))
         ? `Add the mixin: class ${store.name} extends compose(Model, Authenticates, MustVerifyEmail).`
         : `Give the class of the users of ${store.name} the method hasVerifiedEmail().`;
       throw new ConfigurationError(WHERE, problem, remedy);
     }
     if (pages.has(guard, FINISH_PAGE)) return;
-    const problem = `users of the guard "${guard}" register, and there is no page where they choose a password by mail.`;
+    const problem = `users of the guard "${guard}" register, but there is no page where they choose a password by mail.`;
     const remedy = `Add the route "${pages.nameOf(guard, FINISH_PAGE)}", which Auth.routes() includes.`;
     throw new ConfigurationError(WHERE, problem, remedy);
   }

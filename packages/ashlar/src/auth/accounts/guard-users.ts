@@ -30,18 +30,18 @@ export interface UserTable {
   readonly primaryKey: string;
 }
 
-/** What {@link GuardUsers} works with. */
+/** The dependencies of {@link GuardUsers}. */
 export interface GuardUsersParts {
   readonly guards: ReadonlyMap<string, GuardEntry>;
   /** The name of the guard that a request begins with; `null` if the configuration names none. */
   readonly defaultGuard: string | null;
-  /** What hashes the users' passwords. */
+  /** Hashes the users' passwords. */
   readonly hasher: PasswordHasher;
-  /** Gives the application's database, which need not exist before it is used. */
+  /** Returns the application's database, which need not exist before it is used. */
   readonly database: () => Database;
 }
 
-/** The users of each guard of the configuration, and their accounts. */
+/** The users of each configured guard, and their accounts. */
 export class GuardUsers {
   readonly #parts: GuardUsersParts;
 
@@ -86,13 +86,13 @@ export class GuardUsers {
       const page = ACCOUNT_PAGES.find((name) => pages.isOwn(guard, name));
       if (page === undefined || (model !== null && accountStoreOf(model) !== null)) continue;
       const where = `config/auth.ts: GUARDS.${guard}.model`;
-      const problem = `its users can log in, but not have accounts, and there is the route "${pages.nameOf(guard, page)}".`;
+      const problem = `its users can log in, but not have accounts, which the route "${pages.nameOf(guard, page)}" requires.`;
       const remedy = `${remedyFor(model ?? {})} Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
       throw new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
     }
   }
 
-  /** As {@link of}, for a guard that a link names; `null` if there is no such guard any more. */
+  /** As {@link of}, for a guard that a link names; `null` if the guard no longer exists. */
   named(guard: string): AccountStore | null {
     return this.#parts.guards.has(guard) ? this.of(guard) : null;
   }
@@ -106,9 +106,9 @@ export class GuardUsers {
   }
 
   /**
-   * A user of a guard, as accounts need one.
+   * A user of a guard, as required by accounts.
    *
-   * Security: a change is made by the user's key, which is another user's in another table.
+   * Security: changes find the user by key, and in another table, the same key belongs to another user.
    *
    * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users, or these can only log in;
    * `E_INVALID_CONFIGURATION` if the guard names no model
@@ -120,7 +120,7 @@ export class GuardUsers {
     throw new AshlarError("E_INVALID_MODEL", problem);
   }
 
-  /** Where the users of a guard are; `null` if there is no such guard, or its users are not rows of a model. */
+  /** The table of a guard's users; `null` if the guard doesn't exist, or its users are not rows of a model. */
   tableOf(guard: string): UserTable | null {
     const model: object | null = this.modelOf(guard);
     if (model === null || !isModel(model)) return null;
@@ -128,28 +128,33 @@ export class GuardUsers {
     return { connection, table: model.table, primaryKey: model.primaryKey };
   }
 
-  /** As {@link tableOf}, for one statement that is also about a table of auth: `null` on another connection as well. */
+  /**
+   * As {@link tableOf}, for one statement that also uses a table of auth: also `null` if the table is on another
+   * connection.
+   */
   tableBesideAuth(guard: string): UserTable | null {
     const users = this.tableOf(guard);
     return users?.connection === this.#parts.database().connection() ? users : null;
   }
 
   /**
-   * Does some work in a transaction of the application's database, and of the one that the guard's users are in if that is
-   * another: what the work throws rolls both back. The users' commits first, so that what ends access has changed the user
-   * before anything is deleted.
+   * Runs work in a transaction of the application's database, and of the guard's users if they are in another one: if
+   * the work throws, both are rolled back. The users' transaction commits first, so that the user has already changed
+   * when logins and other access are deleted.
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#parts.database();
     if (this.tableBesideAuth(guard) !== null) return database.transaction(work);
     const model = this.modelOf(guard);
     const store = model === null ? null : accountStoreOf(model);
-    // Users who can only log in are not changed.
+    // Users who can only log in don't change.
     if (store === null) return database.transaction(work);
     return database.transaction(() => store.transaction(work));
   }
 
-  /** Of some keys, or addresses, those that users of a guard have, as text; `null` if that cannot be told. */
+  /**
+   * Of the given keys, or addresses, those that users of a guard have, as text; `null` if that cannot be determined.
+   */
   async existing(
     guard: string,
     attribute: "id" | "email",
@@ -178,7 +183,7 @@ export class GuardUsers {
   }
 
   /**
-   * The hash of the password of a user who is registered with it.
+   * The hash of the password of a user who is being registered.
    *
    * @param email `null` if it is not valid
    * @throws as {@link hashPasswordOf}
@@ -196,10 +201,10 @@ export class GuardUsers {
   }
 
   /**
-   * The guard that a user is mailed about: the request's active one, otherwise the default guard, otherwise the first that
-   * has the user.
+   * The guard whose pages a user's mail links to: the request's active one, otherwise the default guard, otherwise the
+   * first that has the user.
    *
-   * @throws `E_INVALID_CONFIGURATION` if none has
+   * @throws `E_INVALID_CONFIGURATION` if no guard has the user
    */
   guardOf(user: AccountUser, { auth }: HttpContext): string {
     const guards = [...this.#parts.guards].flatMap(([name, { model }]) =>

@@ -27,7 +27,7 @@ test.each(FIELDS)(
     const sent = fc.record(Object.fromEntries(fields.map((field) => [field, anything])), { requiredKeys: [] });
     await fc.assert(
       fc.asyncProperty(sent, async (body) => {
-        // What changes the password, as it should.
+        // These inputs change the password, as they should.
         fc.pre(body.current_password !== PASSWORD || body.password !== body.password_confirmation);
         const { status } = await visitor.post(path, body, { accept: "application/json" });
         expect([302, 400, 403, 422]).toContain(status);

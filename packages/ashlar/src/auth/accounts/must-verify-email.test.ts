@@ -135,7 +135,7 @@ describe("verifyEmail(mail, request)", () => {
     await expect(stranger.verifyEmail(mail, null as never)).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
       message:
-        "The model Stranger belongs to no guard. List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.",
+        "The model Stranger does not belong to a guard. List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.",
     });
   });
 

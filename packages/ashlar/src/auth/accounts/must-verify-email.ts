@@ -9,30 +9,31 @@ import "../../kernel/index.ts";
 
 /** What {@link MustVerifyEmail} adds to a model. */
 export interface MustVerifyEmailInstance {
-  /** When the address was verified; `null` as long as it is not. `fill` never sets it. */
+  /** When the address was verified; `null` if it is not. `fill` never sets it. */
   verified_at: Date | null;
-  /** Tells whether the user's address is verified. */
+  /** Reports whether the user's address is verified. */
   hasVerifiedEmail(): boolean;
   /**
-   * Sets `verified_at` to the current time, unless the address is verified already, and saves the model: its other changes
-   * too, and a new model as a new row.
+   * Sets `verified_at` to the current time, unless the address is already verified, and saves the model: its other
+   * changes too, and a new model as a new row.
    *
-   * @returns whether this call verified the address: of several at once, one does
-   * @throws what `save` throws; `E_ROW_NOT_FOUND` if the row is gone
+   * @returns whether this call verified the address: of several parallel calls, only one does
+   * @throws what `save` throws; `E_ROW_NOT_FOUND` if the row no longer exists
    */
   markEmailAsVerified(): Promise<boolean>;
   /**
-   * Mails the user a signed verification link, after the answer. Its host is that of `APP_URL`, never the request's.
+   * Mails the user a signed verification link, after the response. Its host is that of `APP_URL`, never the request's.
    *
    * @param mail the container's service `mail`
-   * @param request the request at hand; the event `auth.verification_sent` tells its address
+   * @param request the current request; the event `auth.verification_sent` contains its address
    * @throws `E_UNKNOWN_ROUTE` without the route `email.verify`
    */
   verifyEmail(mail: Mailer, request: HttpRequest): Promise<void>;
 }
 
 /**
- * Makes users prove that their address is theirs: by a link that is mailed to it. The table needs a column `verified_at`.
+ * Requires users to prove that their address is theirs, with a link that is mailed to it. The table needs a column
+ * `verified_at`.
  *
  * ```ts
  * class User extends compose(Model, Authenticates, MustVerifyEmail) {}
@@ -55,7 +56,7 @@ export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constr
         await this.save();
         return isDone;
       }
-      // One conditional UPDATE decides between calls at the same time, and keeps the time of the first.
+      // One conditional UPDATE decides between parallel calls, and keeps the time of the first.
       const modelClass = this.constructor as ModelClass;
       const row = modelClass.where(modelClass.primaryKey, keyOf(this)).whereNull("verified_at");
       const isDone = (await row.update({ verified_at: currentDate() })) === 1;
@@ -76,5 +77,5 @@ function accountsOf(modelClass: ModelClass): AccountServices {
   const { container } = applicationOf(modelClass) ?? {};
   if (container?.has("accounts")) return container.make("accounts");
   const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";
-  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} belongs to no guard. ${remedy}`);
+  throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} does not belong to a guard. ${remedy}`);
 }

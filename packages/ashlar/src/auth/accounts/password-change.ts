@@ -9,14 +9,14 @@ import type { AccountMails } from "./account-mails.ts";
 import { requirePassword, requireUser, takeOver } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
-/** What {@link PasswordChange} works with. */
+/** The dependencies of {@link PasswordChange}. */
 export interface PasswordChangeParts {
   readonly users: GuardUsers;
   readonly mails: AccountMails;
   readonly access: AccountAccess;
 }
 
-/** A new password for a user who is logged in. */
+/** Changes the password of a user who is logged in. */
 export class PasswordChange {
   readonly #parts: PasswordChangeParts;
 
@@ -35,7 +35,7 @@ export class PasswordChange {
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
     const user = await users.transaction(guard, async () => {
-      // Of two changes at the same moment, both with the password before them, one is made.
+      // If two parallel changes both have the previous password, only one succeeds.
       const changed = await endAccessOnProof(store, owner, { passwordHash });
       if (changed === null) throw new ValidationError({ current_password: [message("auth.account.changed")] });
       await access.end(changed, context);

@@ -22,7 +22,7 @@ export interface UsablePasswordReset {
   readonly email: string;
 }
 
-/** What {@link PasswordReset} works with. */
+/** The dependencies of {@link PasswordReset}. */
 export interface PasswordResetParts {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
@@ -32,13 +32,13 @@ export interface PasswordResetParts {
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
   readonly background: Background;
-  /** How long a reset can be used, in minutes; `null`: forever. */
+  /** How long a reset can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
-  /** Whether a reset verifies the address, since users cannot log in before that. */
+  /** Whether a reset verifies the address, because users cannot log in before it is verified. */
   readonly verifies: boolean;
 }
 
-/** A new password for a user who has forgotten the old one, by a link in a mail. */
+/** Sets a new password for a user who has forgotten the old one, with a link in a mail. */
 export class PasswordReset {
   readonly #parts: PasswordResetParts;
 
@@ -53,12 +53,13 @@ export class PasswordReset {
     const guard = context.auth.guardName;
     const store = users.of(guard);
     await mails.prepare();
-    // A route that is missing is told to the developer, and not only to the log.
+    // A missing route is reported to the developer in the response, not only in the log.
     pages.url(guard, "password_reset", {});
-    // After the answer, which leaves at the same time whether or not the address has an account.
+    // After the response, which is sent at the same time whether or not the address has an account.
     background.run("a password reset", async () => {
       const user = await store.findByEmail(email);
-      // What can be done for an address without an account is done as well: it delays the requests that come meanwhile.
+      // As far as possible, the same work is done for an address without an account, because it delays concurrent
+      // requests.
       const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
       const url = pages.url(guard, "password_reset", {}, { token });
       announce(context, "auth.password_reset_requested", guard, { user, email });
@@ -67,13 +68,13 @@ export class PasswordReset {
     });
   }
 
-  /** What the token of a link is still good for; see `Accounts.findPasswordReset`. */
+  /** Finds out whether the token of a link is still valid; see `Accounts.findPasswordReset`. */
   async find(context: HttpContext, token: unknown): Promise<UsablePasswordReset | null> {
     const found = await this.#find(context, token);
     return found === null ? null : { email: found.user.email };
   }
 
-  /** Sets a new password by the token of a link; see `Accounts.resetPassword`. */
+  /** Sets a new password with the token of a link; see `Accounts.resetPassword`. */
   async complete(
     context: HttpContext,
     token: unknown,
@@ -88,21 +89,21 @@ export class PasswordReset {
     const { user: owner } = found;
     const { guard } = found.claim;
     await mails.prepare();
-    // Before the transaction: a hash takes long, and a password that is refused must leave the link as it is.
+    // Before the transaction: a hash takes long, and a password that is refused must not use the link up.
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
-    // Users who cannot log in before their address is verified have this way left when the link for that has expired.
+    // Users who cannot log in before their address is verified can still use this if the verification link has expired.
     const isProof = verifies && isVerifiable(owner) && !owner.hasVerifiedEmail();
     const proof = isProof ? { verifiedAt: currentDate() } : {};
     const user = await users.transaction(guard, async () => {
       if (!(await resets.consume(token))) return null;
-      // The user was read before the hash was made: what ended access in between has voided the link.
+      // The user was read before the hash was computed: if access has ended in between, the link is no longer valid.
       const changed = await endAccessOnProof(users.of(guard), owner, { passwordHash, ...proof });
       if (changed !== null) await access.end(changed);
       return changed;
     });
     if (user === null) return null;
-    // A user who reads the account's mail is not guessing, and what was guessed before was at another password.
+    // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
     await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard, user });
     announce(context, "auth.password_reset", guard, { user });
     if (isProof) announce(context, "auth.email_verified", guard, { user });
@@ -112,16 +113,19 @@ export class PasswordReset {
     return user;
   }
 
-  /** Whom a token was mailed to, provided that it can still be used here and that nothing has voided it since. */
+  /**
+   * The user that a token was mailed to, provided that it can still be used here, and that nothing has invalidated it
+   * since.
+   */
   async #find(
     context: HttpContext,
     token: unknown,
   ): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
     const { links, pages, tokens } = this.#parts;
-    // A token that was not made here costs no query.
+    // A token that was not created here costs no query.
     const claim = typeof token === "string" ? links.readReset(token) : null;
     if (claim === null) return null;
-    // A link that was made for another guard's page is not one here.
+    // A link that was created for another guard's page is not valid here.
     if (!pages.isShared("password_reset", claim.guard, context.auth.guardName)) return null;
     const user = await tokens.ownerOf(token as string, claim);
     return user === null ? null : { claim, user };

@@ -15,7 +15,7 @@ import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addresses.ts";
 
-/** What a registration is made of: the address, the password, and values for other columns. */
+/** The input of a registration: the address, the password, and values for other columns. */
 export interface RegistrationAttributes {
   readonly email: unknown;
   readonly password: unknown;
@@ -26,17 +26,17 @@ export interface RegistrationAttributes {
 
 const EMAIL = "email";
 
-/** An account is as old as it is, whatever a form says. */
+/** The age of an account is never set by a form. */
 const TIMES: readonly string[] = ["created_at", "updated_at"];
 
-/** What {@link Registration} works with. */
+/** The dependencies of {@link Registration}. */
 export interface RegistrationParts {
   readonly users: GuardUsers;
   readonly addresses: ReservedAddresses;
   readonly owners: AddressOwners;
   readonly mails: AccountMails;
   readonly background: Background;
-  /** Whether answers are alike for addresses that are free and that are taken. */
+  /** Whether responses are the same for free and taken addresses. */
   readonly preventEnumeration: boolean;
   readonly prevention: EnumerationPrevention;
   readonly verification: EmailVerification;
@@ -44,7 +44,7 @@ export interface RegistrationParts {
 
 type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly user: null; readonly taken: string };
 
-/** Making an account. */
+/** Creates accounts. */
 export class Registration {
   readonly #parts: RegistrationParts;
 
@@ -73,9 +73,9 @@ export class Registration {
   }
 
   /**
-   * The account that is to be stored.
+   * Checks a registration, and returns the account to be stored.
    *
-   * @throws `E_INVALID_INPUT` with everything that is wrong
+   * @throws `E_INVALID_INPUT` with all problems
    */
   async #check(guard: string, store: AccountStore, given: RegistrationAttributes): Promise<NewAccount> {
     const { email: address, password, password_confirmation: confirmation = password, ...rest } = given;
@@ -88,12 +88,13 @@ export class Registration {
     const accept = async (plain: unknown): Promise<void> => {
       passwordHash = await this.#parts.users.hashFirstPassword(guard, attributes, email.value ?? null, plain);
     };
-    // Everything else first: whether an address is taken is told to no one who has not made the effort to register it.
+    // All other checks come first: that an address is taken is revealed only to a caller who has made the effort to
+    // register it.
     refuse({ ...errors, ...(await choosePassword(accept, password, confirmation)) });
     return { email: email.value!, passwordHash, accessEpoch: makeAccessEpoch(), attributes };
   }
 
-  /** Leaves to the background, and to mails, what shows whether the address is taken. */
+  /** Leaves everything that depends on whether the address is taken to background jobs and mails. */
   async #registerInBackground(context: HttpContext, account: NewAccount): Promise<void> {
     const { owners, mails, background, prevention, verification } = this.#parts;
     const guard = context.auth.guardName;
@@ -102,7 +103,7 @@ export class Registration {
     background.run("a registration", async () => {
       const { user, taken } = await this.#store(guard, account);
       if (taken === EMAIL) return owners.tell(guard, account.email, false, account.attributes);
-      if (user === null) throw new Error(`The ${taken} is taken, and the caller can no longer be told.`);
+      if (user === null) throw new Error(`The ${taken} is taken, but the caller can no longer be told.`);
       announce(context, "auth.registered", guard, { user });
       if (isVerifiable(user)) await verification.mail(user, mailer, context.request);
     });
@@ -126,14 +127,14 @@ export class Registration {
       return { user, taken: null };
     } catch (error) {
       if (error instanceof ReservedAddress) return { user: null, taken: EMAIL };
-      // Of two registrations at the same moment both saw that the address was free.
+      // Two parallel registrations may both have found the address free.
       if (!(error instanceof UniqueViolationError) || error.column === null) throw error;
       return { user: null, taken: error.column };
     }
   }
 }
 
-/** A column that holds text must not be given a list: what a database makes of one, no two agree on. */
+/** A text column must not be given a list: each database converts it differently. */
 function problemsOf(attributes: NewAccount["attributes"], store: AccountStore): FieldErrors {
   const errors: FieldErrors = {};
   for (const [name, value] of Object.entries(attributes)) {

@@ -5,17 +5,17 @@ import { type AccountClaim, type AccountLinks, epochDigestOf } from "./account-l
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 
-/** The primary key that stands for an account that does not exist. */
+/** The primary key of an account that does not exist. */
 const NOBODY = "0";
 
-/** What {@link ResetTokens} works with. */
+/** The dependencies of {@link ResetTokens}. */
 export interface ResetTokensParts {
   readonly users: GuardUsers;
   readonly links: AccountLinks;
   readonly resets: PasswordResetTable;
 }
 
-/** The tokens of links that set a password: signed, and good as long as the table of resets has their digest. */
+/** The tokens of links that set a password: signed, and valid as long as the table of resets has their digest. */
 export class ResetTokens {
   readonly #parts: ResetTokensParts;
 
@@ -23,7 +23,7 @@ export class ResetTokens {
     this.#parts = parts;
   }
 
-  /** Makes the token of a link that sets a user's password, and stores its digest in place of an older one's. */
+  /** Creates the token of a link that sets a user's password, and stores its digest, replacing an older one. */
   async issue(guard: string, user: AccountUser): Promise<string> {
     const { users, links, resets } = this.#parts;
     const token = links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
@@ -32,7 +32,7 @@ export class ResetTokens {
     return token;
   }
 
-  /** Does for an address without an account what {@link issue} does for one with an account. */
+  /** Does the same work for an address without an account as {@link issue} does for one with an account. */
   async issueToNoOne(guard: string, email: string): Promise<string> {
     const { users, links, resets } = this.#parts;
     const token = links.reset({ guard, id: NOBODY, epoch: digest(makeAccessEpoch()) });
@@ -41,7 +41,9 @@ export class ResetTokens {
     return token;
   }
 
-  /** The user that a token was mailed to, provided that it can still be used and that nothing has voided it since. */
+  /**
+   * The user that a token was mailed to, provided that it can still be used, and that nothing has invalidated it since.
+   */
   async ownerOf(token: string, { guard, id, epoch }: AccountClaim): Promise<AccountUser | null> {
     const { users, resets } = this.#parts;
     const email = await resets.addressOf(token);
@@ -51,8 +53,8 @@ export class ResetTokens {
 }
 
 /**
- * What the table holds for an address without an account; it is not an address itself. There are 4096 of them: made-up
- * addresses do not fill the table, and a mistyped one is not kept.
+ * The text that the table holds for an address without an account; it is not an address itself. There are 4096 of them:
+ * made-up addresses do not fill the table, and a mistyped one is not kept.
  */
 function placeholder(email: string): string {
   return `nobody-${digest(email).slice(0, 2)}`;

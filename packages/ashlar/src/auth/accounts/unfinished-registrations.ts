@@ -11,20 +11,20 @@ import type { ResetTokens } from "./reset-tokens.ts";
 /** The page where a password is chosen, which verifies the address. */
 export const FINISH_PAGE = "password_reset";
 
-/** What {@link UnfinishedRegistrations} works with. */
+/** The dependencies of {@link UnfinishedRegistrations}. */
 export interface UnfinishedRegistrationsParts {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly mails: AccountMails;
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
-  /** Whether users log in only once their address is verified. */
+  /** Whether users can log in only once their address is verified. */
   readonly preventEnumeration: boolean;
-  /** How long the link to choose a password can be used, in minutes; `null`: forever. */
+  /** How long the link to choose a password can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
 }
 
-/** Accounts whose address was registered and never verified, so that no one can log in to them. */
+/** Accounts whose address was registered but never verified, so that no user can log in to them. */
 export class UnfinishedRegistrations {
   readonly #parts: UnfinishedRegistrationsParts;
 
@@ -32,7 +32,7 @@ export class UnfinishedRegistrations {
     this.#parts = parts;
   }
 
-  /** Tells whether an account waits for its address to be verified before anyone can log in to it. */
+  /** Reports whether an account cannot be logged in to until its address is verified. */
   has(guard: string, user: AccountUser): boolean {
     const { pages, preventEnumeration } = this.#parts;
     if (!preventEnumeration || !pages.has(guard, FINISH_PAGE)) return false;
@@ -40,19 +40,21 @@ export class UnfinishedRegistrations {
   }
 
   /**
-   * Mails the owner of an unfinished account's address a link to choose a password, and first voids the password and the
-   * links that the account has so far.
+   * Mails the owner of an unfinished account's address a link to choose a password, after invalidating the account's
+   * current password and links.
    *
-   * Security: of those who registered the address, no one knows which is its owner. All are told to follow the link in
-   * their mail, so a link that verified the address would make the password of a stranger good by the owner's own click.
+   * Security: of several people who registered the address, it is unknown which is its owner. All are told to open the
+   * link in their mail, so if such a link verified the address, the owner's own click would make a stranger's password
+   * valid.
    *
-   * The account is then what it was registered as last, and each link in a mail follows a registration: what a stranger
-   * filled in before does not stay in the account of whoever registers the address and follows that link.
+   * The account then has the values of the last registration, and each link in a mail belongs to a registration: values
+   * from a stranger do not stay in the account after the owner registers and opens their link.
    *
-   * @param isAllowed whether the limit lets a mail through. What voids something mails in any case, or the owner would be
-   * left without a link; that happens once to an account, which then has no password to void.
-   * @param attributes what the account is registered with this time, besides the address and the password
-   * @returns whether all is done; `false` if the account was verified, voided or changed since it was read
+   * @param isAllowed whether the limit allows a mail. If something is invalidated, the mail is sent in any case,
+   * because the owner would be left without a link; that happens only once for an account, which then has no password
+   * to invalidate.
+   * @param attributes the values of this registration, besides the address and the password
+   * @returns whether it is done; `false` if the account was verified, invalidated or changed since it was read
    */
   async offerPassword(
     guard: string,
@@ -76,9 +78,9 @@ export class UnfinishedRegistrations {
   }
 
   /**
-   * Gives an unfinished account what it is registered with this time, and voids its password and links if it has any.
+   * Gives an unfinished account the values of this registration, and invalidates its password and links if it has any.
    *
-   * @returns the user with that; `null` if the account no longer was what it was read as
+   * @returns the changed user; `null` if the account has changed since it was read
    */
   async #registerAgain(
     guard: string,
@@ -89,7 +91,7 @@ export class UnfinishedRegistrations {
     const store = this.#parts.users.of(guard);
     const asRead = { email: user.email, verifiedAt: null };
     if (hash === null) return Object.keys(attributes).length === 0 ? user : store.update(user, { attributes }, asRead);
-    // One conditional change decides between this, another registration, and a verification that is under way.
+    // One conditional change decides between this, another registration, and a verification in progress.
     const changed = await endAccessOnProof(
       store,
       user,

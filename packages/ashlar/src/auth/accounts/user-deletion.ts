@@ -7,7 +7,7 @@ import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 
-/** What {@link UserDeletion} works with. */
+/** The dependencies of {@link UserDeletion}. */
 export interface UserDeletionParts {
   readonly users: GuardUsers;
   readonly logins: LoginStores;
@@ -16,7 +16,7 @@ export interface UserDeletionParts {
   readonly database: () => Database;
 }
 
-/** Deletes users with everything that auth keeps of them. */
+/** Deletes users with everything that auth stores about them. */
 export class UserDeletion {
   readonly #parts: UserDeletionParts;
 
@@ -25,15 +25,15 @@ export class UserDeletion {
   }
 
   /**
-   * Deletes a user, the logins on all devices with their addresses, the links that set a password, and the addresses that
-   * the user had before. One transaction, within the caller's if there is one; if the user's table is on another
+   * Deletes a user, the logins on all devices with their addresses, the links that set a password, and the user's
+   * previous addresses. It is one transaction, within the caller's if there is one; if the user's table is on another
    * connection, the user is deleted first, and the rest right after.
    *
-   * The row goes first: what is under way for the user (a login, a link being made) waits for its lock, and then finds
-   * that there is no such user, or is done by now, and is found here.
+   * The row is deleted first. Operations in progress for the user (a login, a link being created) wait for its lock and
+   * then find that the user no longer exists; or they have finished by now, and their data is found here.
    *
-   * @param deleteRow deletes the user's row, and tells whether it was there
-   * @returns what that tells
+   * @param deleteRow deletes the user's row, and returns whether it existed
+   * @returns the result of `deleteRow`
    */
   async delete(user: Model, deleteRow: () => Promise<boolean>): Promise<boolean> {
     const { users } = this.#parts;
@@ -52,14 +52,14 @@ export class UserDeletion {
   }
 
   /**
-   * Deletes a user of a guard, of any class, with the same that {@link delete} deletes; see `Accounts.delete`.
+   * Deletes a user of a guard, of any class, with the same data as {@link delete}; see `Accounts.delete`.
    *
    * @throws `E_INVALID_MODEL` if the user's class can only log in
    */
   async ofGuard(guard: string, user: AccountUser): Promise<boolean> {
     const { users } = this.#parts;
     const store = users.of(guard);
-    // A model does the rest itself.
+    // A model deletes the rest itself.
     if (isModel(user.constructor)) return store.delete(user);
     return this.#parts.database().transaction(async () => {
       const { email, isDeleted } = await store.transaction(async () => {
@@ -71,7 +71,7 @@ export class UserDeletion {
     });
   }
 
-  /** Deletes what auth keeps of a user who is gone. */
+  /** Deletes what auth stores about a user who no longer exists. */
   async #forget(guards: readonly string[], userId: UserId, email: string | null): Promise<void> {
     const { logins, resets, emailChanges } = this.#parts;
     for (const guard of guards) {
@@ -82,7 +82,7 @@ export class UserDeletion {
   }
 }
 
-/** The user's address as it is stored, which may be newer than the model. It cannot be changed from then on. */
+/** The user's stored address, which may be newer than the model. It cannot be changed until the transaction ends. */
 async function lockedAddress(users: Connection, model: ModelClass, key: UserId): Promise<string | null> {
   if (!(await tableHasColumn(model, "email"))) return null;
   const query = users.kysely.selectFrom(model.table).select("email").where(model.primaryKey, "=", key);

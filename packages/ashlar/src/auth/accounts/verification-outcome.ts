@@ -3,8 +3,8 @@ import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
 import { isVerifiable } from "./account-user.ts";
 
 /**
- * What came of following a verification link. After `confirm` nothing has changed: the link would have an effect, but the
- * request was a GET by someone who is not logged in as the user, and a page has to ask first.
+ * The result of following a verification link. After `confirm`, nothing has changed: the link would have an effect, but
+ * the request was a GET by someone who is not logged in as the user, so a page has to ask first.
  */
 export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm";
 
@@ -12,11 +12,11 @@ export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm"
 export interface VerificationLink {
   /** The address that it was mailed to. */
   readonly email: string;
-  /** Whether that is to replace the address of an account. */
+  /** Whether it is to replace the address of an account. */
   readonly isChange: boolean;
 }
 
-/** What following a link means for a user as the table has it now. */
+/** The effect of a link for a user as stored now. */
 export function outcomeFor(
   user: AccountUser | null,
   { email, newEmail, epoch }: VerificationClaim,
@@ -28,6 +28,6 @@ export function outcomeFor(
     if (!isVerifiable(user)) return "invalid";
     if (user.hasVerifiedEmail()) return "already";
   }
-  // What ended access to the account has voided every link mailed before.
+  // Ending access to the account has invalidated every link mailed before.
   return epochDigestOf(user) === epoch ? "verified" : "invalid";
 }

@@ -25,13 +25,13 @@ export interface LoginInfo {
 export interface UserLoginsParts {
   readonly guard: string;
   readonly store: LoginStore;
-  /** The class of the guard's users, or what finds them. */
+  /** The class of the guard's users, or an object that finds them. */
   readonly users: AuthenticatableClass;
   readonly user: () => Promise<Authenticatable | null>;
   /** The key of the login that this request comes from; known once {@link UserLoginsParts.user} is. */
   readonly currentId: () => string | null;
   readonly logout: () => Promise<void>;
-  /** Takes over the request's user, if it is another object with a new epoch. */
+  /** Makes the request use this object as its user, if it is another one with a new epoch. */
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
