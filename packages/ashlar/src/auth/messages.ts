@@ -1,6 +1,6 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of logins and of what users enter about their accounts. */
+/** Messages about logins, and about what users enter for their accounts. */
 export const AUTH_MESSAGES = {
   "auth.login.failed": "Incorrect email address or password.",
   "auth.login.already": "You were already logged in, so the form was not submitted.",

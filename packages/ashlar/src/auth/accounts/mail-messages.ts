@@ -1,4 +1,4 @@
-/** What the generated mails about accounts say. */
+/** The texts of the built-in mails about accounts. */
 export const MAIL_MESSAGES = {
   "mails.orOpen": "Or open",
   "mails.expires": "This link expires in {lifetime}.",

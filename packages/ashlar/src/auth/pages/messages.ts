@@ -1,4 +1,4 @@
-/** What the generated pages say. They ask for it by `t()`; an application puts it in other words in `lang/en.ts`. */
+/** The texts of the generated pages, which call `t()` for them; an application can reword them in `lang/en.ts`. */
 export const PAGE_MESSAGES = {
   "pages.skip": "Skip to content",
   "pages.problem": "Problem: {title}",
