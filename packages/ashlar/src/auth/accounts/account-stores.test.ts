@@ -11,7 +11,9 @@ import {
 } from "../../../test/support/account-application.ts";
 import { Person } from "../../../test/support/people.ts";
 import type { HttpContext } from "../../http/index.ts";
+import type { CapturedMail } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
+import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
 
 const CLEO = {
   name: "Cleo",
@@ -20,6 +22,21 @@ const CLEO = {
   password_confirmation: PASSWORD,
 };
 const CHANGE = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+
+/** Finds people, as an object. */
+class PersonFinder implements AuthenticatableClass {
+  readonly name = "Person";
+  readonly userClass = Person;
+  readonly identifierColumn = "email";
+
+  findByAuthId(id: UserId): Promise<Person | null> {
+    return Person.findByAuthId(id);
+  }
+
+  findByIdentifier(email: string): Promise<Person | null> {
+    return Person.findByIdentifier(email);
+  }
+}
 
 interface Shop {
   readonly accounts: TestAccounts;
@@ -92,6 +109,48 @@ describe("accounts in an application's own store", () => {
     const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     await accounts.visitor().post("/password_reset", reset);
     await accounts.loggedIn(CLEO);
+  });
+
+  const AT_ONCE = 10;
+  /** The path of the link in a mail. */
+  const pathIn = (mail: CapturedMail): string => {
+    const { pathname, search } = new URL(/https:\S+/.exec(mail.text)![0]);
+    return pathname + search;
+  };
+
+  test("S38 of many uses of a verification link at once, one has an effect", async () => {
+    const { accounts, rows, cleo } = await shop();
+    await cleo();
+    const path = pathIn((await accounts.mails())[0]!);
+    await Promise.all(Array.from({ length: AT_ONCE }, () => accounts.visitor().post(path)));
+    expect(rows()).toMatchObject([{ verified_at: expect.any(Number) }]);
+    expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
+  });
+
+  test("S39 of many new passwords by one link at once, one is set", async () => {
+    const { accounts, cleo } = await shop();
+    await cleo();
+    const token = await accounts.resetToken(CLEO);
+    const passwords = Array.from({ length: AT_ONCE }, (_, index) => `a password of number ${index}`);
+    const set = (password: string) => {
+      return accounts.visitor().post("/password_reset", { token, password, password_confirmation: password });
+    };
+    const targets = (await Promise.all(passwords.map(set))).map(({ headers }) => headers.get("location"));
+    expect(targets.filter((target) => target === "/login")).toHaveLength(1);
+    await accounts.loggedIn(CLEO, passwords[targets.indexOf("/login")]);
+    expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
+  });
+
+  test("S51 of many uses of a link that undoes a change of address at once, one has an effect", async () => {
+    const { accounts, rows, cleo } = await shop();
+    const visitor = await cleo();
+    await visitor.get(pathIn((await accounts.mails())[0]!));
+    await visitor.post("/account/email", { email: "cleo@example.org", password: PASSWORD });
+    await visitor.get(pathIn((await accounts.mails()).find(({ to }) => to === "cleo@example.org")!));
+    const path = pathIn((await accounts.mails()).find(({ to }) => to === CLEO.email)!);
+    await Promise.all(Array.from({ length: AT_ONCE }, () => accounts.visitor().post(path)));
+    expect(rows()).toMatchObject([{ email: CLEO.email, password: "!" }]);
+    expect(await accounts.toldOf("auth.email_change_undone")).toHaveLength(1);
   });
 
   test("S51 all access to an account ends, and links in mails with it", async () => {
@@ -216,7 +275,10 @@ describe("a boot with pages about accounts", () => {
     expect((await accounts.visitor().get("/login")).status).toBe(200);
   });
 
-  test("succeeds without such pages", async () => {
+  test.each<[string, object]>([
+    ["a class", Person],
+    ["an object", new PersonFinder()],
+  ])("succeeds without such pages, if %s finds users who log in", async (_, users) => {
     const leftOut = {
       register: false,
       requestPasswordReset: false,
@@ -226,7 +288,7 @@ describe("a boot with pages about accounts", () => {
       changeEmail: false,
       undoEmailChange: false,
     } as const;
-    const accounts = await testAccounts({ guards: { web: { driver: "web", model: Person } }, leftOut });
+    const accounts = await testAccounts({ guards: { web: { driver: "web", model: users } }, leftOut });
     await Person.populate(PASSWORD);
     const [here, there] = [await accounts.loggedIn(Person.rows[0]!), await accounts.loggedIn(Person.rows[0]!)];
     expect((await here.post("/logins", { __method: "DELETE" })).headers.get("location")).toBe("/logins");
