@@ -294,7 +294,7 @@ describe("S51 access to the account", () => {
     },
   );
 
-  test("is based on hash and address without an epoch, as far as they were read, even if they are empty", async () => {
+  test("is based on hash and address without an epoch, if they were read, even if they are empty", async () => {
     const user = await ada();
     const epochs = [await epochOf()];
     for (const values of [{ password: null }, { email: "augusta@example.com" }, { email: null }]) {

@@ -67,7 +67,7 @@ test("S33 made-up reset tokens are counted by the address they come from, and no
   expect(lockouts).toEqual([["password_reset", null]]);
 });
 
-test("S69 a reset token counts for the account of the guard that it was created for, whatever page it is sent to", async () => {
+test("S69 a reset token counts for the account of the guard that it was created for, no matter which page it is sent to", async () => {
   const { accounts, post } = await application({ password_reset: { account: "token", ...by("account") } });
   const own = await accounts.resetToken(ADA);
   await accounts.visitor().post("/admin/forgotten");
@@ -123,7 +123,7 @@ test("S33 a device that an account was used on has its own attempts at that acco
   expect([await isRefused(stranger, BOB), await isRefused(owner, BOB)]).toEqual([false, true]);
 });
 
-test("S33 an attempt at no account is counted by its address, whatever the names of its device's accounts", async () => {
+test("S33 an attempt without an account is counted by its address, even if its device knows an account called null", async () => {
   class Named extends FullUser {
     static override identifierColumn = "name";
   }

@@ -28,7 +28,7 @@ describe("what belongs together", () => {
     expect(await check("ada@example.com", PASSWORD)).toEqual([1, true, "ada@example.com"]);
   });
 
-  test("an address in another case, with spaces around it, is the same address", async () => {
+  test("an address in different case, with spaces around it, is the same address", async () => {
     expect(await check("  ADA@Example.COM ", PASSWORD)).toEqual([1, true, "ada@example.com"]);
     expect(Person.lookups).toEqual(["ada@example.com"]);
   });
@@ -66,10 +66,13 @@ describe("invalid credentials", () => {
     expect(Person.lookups).toEqual([]);
   });
 
-  test.each(notText.map((value) => [value]))("S36 the password %j never reaches hasher nor database", async (value) => {
-    expect(await check("ada@example.com", value)).toEqual([null, false, "ada@example.com"]);
-    expect(Person.lookups).toEqual([]);
-  });
+  test.each(notText.map((value) => [value]))(
+    "S36 the password %j reaches neither hasher nor database",
+    async (value) => {
+      expect(await check("ada@example.com", value)).toEqual([null, false, "ada@example.com"]);
+      expect(Person.lookups).toEqual([]);
+    },
+  );
 
   test.each([
     ["not an address", "ada"],
@@ -170,7 +173,7 @@ describe("hashes with other parameters", () => {
 
   test.each([
     ["with a code other than those of a hasher that cannot hash now", new AshlarError("E_INTERNAL")],
-    ["of another library, whatever its code", Object.assign(new Error("Too busy."), { code: "E_OVERLOADED" })],
+    ["of another library, even with the same code", Object.assign(new Error("Too busy."), { code: "E_OVERLOADED" })],
   ])("a new hash that cannot be created is an error if its cause is an error %s", async (_, error) => {
     const hash = hashSync(PASSWORD, 4);
     Person.rows[0]!.hash = hash;
@@ -218,7 +221,7 @@ test("S32 a missing user, or a user without a password, costs as much as a wrong
   ]);
 });
 
-test("S32 an unknown address and an account without a password cost what a wrong password costs", async () => {
+test("S32 an unknown address and an account without a password cost as much as a wrong password", async () => {
   const run = vi.spyOn(HashingThreads.prototype, "run");
   onTestFinished(() => run.mockRestore());
   const costs: unknown[] = [];

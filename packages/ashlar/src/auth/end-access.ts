@@ -37,7 +37,7 @@ export async function logOutEverywhereOnProof(
   return (await rotateAccess(user)) ? user : null;
 }
 
-/** Ends all access to the account of any user, whatever it is based on. */
+/** Ends all access to the account of any user, regardless of any proof. */
 export async function logOutEverywhere(users: AuthenticatableClass, user: Authenticatable): Promise<void> {
   const store = accountStoreOf(users);
   if (store === null) await endAllAccess(user);

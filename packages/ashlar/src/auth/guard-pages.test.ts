@@ -222,7 +222,7 @@ describe("the paths of the framework", () => {
     }
   });
 
-  test("give way to the path of a route that has the name", () => {
+  test("are replaced by the path of a route with that name", () => {
     const pages = pagesOf([page("/sign-in", "login"), page("/admin/sign-in", "admin.login")]);
     expect([pages.to("web", "login"), pages.to("admin", "login")]).toEqual(["/sign-in", "/admin/sign-in"]);
   });
@@ -264,7 +264,7 @@ describe("the paths of the framework", () => {
 });
 
 describe("S69 logging out with one guard", () => {
-  test("S69 leaves the identity that another guard's forms are bound to, and forgets everything else", async () => {
+  test("S69 keeps the identity that another guard's forms are bound to, and deletes everything else", async () => {
     const keep = Route.post("/keep", ({ session }) => {
       session.put("cart", "hers").flash("note", "hers");
       session.intend("/admin/orders", "admin");

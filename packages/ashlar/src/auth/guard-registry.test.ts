@@ -99,19 +99,16 @@ describe("what makes the boot fail", () => {
   test.each([
     [true, /^config\/auth\.ts: GUARDS\.header\.model: Root extends User, the model of the guard "web",/],
     [false, /^config\/auth\.ts: GUARDS\.web\.model: Root extends User, the model of the guard "header",/],
-  ])(
-    "S69 a driver's model that extends another guard's, or is extended, on a table of its own: %s",
-    (extend, problem) => {
-      class User extends compose(Model, Authenticates) {}
-      class Root extends User {
-        static override table = "admins";
-      }
-      const guards = registry({ default: "web", web: { driver: "cookie", model: extend ? User : Root } });
-      guards.registerDriver("cookie", cookie);
-      guards.registerDriver("header", header, extend ? Root : User);
-      expect(() => guards.prepare()).toThrow(problem);
-    },
-  );
+  ])("S69 a driver's model that extends another guard's, or is extended, with its own table: %s", (extend, problem) => {
+    class User extends compose(Model, Authenticates) {}
+    class Root extends User {
+      static override table = "admins";
+    }
+    const guards = registry({ default: "web", web: { driver: "cookie", model: extend ? User : Root } });
+    guards.registerDriver("cookie", cookie);
+    guards.registerDriver("header", header, extend ? Root : User);
+    expect(() => guards.prepare()).toThrow(problem);
+  });
 
   test("a guard without a model", () => {
     const guards = registry({ cookie: {} });

@@ -64,7 +64,7 @@ describe("user()", () => {
     expect(await ask(application, { cookie: "person=99" })).toEqual([null, null]);
   });
 
-  test("looks the user up once, however often and however concurrently it is asked for", async () => {
+  test("looks the user up once, even for repeated and concurrent calls", async () => {
     const application = await running(async ({ auth }) => {
       const users = await Promise.all([auth.user(), auth.user(), auth.guard("web").user(), auth.check()]);
       return [...users, await auth.user()];

@@ -203,7 +203,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     if (login.status !== "complete") return login;
     const { auth } = this.context;
     const { options, resumed } = attempt;
-    // Before the login takes effect: if two requests complete it at once, only one of them can use it up.
+    // Before the login takes effect: if two requests complete it in parallel, only one of them can use it up.
     if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
     else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) return this.#proofFailed(user, null);
     await this.persist(login, options);

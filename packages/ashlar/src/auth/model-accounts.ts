@@ -54,7 +54,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
   }
 
   attributeKind(name: string): "value" | "json" | null {
-    // Whatever `fillable` says, a caller must not choose a key: registration is a public form.
+    // Even if `fillable` allows it, a caller must not choose a key: registration is a public form.
     if (name === this.#model.primaryKey || !this.#model.isFillable(name)) return null;
     return planOf(this.#model).casts.get(name) === "json" ? "json" : "value";
   }

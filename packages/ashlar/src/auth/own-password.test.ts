@@ -34,7 +34,7 @@ test("S33 a user's own password is limited like the login: a blank one is not a 
   expect(login.status).toBe(429);
 });
 
-test("S69 it counts for the user of the guard that asks, whichever guard is active and whatever account the form names", async () => {
+test("S69 it counts for the user of the guard that asks, regardless of the active guard and of the account in the form", async () => {
   class Admin extends AdminUser {}
   const prove = Route.post("/prove", async ({ auth, request }) => {
     const web = auth.guard("web");

@@ -281,7 +281,7 @@ describe("the hasher of an application", async () => {
     expect(customer.password).toMatch(/^\$scrypt\$/);
   });
 
-  test("S31 hashes for its models on a database that they were given", async () => {
+  test("S31 hashes for its models even if they were given another database", async () => {
     const accounts = await testAccounts({ hasher: new MovingHasher() });
     const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, ".");
     onTestFinished(() => database.close());
@@ -320,7 +320,7 @@ describe("the hasher of an application", async () => {
     expect(customer.password).toMatch(/^\$scrypt\$/);
   });
 
-  test("S31 hashes in its requests, whatever other applications there are, except for classes of another one", async () => {
+  test("S31 hashes in its requests, even if there are other applications, except for classes of another one", async () => {
     class Customer extends UserWithPassword {}
     class Member extends FullUser {}
     const hashes = Route.get("/hashes", async () => {

@@ -65,7 +65,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#settle(this.requireOwn(user));
   }
 
-  /** Treats the request as a guest's, whatever it contains. */
+  /** Treats the request as a guest's, even if it proves a user. */
   protected assumeGuest(): void {
     this.#settle(null);
   }

@@ -24,7 +24,7 @@ export async function rotateAccess(
   return fresh !== null && write(user, all, { ...conditions, ...(fresh as AccessHolder).accessConditions() });
 }
 
-/** Ends all access to an account, whatever it is based on; see {@link rotateAccess}. */
+/** Ends all access to an account, regardless of any proof; see {@link rotateAccess}. */
 export async function endAllAccess(user: Authenticatable): Promise<void> {
   if (holdsAccess(user)) await write(user, user.accessChanges(), {});
 }

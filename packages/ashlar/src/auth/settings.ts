@@ -17,7 +17,7 @@ import { passwordHasher } from "./password-settings.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
 import type { WebGuardSettings } from "./web/web-guard-settings.ts";
 
-/** The settings of a guard in `GUARDS`, whatever its driver. */
+/** The settings of a guard in `GUARDS` with any driver. */
 export interface GuardEntrySettings {
   /** The driver; default: the guard's own name. */
   readonly driver?: string;

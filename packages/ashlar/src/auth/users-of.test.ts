@@ -44,7 +44,7 @@ describe("users of a guard's model", () => {
     expect(isUserClassOf(userClass, model)).toBe(expected);
   });
 
-  test("S69 rows are the same if table and connection are, whatever the classes are", () => {
+  test("S69 rows are the same if table and connection are, even if the classes differ", () => {
     expect([keepsSameRows(Stranger, Person), keepsSameRows(Person, Member), keepsSameRows(Admin, Person)]).toEqual([
       true,
       true,

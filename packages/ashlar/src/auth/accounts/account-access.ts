@@ -31,7 +31,7 @@ export class AccountAccess {
     await endCredentials(user);
   }
 
-  /** Ends all access to the account of a user, whatever it is based on; see `Accounts.endAccess`. */
+  /** Ends all access to the account of a user, regardless of any proof; see `Accounts.endAccess`. */
   async endAll(guard: string, user: AccountUser): Promise<boolean> {
     return this.#users.transaction(guard, async () => {
       const ended = await this.#users.of(guard).update(user, { accessEpoch: makeAccessEpoch() }, {});

@@ -62,7 +62,7 @@ describe("a verification token", () => {
     expect(links.readVerification(token)).toBeNull();
   });
 
-  test("returns names, keys and addresses unchanged, whatever they contain", () => {
+  test("returns names, keys and addresses unchanged, regardless of their characters", () => {
     const text = fc.string({ unit: "grapheme", maxLength: 60 }).filter((one) => one.isWellFormed());
     fc.assert(
       fc.property(text, text, text, text, fc.option(text), (guard, id, epoch, email, newEmail) => {
@@ -123,14 +123,14 @@ describe("an undo token", () => {
   });
 });
 
-describe("S8 purposes do not mix", () => {
+describe("S8 tokens are valid for one purpose only", () => {
   test("S8 a reset token verifies no address, and a verification token resets no password", () => {
     expect(links.readVerification(links.reset(ADA))).toBeNull();
     expect(links.readReset(links.verification(VERIFY))).toBeNull();
     expect(links.readReset(links.verification(CHANGE))).toBeNull();
   });
 
-  test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless that is its purpose", (purpose) => {
+  test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless it is that purpose", (purpose) => {
     const links = new AccountLinks(SECRET, LIFETIMES);
     const signer = new Signer(SECRET, purpose);
     const isFor = (name: string) => purpose instanceof KeyPurpose && String(purpose) === name;

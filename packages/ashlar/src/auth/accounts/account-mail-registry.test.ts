@@ -42,7 +42,7 @@ async function boot(providers: readonly ProviderClass[], mailables: object = {})
 }
 
 describe("the names in ACCOUNTS.mailables", () => {
-  test("are those of the framework and of the features, wherever PROVIDERS lists them", async () => {
+  test("are those of the framework and of the features, regardless of their order in PROVIDERS", async () => {
     const mailables = { welcome: WelcomeMail, verifyEmail: WelcomeMail, newDevice: null };
     await boot([AuthProvider, Welcome], mailables);
     await boot([Welcome, AuthProvider], mailables);

@@ -297,7 +297,7 @@ describe("an application without mail", () => {
     expect([await accounts.rows("users"), await accounts.rows("password_resets")]).toEqual([before, []]);
   });
 
-  test("sets no password by a link, which can still be used, and says so", async () => {
+  test("sets no password with a link, which can still be used, and says so", async () => {
     const accounts = await testAccounts({ without: WITHOUT });
     const token = await accounts.application.container.make("accounts").tokens.issue("web", await accounts.user());
     const answer = await accounts

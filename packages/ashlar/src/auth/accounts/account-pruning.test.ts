@@ -164,7 +164,7 @@ await onEachDatabase("pruning accounts", (engine) => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("finds every row without its user in a table of more than one batch", async () => {
+  test("finds every row without a user in a table with more than one batch", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine });
     for (const [userId, count] of [

@@ -112,7 +112,7 @@ describe("authRoutes()", () => {
     }
   });
 
-  test("a controller that is left out by mistake is named, with what to do", () => {
+  test("a missing controller is named in the error, with what to do", () => {
     const { register: _, ...others } = ACCOUNT_CONTROLLERS;
     expect(() => authRoutes(others as AuthControllers)).toThrow(
       'Auth.routes: the controller "register" is missing. Add register: RegisterController, or leave the routes out: { register: false }.',
@@ -265,7 +265,7 @@ describe("the responses of the routes", () => {
     expect([await accounts.mails(), accounts.told.length]).toEqual([[], 1]);
   });
 
-  test("S30 other spellings of a path reach no route without its limits", async () => {
+  test("S30 no spelling of a path reaches a route without its limits", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     const sent = { email: ADA.email, password: PASSWORD };
@@ -319,7 +319,7 @@ describe("AuthPageMiddleware", () => {
     );
   });
 
-  test("auth.page and auth.page:token are known", () => {
+  test("auth.page and auth.page:token are accepted", () => {
     expect([new AuthPageMiddleware().checkArguments(), new AuthPageMiddleware().checkArguments("token")]).toEqual([
       undefined,
       undefined,

@@ -119,7 +119,7 @@ describe("the verification link", () => {
     expect(await follow(accounts, link)).toBe("verified");
   });
 
-  test("S28 HEAD does nothing, and answers as GET would", async () => {
+  test("S28 HEAD does nothing, and responds like GET would", async () => {
     const accounts = await testAccounts();
     const link = await resent(accounts);
     const response = await accounts.head(link);
@@ -226,7 +226,7 @@ describe("sendVerification()", () => {
     expect(await accounts.toldOf("auth.verification_sent")).toEqual([]);
   });
 
-  test("S40 the link's host is that of APP_URL, whatever the request says", async () => {
+  test("S40 the link's host is that of APP_URL, regardless of the request", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const evil = { host: "evil.example", "x-forwarded-host": "evil.example", origin: APP_URL };
@@ -236,7 +236,7 @@ describe("sendVerification()", () => {
     expect(JSON.stringify(mail)).not.toContain("evil");
   });
 
-  test("S40 without APP_URL the link's host is the default's, whatever the request says", async () => {
+  test("S40 without APP_URL the link's host is the default's, regardless of the request", async () => {
     const accounts = await testAccounts({ environment: { APP_URL: "" } });
     const visitor = await accounts.loggedIn();
     await visitor.post("/email/resend", {}, { "x-forwarded-host": "evil.example" });

@@ -122,7 +122,7 @@ describe("preventEnumeration", () => {
     expect(mails[0]!.text).toContain("Someone tried to create an account with this email address.");
   });
 
-  test("a user whose address is not verified logs in after setting a new password by mail, which verifies it", async () => {
+  test("a user whose address is not verified can log in after setting a new password by mail, which verifies it", async () => {
     const accounts = await preventing();
     expect(await logIn(accounts, BOB.email, PASSWORD)).not.toBe("/home");
     const token = await accounts.resetToken(BOB);
@@ -233,7 +233,7 @@ describe("preventEnumeration", () => {
     expect(logged).toMatchObject([{ level: "warn", limit: "email_taken", account: accountDigest(ADA.email) }]);
   });
 
-  test("a registration that fails because of another unique column is logged, and no one is notified", async () => {
+  test("a registration that fails because of another unique column is logged, and no mail is sent", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await preventing({ logged });
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();

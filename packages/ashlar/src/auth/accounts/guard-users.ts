@@ -97,7 +97,7 @@ export class GuardUsers {
     return this.#parts.guards.has(guard) ? this.of(guard) : null;
   }
 
-  /** The guards whose users are the rows of a model's table, whatever their class. */
+  /** The guards whose users are rows of a model's table, even if they have another class. */
   guardsKeeping(model: object): readonly string[] {
     const { default: connection } = this.#parts.database().settings;
     return [...this.#parts.guards].flatMap(([name, { model: other }]) =>

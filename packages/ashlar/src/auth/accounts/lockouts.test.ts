@@ -33,7 +33,7 @@ async function twice(visitor: Visitor, path: string, sent: object = {}): Promise
 
 const common = { time: expect.any(Date), address: "203.0.113.7" };
 
-test("S47 a lockout at the form of a guest names the guard, and looks up no account that is tried", async () => {
+test("S47 a lockout at a guest's form names the guard, and does not look up the account", async () => {
   const accounts = await testAccounts({ throttle: LIMITS });
   const lockouts = lockoutsOf(accounts);
   const visitor = accounts.visitor();

@@ -47,7 +47,7 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
     expect([stored.verified_at, stored.name]).toEqual([first, "Augusta"]);
   });
 
-  test("markEmailAsVerified() sets the current time whatever was set on the model, which fill() cannot do", async () => {
+  test("markEmailAsVerified() sets the current time even if another one was set on the model, which fill() cannot do", async () => {
     const accounts = await testAccounts({ engine });
     const user = await accounts.user();
     const before = Date.now();

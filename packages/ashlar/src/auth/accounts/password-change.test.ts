@@ -123,7 +123,7 @@ describe("changePassword()", () => {
     }
   });
 
-  test("a password that is refused is not left on the model, where the next save would store it", async () => {
+  test("a refused password does not stay on the model, where the next save would store it", async () => {
     const routes = [
       Route.post("/careless", async ({ accounts: own, auth }) => {
         await own.changePassword(PASSWORD, NEW_PASSWORD, "another").catch(() => null);

@@ -208,7 +208,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test("S31 any Unicode is a password, as it was typed: nothing is trimmed or folded", async () => {
+  test("S31 any Unicode is accepted as a password, exactly as typed: nothing is trimmed or folded", async () => {
     const accounts = await testAccounts();
     const password = "  pässwörd ſß 密碼 🔑 ";
     expect(await reset(accounts, await accounts.resetToken(), password)).toBe(DONE);
@@ -440,7 +440,7 @@ describe("a reset link", () => {
 });
 
 describe("requesting a reset link", () => {
-  test("S39 changes nothing on the account", async () => {
+  test("S39 does not change the account", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const before = [await accounts.rows("users"), await accounts.rows("logins")];
@@ -449,7 +449,7 @@ describe("requesting a reset link", () => {
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
   });
 
-  test("S32 an unknown address is answered byte for byte like a known one, and gets no mail", async () => {
+  test("S32 an unknown address gets byte for byte the same response as a known one, and no mail", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({ logged });
     const answers: unknown[] = [];
@@ -470,7 +470,7 @@ describe("requesting a reset link", () => {
     expect(logged).toEqual([]);
   });
 
-  test("S32 for an unknown address the database does the same work", async () => {
+  test("S32 the database does the same work for an unknown address", async () => {
     const accounts = await testAccounts();
     const statements: string[][] = [];
     for (const email of [ADA.email, "nobody@example.com", ADA.email, "nobody@example.com"]) {
@@ -553,7 +553,7 @@ describe("requesting a reset link", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S40 the link's host is that of APP_URL, whatever the request says", async () => {
+  test("S40 the link's host is that of APP_URL, regardless of the request", async () => {
     const accounts = await testAccounts();
     const evil = { host: "evil.example", "x-forwarded-host": "evil.example" };
     const { headers } = await accounts.visitor().post("/change_password", { email: ADA.email }, evil);

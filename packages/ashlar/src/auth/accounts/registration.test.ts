@@ -224,7 +224,7 @@ describe("register()", () => {
     expect((await accounts.user(1)).email).toBe(ADA.email);
   });
 
-  test('S37 what a caller cannot set is ignored whatever its value, even if "fillable" lists the key', async () => {
+  test('S37 what a caller cannot set is ignored regardless of its value, even if "fillable" lists the key', async () => {
     class User extends FullUser {
       static override fillable: readonly string[] = ["id", "name", "email"];
     }

@@ -31,7 +31,7 @@ const DEAD: readonly (readonly [state: string, kill: (accounts: TestAccounts, to
 ];
 
 describe("the page behind a reset link", () => {
-  test("S39 names the account to password managers, and does not use the link up", async () => {
+  test("S39 tells password managers the account, and does not use up the link", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     for (let look = 0; look < 3; look++) {

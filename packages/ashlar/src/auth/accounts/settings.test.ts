@@ -152,7 +152,7 @@ describe("ACCOUNTS", () => {
     });
   });
 
-  test("any mail may be the application's own", () => {
+  test("every mail can be the application's own", () => {
     const names = Object.keys(BUILT_IN_MAILS);
     expect(names).toHaveLength(8);
     const mailables = Object.fromEntries([...names, "newDevice"].map((name) => [name, OwnMail]));

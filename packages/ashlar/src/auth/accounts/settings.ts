@@ -52,7 +52,7 @@ export interface CompleteAccountsSettings extends Complete<AccountsSettings> {
 
 const MAX_DAYS = 3650;
 
-/** A class of mails, whatever they are created with. */
+/** A class of mails, created with any data. */
 type AnyMailable = AccountMailableClass<never>;
 
 /** The names of the framework's own mails. */

@@ -79,7 +79,7 @@ async function everything({ database }: TestAccounts): Promise<Record<string, Ro
 }
 
 await onEachDatabase("deleting a user", (engine) => {
-  test("S70 leaves the user's key, addresses and browser in no column of any table", async () => {
+  test("S70 leaves no trace of the user's key, addresses and browser in any table", async () => {
     const accounts = await applicationWithGrace(engine);
     const visitor = await leaveTraces(accounts);
     const users = ["users.email", "users.id", "users.name"];
@@ -130,7 +130,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(left.flat().filter(({ guard }) => guard === "web")).toEqual([]);
   });
 
-  test("S70 in a transaction that is rolled back leaves everything, and the model stored", async () => {
+  test("S70 in a transaction that is rolled back deletes nothing, and the model counts as stored", async () => {
     const accounts = await applicationWithGrace(engine);
     const visitor = await leaveTraces(accounts);
     const before = await everything(accounts);
@@ -147,7 +147,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: GRACE.id } } });
   });
 
-  test("that a row of the application prevents leaves everything", async () => {
+  test("that a row of the application prevents deletes nothing", async () => {
     const accounts = await applicationWithGrace(engine);
     await leaveTraces(accounts);
     const { kysely } = accounts.database;
@@ -266,7 +266,7 @@ await onEachDatabase("deleting a user", (engine) => {
 });
 
 describe("deleting a user", () => {
-  test.each([{}, { id: null }])("that was read without its key (%j) asks the database nothing", async (key) => {
+  test.each([{}, { id: null }])("that was read without its key (%j) runs no query", async (key) => {
     const accounts = await testAccounts();
     const user = accounts.User.fromRow({ ...key, email: ADA.email });
     accounts.forgetQueries();
@@ -292,7 +292,7 @@ describe("deleting a user", () => {
     expect(accounts.queries).toEqual([expect.stringMatching(/^delete from "admins"/)]);
   });
 
-  test("whose logins cannot be ended leaves everything", async () => {
+  test("whose logins cannot be ended deletes nothing", async () => {
     const accounts = await testAccounts();
     await accounts.loggedIn();
     const before = await everything(accounts);
@@ -305,7 +305,7 @@ describe("deleting a user", () => {
     expect(await everything(accounts)).toEqual(before);
   });
 
-  test("whose row is on another connection leaves everything if a base class fails after the row is deleted", async () => {
+  test("whose row is on another connection deletes nothing if a base class fails after the row is deleted", async () => {
     const refused = new Error("The search index cannot be reached.");
     class Indexed extends Model {
       override async delete(): Promise<boolean> {
@@ -350,7 +350,7 @@ await onPostgres("deleting a user on PostgreSQL", () => {
     }
   }
 
-  test("S70 whose address is being changed leaves nothing of the new one", async () => {
+  test("S70 whose address is being changed leaves no trace of the new one", async () => {
     const accounts = await testAccounts({ engine: postgres });
     const user = await accounts.user();
     const { resets } = accounts.application.container.make("accounts");

@@ -91,7 +91,7 @@ test("the cookie lasts 400 days, counted from the last login", () => {
   expect(browser.login("web", 1)).toBe(false);
 });
 
-test("S20 the cookie is for this host over https alone, and never for scripts", () => {
+test("S20 over https, the cookie is for this host only, and never for scripts", () => {
   const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
   new KnownDevices(KEY, true).remember(context, "web", 1, "1@example.com");
   const [cookie] = context.response.toResponse().headers.getSetCookie();

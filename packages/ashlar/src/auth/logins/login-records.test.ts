@@ -111,7 +111,7 @@ test("S22 logins that ended together with all access to the account are not list
   expect(await web.rows()).toHaveLength(2);
 });
 
-test("S18 a confirmation gives no other login a new token", async () => {
+test("S18 a confirmation does not change the token of another login", async () => {
   const web = await testWeb();
   const [here, there] = [await web.loggedIn(), await web.loggedIn()];
   const [, before] = await web.rows();
@@ -239,7 +239,7 @@ test("S19 a logout leaves the login with another guard, even if nothing else is 
   expect((await browser.get("/staff/me")).body).toEqual({ user: BOB });
 });
 
-describe("a logout forgets the visitor", () => {
+describe("a logout deletes the visitor's data", () => {
   class BrokenGuard extends RequestGuard {
     override get keepsLogins(): boolean {
       return true;

@@ -16,7 +16,7 @@ export interface LoginOwner {
 export interface Login {
   /** The login's key in the store: any text, unique in the store. Users see it, and send it back to end the login. */
   readonly id: string;
-  /** The primary key of the user. A store may return it as text, whatever its type was. */
+  /** The primary key of the user. A store may return it as text, even if it has another type. */
   readonly userId: UserId;
   /**
    * The user's access epoch when the login started, or the newer one that it continued under. The login is invalid once
@@ -76,7 +76,7 @@ export type LoginReference =
   | (LoginOwner & { readonly id: string; readonly tokenHash?: undefined })
   | { readonly guard: string; readonly tokenHash: string };
 
-/** What is to be deleted. */
+/** What {@link LoginStore.prune} deletes. */
 export interface LoginPruning {
   /** Logins that ended at or before this time are deleted. */
   readonly endedBefore: Date;
@@ -91,7 +91,7 @@ export interface LoginPruning {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What was pruned. */
+/** The results of {@link LoginStore.prune}. */
 export interface PrunedLogins {
   /** How many logins were deleted. */
   readonly logins: number;

@@ -66,7 +66,7 @@ describe("a use", () => {
     expect([vi.getTimerCount(), web.queries.length]).toEqual([0, 3]);
   });
 
-  test("is written once for each login, however often it was noted", async () => {
+  test("is written once for each login, even if it was noted several times", async () => {
     const web = await withLogins(3);
     const uses = new LoginUses(touchOf(web), collecting().logger);
     for (let round = 0; round < 50; round++) for (const id of [1, 2, 3]) uses.note(use(id));

@@ -37,8 +37,8 @@ export interface PendingClaim extends WaitingLogin {
 }
 
 /**
- * A login that waits for a step, and can be resumed. It can be completed once, whatever happens to the visitor's
- * session.
+ * A login that waits for a step, and can be resumed. It can be completed only once, even if the visitor's session is
+ * restored.
  */
 export interface PendingLogin<User extends object = RegisteredUser> {
   /** The user who has proved who they are, as stored now. */

@@ -50,7 +50,7 @@ describe("events", () => {
     expect(await told()).toBe(3);
   });
 
-  test("a failed login makes no device known", async () => {
+  test("a failed login does not make the device known", async () => {
     const web = await testWeb();
     const browser = web.browser();
     expect((await browser.post("/login", { ...credentials, password: "wrong" })).setCookies).toEqual([]);
@@ -140,7 +140,7 @@ describe("the data remembered about a visitor", () => {
   });
 });
 
-test("an application that shuts down writes all uses that wait for it, also of the first of two guards", async () => {
+test("an application that shuts down writes all pending uses, including those of the first of two guards", async () => {
   class User extends TestUser {}
   const web = await testWeb({ User, guards: { staff: { driver: "web", model: User } } });
   const browsers = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];

@@ -75,7 +75,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   #accept(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
-    // Whatever a store or a class returns for a key, a request must never get another user's login.
+    // Even if a store or a class returns something else for a key, a request must never get another user's login.
     if (user === null || String(user.authId()) !== String(login.userId)) return null;
     // Ending access to the account ended this login too, whether or not it was deleted.
     if (login.accessEpoch !== accessEpochOf(user)) return null;
