@@ -95,21 +95,14 @@ const byFile = (a: NumberedMutant, b: NumberedMutant): number => a.number - b.nu
 const equivalents = readEquivalents();
 const equivalent = new Set(equivalents.flatMap((entry) => namedBy(entry, build)));
 
-/** Whether a mutant's result is for the current source. */
-function isCurrent(mutant: NumberedMutant): boolean {
-  return results.get(mutant)?.source === build.hash(mutant.file);
-}
-
 function isUndecided(mutant: NumberedMutant): boolean {
-  return !isCurrent(mutant) || results.get(mutant)!.state === "undecided";
+  return (results.get(mutant)?.state ?? "undecided") === "undecided";
 }
 
 function survivors(mutants: readonly NumberedMutant[]): NumberedMutant[] {
   return mutants.filter((mutant) => {
     const result = results.get(mutant);
-    return (
-      (result?.state === "survived" || result?.state === "unreached") && isCurrent(mutant) && !equivalent.has(mutant)
-    );
+    return (result?.state === "survived" || result?.state === "unreached") && !equivalent.has(mutant);
   });
 }
 
@@ -165,7 +158,7 @@ function jobFor({ mutant, left: [candidate] }: Open): Job {
 }
 
 function decide({ mutant, tried }: Open, state: Result["state"], by?: string): void {
-  results.set(mutant, { state, source: build.hash(mutant.file)!, tried, ...(by !== undefined && { by }) });
+  results.set(mutant, { state, unit: mutant.unit, tried, ...(by !== undefined && { by }) });
 }
 
 /** Moves on to the next test. A test that failed for another reason than the mutant doesn't count as tried. */
@@ -230,7 +223,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
     const candidates = reach.candidates(isAsked);
     let open: Open[] = [];
     for (const mutant of mutants) {
-      const known = isCurrent(mutant) ? results.get(mutant)! : undefined;
+      const known = results.get(mutant);
       if (known?.state === "killed") continue;
       const tried = options.again ? [] : [...(known?.tried ?? [])];
       const all = candidates.get(mutant.number) ?? [];

@@ -11,6 +11,8 @@ export interface NumberedMutant extends Mutant {
   readonly file: string;
   /** Identifies the mutant across runs: file, scope, texts, and an index for duplicates. */
   readonly key: string;
+  /** The digest of what its result depends on. */
+  readonly unit: string;
 }
 
 const root = join(import.meta.dirname, "../..");
@@ -40,7 +42,8 @@ export class MutantBuild {
         const plain = `${file}#${mutant.scope}: ${mutant.from} → ${mutant.to}`;
         const time = (times.get(plain) ?? 0) + 1;
         times.set(plain, time);
-        mutants.push({ ...mutant, file, number: mutants.length, key: time === 1 ? plain : `${plain} (${time})` });
+        const key = time === 1 ? plain : `${plain} (${time})`;
+        mutants.push({ ...mutant, file, number: mutants.length, key, unit: hashOf(mutant.essence) });
       }
       code.set(path, made.code);
       hashes.set(file, hashOf(made.essence));

@@ -164,3 +164,16 @@ test("the digest of a source ignores changes to comments, imports and line break
   expect(essence).toMatch(/^exportclassAges\{static.*\}\}$/);
   expect(essenceOf(SOURCE.replace("this.files--", "this.files++"))).not.toBe(essence);
 });
+
+test("what a result depends on is the member of the class, or the function, and nothing outside of it", () => {
+  const changed = instrument("ages.ts", SOURCE.replace("this.files--", "this.files++"), 0).mutants;
+  const unitsOf = (made: typeof mutants, scope: string): Set<string> =>
+    new Set(made.filter((mutant) => mutant.scope.startsWith(scope)).map((mutant) => mutant.essence));
+  expect(unitsOf(changed, "Ages.younger")).toEqual(unitsOf(mutants, "Ages.younger"));
+  const scopes = new Set(mutants.map(({ scope }) => scope.split(".").slice(0, 2).join(".")));
+  const different = [...scopes].filter((scope) => {
+    return [...unitsOf(changed, scope)].join() !== [...unitsOf(mutants, scope)].join();
+  });
+  expect(different).toHaveLength(1);
+  expect([...unitsOf(mutants, "Ages.younger")][0]).toMatch(/^(?:static|async)?\w*younger\(.*\}$/);
+});

@@ -12,13 +12,15 @@ export interface Mutant {
   /** The replacement; empty if the text is removed. */
   readonly to: string;
   readonly line: number;
+  /** What its result depends on: the enclosing function or class member without comments and whitespace. */
+  readonly essence: string;
 }
 
 export interface Instrumented {
   readonly mutants: readonly Mutant[];
   /** The source with all mutants, numbered from the given first number. */
   readonly code: string;
-  /** What the mutants depend on: the source without comments, imports and line breaks. */
+  /** The source without comments, imports and whitespace. */
   readonly essence: string;
 }
 
@@ -86,6 +88,9 @@ export function instrument(path: string, source: string, first: number): Instrum
   const mutants: Mutant[] = [];
   const insertions: Insertion[] = [];
   const scopes: string[] = [];
+  /** The enclosing function or class member; of several, the outermost. */
+  let unit: Node | null = null;
+  const essences = new Map<Node | null, string>();
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
 
   /** Text on one line and without comments, so that insertions don't shift lines. */
@@ -102,9 +107,20 @@ export function instrument(path: string, source: string, first: number): Instrum
   }
   const text = (node: Node): string => between(node.start, node.end);
 
+  function essenceOf(enclosing: Node | null): string {
+    let essence = essences.get(enclosing);
+    if (essence === undefined) {
+      const { start, end } = enclosing ?? program;
+      const imports = program.body.filter(({ type }) => type === "ImportDeclaration");
+      essence = without([...comments, ...imports], source, start, end);
+      essences.set(enclosing, essence);
+    }
+    return essence;
+  }
+
   function add(node: Node, from: string, to: string): number {
     const line = lineStarts.findLastIndex((start) => start <= node.start) + 1;
-    mutants.push({ scope: scopes.join("."), from, to, line });
+    mutants.push({ scope: scopes.join("."), from, to, line, essence: essenceOf(unit) });
     return first + mutants.length - 1;
   }
 
@@ -145,6 +161,8 @@ export function instrument(path: string, source: string, first: number): Instrum
     if (skippedTypes.has(node.type) || node.declare === true) return;
     const name = nameOf(node, parent);
     if (name !== undefined) scopes.push(name);
+    const opensUnit = name !== undefined && unit === null && node.type !== "ClassDeclaration";
+    if (opensUnit) unit = node;
     if (isRemovable(node)) {
       const number = add(node, text(node), "");
       insertions.push({ start: node.start, end: node.end, before: `{if(!__mutant(${number})){`, after: "}}" });
@@ -170,23 +188,28 @@ export function instrument(path: string, source: string, first: number): Instrum
       }
     }
     if (name !== undefined) scopes.pop();
+    if (opensUnit) unit = null;
   }
 
   visit(program as unknown as Node, undefined, "", false, false);
-  const imports = program.body.filter(({ type }) => type === "ImportDeclaration");
-  return { mutants, code: inserted(source, insertions), essence: without([...comments, ...imports], source) };
+  return { mutants, code: inserted(source, insertions), essence: essenceOf(null) };
 }
 
-/** The source without some ranges and without whitespace. */
-function without(parts: readonly { readonly start: number; readonly end: number }[], source: string): string {
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A part of the source without some ranges and without whitespace. */
+function without(ranges: readonly Range[], source: string, from: number, to: number): string {
   let kept = "";
-  let from = 0;
-  for (const { start, end } of parts.toSorted((a, b) => a.start - b.start)) {
-    if (end <= from) continue;
-    kept += source.slice(from, Math.max(start, from));
-    from = end;
+  let at = from;
+  for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
+    if (end <= at || start >= to) continue;
+    kept += source.slice(at, Math.max(start, at));
+    at = end;
   }
-  return (kept + source.slice(from)).replaceAll(/\s+/g, "");
+  return (kept + source.slice(at, to)).replaceAll(/\s+/g, "");
 }
 
 /** The source with all insertions: outer ones open first and close last. */

@@ -8,8 +8,8 @@ import { hashOf, type MutantBuild, type NumberedMutant } from "./build.ts";
 export interface Result {
   /** `undecided` if there was no time for every test that reaches it. */
   readonly state: "killed" | "survived" | "unreached" | "undecided";
-  /** Digest of the source. */
-  readonly source: string;
+  /** Digest of the function or class member. */
+  readonly unit: string;
   /** Digests of the test files that did not notice. */
   readonly tried: readonly string[];
   /** The test that noticed and how. */
@@ -28,10 +28,11 @@ export interface Equivalent {
 }
 
 /**
- * What a clone starts with, by file: the digest of its mutants, a space, and a letter for each of them, `k` if a test
- * noticed it and `-` otherwise. A file that moves keeps its line, which is found by the digest.
+ * What a clone starts with, by file: for each function or class member the digest of its mutants, and a letter for each of
+ * them, `k` if a test noticed it and `-` otherwise. A function keeps its letters as long as it is the same, also if its
+ * file moves.
  */
-type Record = { readonly [file: string]: string };
+type Record = { readonly [file: string]: readonly string[] };
 
 const recordFile: string = join(import.meta.dirname, "record.json");
 
@@ -39,8 +40,14 @@ function readRecord(): Record {
   return JSON.parse(readFileSync(recordFile, "utf8")) as Record;
 }
 
-function digestOf(file: string, mutants: readonly NumberedMutant[], build: MutantBuild): string {
-  return hashOf([build.hash(file), ...mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`)].join("\n"));
+/** The mutants of a file, by function or class member. */
+function unitsOf(mutants: readonly NumberedMutant[]): NumberedMutant[][] {
+  return [...Map.groupBy(mutants, ({ scope, unit }) => `${scope.split(".").slice(0, 2).join(".")} ${unit}`).values()];
+}
+
+function digestOf(mutants: readonly NumberedMutant[]): string {
+  const texts = mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`);
+  return hashOf([mutants[0]!.unit, ...texts].join("\n"));
 }
 
 export class Results {
@@ -58,12 +65,18 @@ export class Results {
   }
 
   #recordedResults(): Map<string, Result> {
-    const lines = new Map(Object.values(readRecord()).map((line) => line.split(" ") as [string, string]));
+    const record = readRecord();
+    const lettersOf = (lines: readonly string[]) => lines.map((line) => line.split(" ") as [string, string]);
+    const anywhere = new Map(Object.values(record).flatMap(lettersOf));
     const recorded = new Map<string, Result>();
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
-      const letters = lines.get(digestOf(file, mutants, this.#build)) ?? "";
-      for (const [index, { key }] of mutants.entries()) {
-        if (letters[index] === "k") recorded.set(key, { state: "killed", source: this.#build.hash(file)!, tried: [] });
+      const here = new Map(lettersOf(record[file] ?? []));
+      for (const group of unitsOf(mutants)) {
+        const digest = digestOf(group);
+        const letters = here.get(digest) ?? anywhere.get(digest) ?? "";
+        for (const [index, { key, unit }] of group.entries()) {
+          if (letters[index] === "k") recorded.set(key, { state: "killed", unit, tried: [] });
+        }
       }
     }
     return recorded;
@@ -72,16 +85,13 @@ export class Results {
   /** Writes the results of these files for future clones; the records of other files stay. */
   record(files: ReadonlySet<string>): void {
     const before = readRecord();
-    const record: { [file: string]: string } = {};
+    const record: { [file: string]: readonly string[] } = {};
+    const letter = (mutant: NumberedMutant): string => (this.get(mutant)?.state === "killed" ? "k" : "-");
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
-      const known = (mutant: NumberedMutant): string => {
-        const result = this.get(mutant);
-        return result?.state === "killed" && result.source === this.#build.hash(file) ? "k" : "-";
-      };
-      const line = files.has(file)
-        ? `${digestOf(file, mutants, this.#build)} ${mutants.map(known).join("")}`
+      const lines = files.has(file)
+        ? unitsOf(mutants).map((group) => `${digestOf(group)} ${group.map(letter).join("")}`)
         : before[file];
-      if (line !== undefined) record[file] = line;
+      if (lines !== undefined) record[file] = lines;
     }
     writeFileSync(recordFile, `${JSON.stringify(record, null, 2)}\n`);
   }
@@ -90,9 +100,10 @@ export class Results {
     return new Map(existsSync(this.#path) ? Object.entries(JSON.parse(readFileSync(this.#path, "utf8"))) : []);
   }
 
+  /** The result for a mutant of the current source. */
   get(mutant: NumberedMutant): Result | undefined {
     const known = this.#own.get(mutant.key) ?? this.#results.get(mutant.key);
-    return known?.source === this.#build.hash(mutant.file) ? known : (this.#recorded.get(mutant.key) ?? known);
+    return known?.unit === mutant.unit ? known : this.#recorded.get(mutant.key);
   }
 
   set(mutant: NumberedMutant, result: Result): void {
