@@ -23,7 +23,10 @@ export interface GuardEntrySettings {
   readonly driver?: string;
   /** The class of the guard's users. Leave it out if the driver brings one. */
   readonly model?: AuthenticatableClass;
-  /** The prefix of the route names of the guard's pages, such as `back.admin.`; default: the guard's name and a dot. */
+  /**
+   * The prefix of the route names of the guard's pages, such as `back.admin.`. Default: none for the default guard;
+   * `admin.` for a guard `admin` with a route `admin.login`. Without that route, it uses the default guard's pages.
+   */
   readonly routes?: string;
   /** The further steps of its logins, after those of all guards. */
   readonly steps?: readonly LoginStep[];

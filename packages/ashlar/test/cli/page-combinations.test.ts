@@ -173,6 +173,26 @@ test.for([
   expect((await mail.all()).length).toBe(from.startsWith("newDevice") ? 0 : 1);
 });
 
+test("a registration that waits for a step of the login is mailed the link that verifies its address", async () => {
+  const engine = { name: "sqlite" } as TestEngine;
+  const steps = 'steps: [{ name: "terms", page: "terms", check: () => "pending" }],';
+  const { application, mail } = await started({
+    engine,
+    api: true,
+    changes: [
+      ["config/auth.ts", "// steps: [blocked],", steps],
+      [
+        "routes/web.ts",
+        "export const ROUTES: RouteEntry[] = [",
+        'export const ROUTES: RouteEntry[] = [\n  Route.get("/terms", () => "the terms").name("terms"),',
+      ],
+    ],
+  });
+  const client = await register(application, "/terms");
+  (await client.get("/home")).assertRedirect("/terms");
+  expect((await mail.all()).map(({ subject, to }) => [subject, to])).toEqual([["Verify your email address", EMAIL]]);
+});
+
 async function modelsOf({
   root,
 }: Application): Promise<{ readonly User: typeof import("../support/account-application.ts").FullUser }> {

@@ -161,15 +161,16 @@ export class Accounts {
   }
 
   /**
-   * Mails a verification link to the current user.
+   * Mails a verification link to a user.
    *
+   * @param user one who has just registered, for example, and need not be logged in; default: the current user
    * @returns `false` if there is nothing to verify: the address is verified, or the user's class can't verify addresses
    *   (`MustVerifyEmail`)
-   * @throws `E_UNAUTHENTICATED`; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE` without the route
-   *   `email.verify`
+   * @throws `E_UNAUTHENTICATED` without a user; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE`
+   *   without the route `email.verify`
    */
-  sendVerification(): Promise<boolean> {
-    return this.#services.emailVerification.send(this.#context);
+  sendVerification(user?: RegisteredUser): Promise<boolean> {
+    return this.#services.emailVerification.send(this.#context, user);
   }
 
   /**

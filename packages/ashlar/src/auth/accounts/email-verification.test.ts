@@ -219,6 +219,18 @@ describe("sendVerification()", () => {
     expect(await accounts.mails()).toHaveLength(1);
   });
 
+  test("mails a user who is not logged in", async () => {
+    const routes = [
+      Route.post("/send", async ({ accounts }) => ({ isSent: await accounts.sendVerification(await ada()) })),
+    ];
+    const accounts = await testAccounts({ routes });
+    const ada = async () => (await accounts.user()) as never;
+    const visitor = accounts.visitor();
+    expect((await visitor.post("/send", {}, { accept: "application/json" })).body).toEqual({ isSent: true });
+    const [mail] = await accounts.mails();
+    expect(mail?.to).toBe(ADA.email);
+  });
+
   test("fails if the mail cannot be created, and does not claim that it was sent", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: { verifyEmail: BrokenMailable } } });
     const visitor = await accounts.loggedIn();

@@ -1,7 +1,7 @@
 import type { Events } from "../../events/index.ts";
 import type { HttpContext, HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
-import { currentDate } from "../../support/index.ts";
+import { currentDate, type RegisteredUser } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountStore, AccountUser } from "../account-store.ts";
 import { announce } from "../events.ts";
@@ -37,9 +37,9 @@ export class EmailVerification {
     this.#parts = parts;
   }
 
-  /** Mails a new verification link to the user who is logged in; see `Accounts.sendVerification`. */
-  async send(context: HttpContext): Promise<boolean> {
-    const user = await requireUser(context);
+  /** Mails a new verification link to a user; see `Accounts.sendVerification`. */
+  async send(context: HttpContext, given?: RegisteredUser): Promise<boolean> {
+    const user = given === undefined ? await requireUser(context) : asAccountUser(given);
     // Checked before anything that needs mails: without the mixin there is nothing to send.
     if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
     const mailer = await this.#parts.mails.prepare();
