@@ -150,9 +150,12 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       user,
       step,
       resume: () => this.#resume(user, claim, claim.passed),
-      pass: async (verify) => {
+      pass: async (passed, verify) => {
+        const pending = { status: "pending", step, page } as const;
+        // The page of one step must not pass another: it verifies something else.
+        if (passed !== step) return pending;
         const holds = await proveStep(this.context, this.name, user, verify);
-        return holds ? this.#resume(user, claim, [...claim.passed, step]) : { status: "pending", step, page };
+        return holds ? this.#resume(user, claim, [...claim.passed, step]) : pending;
       },
       cancel: () => auth.pendingLogins.drop(this.context, this.name),
     };

@@ -76,6 +76,23 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
+  test("is not passed by the page of another step, whose proof isn't verified", async () => {
+    const accounts = await shopWith([terms, code]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    expect((await visitor.post("/pass", { step: "terms" })).body).toMatchObject({ pending: "code" });
+    const { body } = await visitor.post("/pass", { step: "terms" });
+    const result = { status: "pending", step: "code", page: "code" };
+    expect(body).toEqual({ step: "code", result, pending: "code" });
+    expect([await isIn(visitor), await loginsOf(accounts)]).toEqual([false, []]);
+    // It isn't an attempt either.
+    for (let index = 0; index < 6; index++) {
+      expect((await visitor.post("/pass", { step: "terms", code: "000000" })).status).toBe(200);
+    }
+    expect((await visitor.post("/pass", { step: "code" })).body).toMatchObject({ result: { status: "complete" } });
+    expect(await isIn(visitor)).toBe(true);
+  });
+
   test.each<[string, (accounts: TestAccounts) => unknown]>([
     ["ten minutes have passed", () => travel(10)],
     ["S51 access to the account has ended", async (accounts) => (await accounts.user()).endAccess()],

@@ -82,7 +82,8 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
       Route.post("/pass", async ({ auth, request }) => {
         const login = await auth.pendingLogin();
         const verify = async () => (request.input("code") ?? CODE) === CODE;
-        return { step: login?.step ?? null, result: await login?.pass(verify), pending: auth.pending };
+        const step = String(request.input("step") ?? login?.step);
+        return { step: login?.step ?? null, result: await login?.pass(step, verify), pending: auth.pending };
       }),
       Route.post("/as-ada", async (context) => ({ user: await ada(context), pending: context.auth.pending })),
       Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(ADA.id), pending: auth.pending })),

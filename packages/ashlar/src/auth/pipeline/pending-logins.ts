@@ -48,19 +48,26 @@ export interface PendingLogin<User extends object = RegisteredUser> {
   /** Continues, and asks the step again: for a step that checks the user's row, or data of this request. */
   resume(): Promise<LoginResult<User>>;
   /**
-   * Continues without asking the step again, if a proof holds, such as a code. Attempts are counted by account, under
+   * Continues without asking a step again, if its proof holds, such as a code. Attempts are counted by account, under
    * the limit `login.step`.
    *
    * ```ts
+   * declare function isCodeOf(user: User, code: string): Promise<boolean>; // yours: an authenticator's, or one that was mailed
+   *
    * const login = await auth.pendingLogin();
-   * const result = await login?.pass(() => request.bodyInput("code") === session.get("code"));
+   * const code = request.bodyInput("code");
+   * const result = await login?.pass("code", async () => typeof code === "string" && isCodeOf(login.user, code));
    * ```
    *
-   * @param verify returns whether this request proves what the step asks for; only called while there are attempts left
-   * @returns `pending` as before if the proof doesn't hold
+   * Security: check that the input is text, and that a code was issued. Two values that are both missing are equal.
+   *
+   * @param step the name of the step that the proof is for
+   * @param verify returns whether this request proves what the step asks for: only `true` counts. Only called if the
+   * login waits for this step, while there are attempts left
+   * @returns `pending` as before if the proof doesn't hold, or if the login waits for another step, which it names
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
-  pass(verify: () => MaybePromise<boolean>): Promise<LoginResult<User>>;
+  pass(step: string, verify: () => MaybePromise<boolean>): Promise<LoginResult<User>>;
   /** Ends it: the visitor has to log in again from the beginning. */
   cancel(): Promise<void>;
 }
