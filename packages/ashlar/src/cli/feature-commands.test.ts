@@ -155,12 +155,21 @@ describe("publish", () => {
     [{ files: { "/tmp/stock.ts": "" } }, '"/tmp/stock.ts" is not the path of a file in the application'],
     [{ files: { "": "" } }, '"" is not the path of a file in the application'],
     [{ files: { "config/": "" } }, '"config/" is not the path of a file in the application'],
+    [{ files: { ".git/hooks/post-checkout": "" } }, '".git/hooks/post-checkout" is in .git. Publish to a path of'],
+    [{ files: { "config/../.GIT/config": "" } }, '"config/../.GIT/config" is in .GIT.'],
+    [{ files: { "node_modules/ashlar/x.js": "" } }, '"node_modules/ashlar/x.js" is in node_modules.'],
+    [{ files: { "packages/a/node_modules/b/x.js": "" } }, '"packages/a/node_modules/b/x.js" is in node_modules.'],
     [{ files: { "a.ts": "" }, migrations: { "../stock": "" } }, '"../stock" is not the name of a migration.'],
     [{ migrations: { "create-stock": "" } }, '"create-stock" is not the name of a migration.'],
   ])("refuses %j, and writes nothing", async (unfit, problem) => {
     const root = applicationWith({ Stock: [command("stock:install", files(unfit))] });
     expect(await ashlar(root, "stock:install")).toMatchObject({ code: 1, errors: expect.stringContaining(problem) });
     expect((await readdir(root)).toSorted()).toEqual(["config", "package.json"]);
+  });
+
+  test("writes files beside .git whose names begin like it", async () => {
+    const root = applicationWith({ Stock: [command("stock:install", files({ files: { ".gitattributes": "x" } }))] });
+    expect((await ashlar(root, "stock:install")).output).toContain("Created .gitattributes");
   });
 
   test("needs an application", async () => {

@@ -7,13 +7,16 @@ import { hasMigration, migrationPaths } from "./make.ts";
 import { javaScriptOf, readIfThere, remainingSteps } from "./remaining-steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
+/** Folders whose files are not the author's: Git runs some of its own, and a package manager replaces packages. */
+const FOREIGN_FOLDERS = [".git", "node_modules"];
 
 /**
  * Plans the files that a feature adds to an application, without writing anything. Files and migrations that exist are
  * left out.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application, a path leads out of it, or the name of a migration is malformed
+ * @throws `E_COMMAND` if there is no application, a path leads out of it or into `.git` or `node_modules`, or the name of
+ *   a migration is malformed
  */
 export async function planPublication(
   root: string,
@@ -57,10 +60,14 @@ async function missingMigrations(root: string, migrations: Readonly<Record<strin
 }
 
 function requireInside(path: string): void {
-  const [first] = normalize(path).split(sep);
-  if (path !== "" && !isAbsolute(path) && first !== ".." && first !== "." && !path.endsWith("/")) return;
-  throw new AshlarError(
-    "E_COMMAND",
-    `"${path}" is not the path of a file in the application, such as config/stock.ts.`,
-  );
+  const folders = normalize(path).split(sep);
+  const [first] = folders;
+  const example = "such as config/stock.ts.";
+  if (path === "" || isAbsolute(path) || first === ".." || first === "." || path.endsWith("/")) {
+    throw new AshlarError("E_COMMAND", `"${path}" is not the path of a file in the application, ${example}`);
+  }
+  // Some file systems ignore case, and Windows ignores dots and spaces at the end of a name.
+  const foreign = folders.find((folder) => FOREIGN_FOLDERS.includes(folder.toLowerCase().replace(/[. ]+$/, "")));
+  if (foreign === undefined) return;
+  throw new AshlarError("E_COMMAND", `"${path}" is in ${foreign}. Publish to a path of the application, ${example}`);
 }
