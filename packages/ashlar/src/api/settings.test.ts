@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { createSecretKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
 import { readApiSettings } from "./settings.ts";
@@ -157,6 +157,53 @@ describe("S12 a missing or weak secret", () => {
     expect(failing).toThrow(
       isSet ? /Empty the line of JWT_SECRET/ : /: is missing\. Write secret: env\("JWT_SECRET"\)/,
     );
+  });
+});
+
+describe("S12 a secret that is long enough but not random", () => {
+  const weak = ["a".repeat(86), "changeme".repeat(8), "0".repeat(64), "0123456789abcdef".repeat(4)];
+  const forms: readonly (readonly [string, (text: string) => unknown])[] = [
+    ["text", (text) => text],
+    ["bytes", (text) => new TextEncoder().encode(text)],
+    ["a KeyObject", (text) => createSecretKey(Buffer.from(text))],
+    ["a JWK", (text) => ({ kty: "oct", k: Buffer.from(text).toString("base64url") })],
+  ];
+
+  test.each(forms)("as %s, ends the boot with where, what and the remedy, and is not shown", (_, form) => {
+    for (const text of weak) {
+      expect(() => configured({ secret: form(text) })).toThrow(
+        expect.objectContaining({
+          code: "E_WEAK_SECRET",
+          message:
+            "config/api.ts: DRIVERS.jwt.secret: The secret for HS512 is not random. " +
+            "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate",
+        }),
+      );
+    }
+  });
+
+  test.each(forms)("as %s, is not verified with either", (_, form) => {
+    for (const text of weak) {
+      expect(() => configured({ previousSecrets: [OTHER, form(text)] })).toThrow(
+        expect.objectContaining({
+          code: "E_WEAK_SECRET",
+          message: expect.stringMatching(
+            /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: The secret for HS512 is not random\. Remove it/,
+          ),
+        }),
+      );
+    }
+  });
+
+  test.each(["HS256", "HS384", "HS512"])("%s takes random secrets in every form", (algorithm) => {
+    for (const [, form] of forms) {
+      const { verificationKeys } = configured({
+        algorithm,
+        secret: form(randomBytes(64).toString("latin1")),
+        previousSecrets: [form(randomBytes(64).toString("hex"))],
+      });
+      expect(verificationKeys).toHaveLength(2);
+    }
   });
 });
 

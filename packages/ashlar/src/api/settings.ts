@@ -1,6 +1,8 @@
+import { secretProblem } from "../security/index.ts";
 import {
   createSigningKey,
   createVerificationKey,
+  hmacSecretBytes,
   type JwtAlgorithm,
   type KeyMaterial,
   type SigningKey,
@@ -22,7 +24,6 @@ import {
   whole,
 } from "../support/index.ts";
 import { requireTokenModel, type TokenModel } from "./token-model.ts";
-import "../security/index.ts";
 
 /** The value of `DRIVERS.jwt.version`, and of the claim `ver`. */
 export type TokenVersion = string | number;
@@ -32,7 +33,8 @@ export interface JwtSettings {
   /** The signature algorithm; default: HS512. */
   readonly algorithm?: JwtAlgorithm;
   /**
-   * With an HMAC algorithm, text at least as long as the hash; with any other, the private key in PEM.
+   * With an HMAC algorithm, random text at least as long as the hash, as `npx ashlar key:generate` writes it; with any
+   * other, the private key in PEM.
    *
    * Tokens are signed with the secret itself, so that another service that knows it can verify them. Everything else
    * that the framework signs or seals uses a key derived for its own purpose; one is never accepted instead of the
@@ -84,6 +86,7 @@ export interface CompleteJwtSettings
 const WHERE = "config/api.ts: DRIVERS";
 // The command does not change a secret that is set.
 const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
+const WEAK_FORMER_REMEDY = "Remove it from the list: a token that is signed with a guessed secret would be accepted.";
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 const SECRET: Setting<KeyMaterial> = setting({
@@ -146,7 +149,11 @@ const SCHEMA = settings<DriversSettings>()({
  */
 export function readApiSettings(drivers: unknown): CompleteJwtSettings {
   const { algorithm, secret, previousSecrets, expires, ...jwt } = SCHEMA.read(drivers, WHERE).jwt;
-  const verifying = (key: KeyMaterial): VerificationKey => createVerificationKey(algorithm, key);
+  const verifying = (key: KeyMaterial): VerificationKey => {
+    const created = createVerificationKey(algorithm, key);
+    requireRandom(algorithm, key);
+    return created;
+  };
   return Object.freeze({
     ...jwt,
     expiresInMinutes: expires,
@@ -158,13 +165,33 @@ export function readApiSettings(drivers: unknown): CompleteJwtSettings {
   });
 }
 
+/**
+ * `ashlar/jwt` takes any secret of the right length, such as those of RFCs; an application's own has to be random.
+ *
+ * @throws `E_WEAK_SECRET`
+ */
+function requireRandom(algorithm: JwtAlgorithm, key: KeyMaterial): void {
+  // One character per byte: a secret may also be given as bytes, a KeyObject or a JWK.
+  const bytes = hmacSecretBytes(algorithm, key);
+  const problem = bytes === null ? null : secretProblem(bytes.toString("latin1"));
+  if (problem !== null) throw new AshlarError("E_WEAK_SECRET", `The secret for ${algorithm} ${problem}`);
+}
+
 function prepared<Key>(name: string, secret: KeyMaterial, create: (key: KeyMaterial) => Key): Key {
   try {
     return create(secret);
   } catch (error) {
     if (!(error instanceof AshlarError)) throw error;
     const where = `${WHERE}.jwt.${error.code === "E_JWT_ALGORITHM" ? "algorithm" : name}`;
-    const remedy = error.code === "E_WEAK_SECRET" ? WEAK_SECRET_REMEDY : "";
-    throw new ConfigurationError(where, error.message, remedy, error.code);
+    throw new ConfigurationError(
+      where,
+      error.message,
+      error.code === "E_WEAK_SECRET" ? remedyOf(name) : "",
+      error.code,
+    );
   }
+}
+
+function remedyOf(name: string): string {
+  return name === "secret" ? WEAK_SECRET_REMEDY : WEAK_FORMER_REMEDY;
 }

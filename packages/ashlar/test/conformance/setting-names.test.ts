@@ -7,13 +7,14 @@ import { createApplication } from "../../src/boot/index.ts";
 import { readApplicationSettings } from "../../src/boot/settings.ts";
 import { compose, Database, DatabaseProvider, Model } from "../../src/database/index.ts";
 import { readMailSettings } from "../../src/mail/settings.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { readSessionSettings } from "../../src/session/settings.ts";
 import { readThrottleSettings } from "../support/throttle-settings.ts";
 
 class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
 
 const APPLICATION = { environment: "test", name: "Shop", url: null } as const;
-const JWT = { secret: "s".repeat(64), model: User };
+const JWT = { secret: generateSecret(), model: User };
 const DATABASES = { default: "main", main: { driver: "sqlite", path: ":memory:" } };
 const BUCKET = { by: ["address"], attempts: 1, windowSeconds: 1 };
 

@@ -10,6 +10,7 @@ import {
   type TestClient,
   travelBack,
 } from "../../src/public/testing.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { generatedApplication } from "../support/generated-application.ts";
 import { makeDrizzleUsers } from "./drizzle-users.ts";
 
@@ -17,7 +18,7 @@ const PASSWORD = "a password of hers";
 const OTHER_PASSWORD = "another password of hers";
 const EMAIL = "ada@example.com";
 const NEW_EMAIL = "countess@example.com";
-const SECRET = "s".repeat(64);
+const SECRET = generateSecret();
 
 afterEach(() => travelBack());
 

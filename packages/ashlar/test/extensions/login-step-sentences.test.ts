@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Api, ApiProvider } from "../../src/public/api.ts";
 import type { LoginStep } from "../../src/public/auth.ts";
 import { Provider } from "../../src/public/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { ADA, FullUser, PASSWORD, testAccounts } from "../support/account-application.ts";
 
 /** A feature with a sentence, in two languages. */
@@ -24,7 +25,10 @@ test("a login step refuses by the key of a sentence, which pages and the API tel
   const accounts = await testAccounts({
     User,
     providers: [ApiProvider, BlockedProvider],
-    config: { app: { APP: { languages: ["de"] } }, api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: User } } } },
+    config: {
+      app: { APP: { languages: ["de"] } },
+      api: { DRIVERS: { jwt: { secret: generateSecret(), model: User } } },
+    },
     guards: { steps: [blocked] },
     routes: [...Api.routes()],
   });

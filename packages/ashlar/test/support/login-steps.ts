@@ -3,6 +3,7 @@ import type { Row } from "../../src/database/index.ts";
 import { Api, ApiProvider } from "../../src/public/api.ts";
 import type { LoginStep } from "../../src/public/auth.ts";
 import { type HttpContext, Route } from "../../src/public/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { createSessionDataTable } from "../../src/session/index.ts";
 import {
   ADA,
@@ -15,6 +16,9 @@ import {
   type Visitor,
 } from "./account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
+
+/** All applications of a test file sign their tokens with it. */
+const SECRET = generateSecret();
 
 /** The code that the step {@link code} asks for. */
 export const CODE = "314159";
@@ -66,7 +70,7 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
     models: [Admin],
     providers: [ApiProvider],
     middleware: { guard: [GuardMiddleware] },
-    config: { ...config, api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: User } } } },
+    config: { ...config, api: { DRIVERS: { jwt: { secret: SECRET, model: User } } } },
     guards: { admin: { driver: "web", model: Admin }, steps, ...guards },
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS }, { guard: "admin" }).prefix("/admin"),

@@ -8,12 +8,16 @@ import { DatabaseProvider, Model } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import { Mailable, type MailContent, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../src/session/index.ts";
 import { ValidationError } from "../../src/support/index.ts";
 import { createTestApplication, type TestApplicationOptions } from "../../src/testing/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { kernelWith, UserWithToken } from "./application-parts.ts";
 import { CookieGuard, HeaderGuard } from "./people.ts";
+
+/** All shops of a test file sign their tokens with it. */
+const SECRET = generateSecret();
 
 /** A customer of the shop. Each shop extends the class, so that it has its own database. */
 export class Customer extends UserWithToken {
@@ -173,7 +177,7 @@ export async function testShop(options: TestShopOptions = {}): Promise<TestShop>
       ...(options.providers ?? []),
     ],
     config: {
-      api: { DRIVERS: { jwt: { secret: "x".repeat(64), model: ShopCustomer, ...options.jwt } } },
+      api: { DRIVERS: { jwt: { secret: SECRET, model: ShopCustomer, ...options.jwt } } },
       auth: {
         GUARDS: {
           default: "web",

@@ -9,6 +9,7 @@ export {
   type SigningKey,
   type VerificationKey,
 } from "./keys.ts";
+export { hmacSecretBytes } from "./secrets.ts";
 export { type JwsHeaderMembers, signJws } from "./sign-jws.ts";
 export { type JwtSignOptions, signJwt } from "./sign-jwt.ts";
 export { type JwsVerifyOptions, type VerifiedJws, verifyJws } from "./verify-jws.ts";

@@ -1,6 +1,6 @@
 import { createPublicKey, KeyObject, X509Certificate } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
-import type { HmacAlgorithm, JwtAlgorithm } from "./algorithms.ts";
+import { algorithmDetails, type HmacAlgorithm, type JwtAlgorithm } from "./algorithms.ts";
 import { decodeBase64url } from "./base64url.ts";
 import { checkJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 import "../errors.ts";
@@ -30,6 +30,15 @@ export function hmacSecret(name: JwtAlgorithm, details: HmacAlgorithm, key: KeyM
     );
   }
   return bytes;
+}
+
+/**
+ * The bytes of the secret that a key is made from; `null` if the algorithm is for key pairs.
+ *
+ * @throws `E_JWT_ALGORITHM`; `E_JWT_KEY` if it is another kind of key
+ */
+export function hmacSecretBytes(name: JwtAlgorithm, key: KeyMaterial): Buffer | null {
+  return algorithmDetails(name).family === "hmac" ? secretBytes(name, key, "verify") : null;
 }
 
 function remedy(details: HmacAlgorithm): string {
