@@ -29,13 +29,24 @@ export interface AccessHolder extends Authenticatable {
  * mixins that add such credentials implement it, and each of them calls the one that it extends.
  */
 export interface CredentialHolder {
-  /** Removes these credentials, if the user has any. Takes part in the current transaction. */
+  /**
+   * Removes these credentials, if the user has any. Called each time access to the account ends, after the user's row
+   * was written, in the same transaction. If it throws, access does not end.
+   */
   endCredentials(): Promise<void>;
 }
 
-/** Removes a user's credentials other than logins. */
+/** Reports whether the class of a user has credentials other than logins. */
+export function holdsCredentials(user: object): user is CredentialHolder {
+  return typeof (user as Partial<CredentialHolder>).endCredentials === "function";
+}
+
+/**
+ * Removes a user's credentials other than logins. Everything that changes an access epoch calls it, in the same
+ * transaction.
+ */
 export async function endCredentials(user: object): Promise<void> {
-  await (user as Partial<CredentialHolder>).endCredentials?.();
+  if (holdsCredentials(user)) await user.endCredentials();
 }
 
 /**

@@ -1,6 +1,13 @@
-import { type Model, type ModelClass, type ModelConstructor, tableHasColumn } from "../database/index.ts";
+import { type Model, type ModelClass, type ModelConstructor, planOf, tableHasColumn } from "../database/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
-import { type AccessConditions, type AccessHolder, accessFingerprint, makeAccessEpoch } from "./access-epoch.ts";
+import {
+  type AccessConditions,
+  type AccessHolder,
+  accessFingerprint,
+  endCredentials,
+  holdsCredentials,
+  makeAccessEpoch,
+} from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { hasherOf } from "./model-hasher.ts";
 import { hashNewPassword } from "./new-password.ts";
@@ -21,8 +28,8 @@ export interface AuthenticatesInstance extends AccessHolder {
   /** The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. */
   accessEpoch(): string;
   /**
-   * Ends all access to the account: every login on every device, every link in a mail, and the API token if it is
-   * checked in the database.
+   * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
+   * in the database, and what `endCredentials()` of the class removes; see {@link CredentialHolder}.
    *
    * @returns whether the user's row existed
    */
@@ -165,15 +172,20 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async endAccess(): Promise<boolean> {
-      const changes = this.accessChanges();
-      return Object.keys(changes).length === 0 || (await writeColumns(this, changes));
+      return this.#endWith(async () => {
+        const changes = this.accessChanges();
+        return Object.keys(changes).length === 0 || (await writeColumns(this, changes));
+      });
     }
 
     override async save(): Promise<this> {
       const { accessEpochColumn, identifierColumn } = this.#class;
       if (this.isStored()) {
         const decisive = [this.#column, identifierColumn, "email"] as never[];
-        if (this.isDirty(...decisive)) Object.assign(this, this.accessChanges());
+        if (this.isDirty(...decisive)) {
+          Object.assign(this, this.accessChanges());
+          return this.#endWith(() => super.save());
+        }
       } else if (await tableHasColumn(this.#class, accessEpochColumn)) {
         const { [accessEpochColumn]: own } = this as unknown as Record<string, unknown>;
         Object.assign(this, { [accessEpochColumn]: own ?? makeAccessEpoch() });
@@ -185,6 +197,16 @@ export function Authenticates<B extends ModelConstructor>(
       const deleteUser = this.isStored() ? deletionOf(this.#class) : null;
       const deleteRow = () => super.delete();
       return deleteUser === null ? deleteRow() : deleteUser(this, deleteRow);
+    }
+
+    /** Writes what ends access, and removes the user's other credentials, if the class has any, in one transaction. */
+    #endWith<T>(write: () => Promise<T>): Promise<T> {
+      if (!holdsCredentials(this)) return write();
+      return planOf(this.#class).connection.transaction(async () => {
+        const written = await write();
+        if (written !== false) await endCredentials(this);
+        return written;
+      });
     }
 
     /** The value of a column as it was read; `undefined` if it was not read. */

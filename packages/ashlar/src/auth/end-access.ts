@@ -1,11 +1,12 @@
-import { accessEpochOf, makeAccessEpoch } from "./access-epoch.ts";
+import { accessEpochOf, endCredentials, makeAccessEpoch } from "./access-epoch.ts";
 import type { AccountChanges, AccountConditions, AccountStore, AccountUser } from "./account-store.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { accountStoreOf } from "./model-accounts.ts";
 import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 /**
- * Ends all access to an account, provided that the proof given for this user still holds.
+ * Ends all access to an account, provided that the proof given for this user still holds: changes the epoch, and removes
+ * the credentials that features or the user's class have given the user. Call it in a transaction.
  *
  * @param changes other changes by the same statement: the password, the address
  * @param conditions further conditions on the stored account
@@ -18,7 +19,21 @@ export async function endAccessOnProof<User extends AccountUser>(
   conditions: AccountConditions = {},
 ): Promise<User | null> {
   const accessEpoch = makeAccessEpoch();
-  return store.update(user, { ...changes, accessEpoch }, { ...conditions, accessEpoch: accessEpochOf(user) });
+  const asRead = { ...conditions, accessEpoch: accessEpochOf(user) };
+  return withoutCredentials(await store.update(user, { ...changes, accessEpoch }, asRead));
+}
+
+/**
+ * Ends all access to an account, as {@link endAccessOnProof}, but regardless of any proof.
+ *
+ * @returns the user with the changes; `null` if the account does not exist
+ */
+export async function endAccess<User extends AccountUser>(
+  store: AccountStore<User>,
+  user: User,
+  changes: AccountChanges = {},
+): Promise<User | null> {
+  return withoutCredentials(await store.update(user, { ...changes, accessEpoch: makeAccessEpoch() }, {}));
 }
 
 /**
@@ -34,12 +49,22 @@ export async function logOutEverywhereOnProof(
 ): Promise<Authenticatable | null> {
   const store = accountStoreOf(users);
   if (store !== null) return endAccessOnProof(store, user as AccountUser);
-  return (await rotateAccess(user)) ? user : null;
+  return withoutCredentials((await rotateAccess(user)) ? user : null);
 }
 
-/** Ends all access to the account of any user, regardless of any proof. */
+/** Ends all access to the account of any user, as {@link logOutEverywhereOnProof}, but regardless of any proof. */
 export async function logOutEverywhere(users: AuthenticatableClass, user: Authenticatable): Promise<void> {
   const store = accountStoreOf(users);
-  if (store === null) await endAllAccess(user);
-  else await store.update(user as AccountUser, { accessEpoch: makeAccessEpoch() }, {});
+  if (store !== null) {
+    await endAccess(store, user as AccountUser);
+    return;
+  }
+  await endAllAccess(user);
+  await endCredentials(user);
+}
+
+/** Removes the credentials of a user whose access has ended; `null`: it did not end. */
+async function withoutCredentials<User extends Authenticatable>(user: User | null): Promise<User | null> {
+  if (user !== null) await endCredentials(user);
+  return user;
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import {
   Api,
   ApiProvider,
@@ -6,11 +6,20 @@ import {
   type TokenBearer,
   type TokenModel,
 } from "../../src/public/api.ts";
-import { Authenticates, AuthProvider } from "../../src/public/auth.ts";
+import { Authenticates, AuthProvider, type CredentialHolder } from "../../src/public/auth.ts";
 import { compose, DatabaseProvider, Model, sqlite } from "../../src/public/database.ts";
 import { type Application, type HttpContext, HttpKernel, Route } from "../../src/public/index.ts";
 import { digest, generateSecret } from "../../src/public/security.ts";
 import { createTestApplication, createTestClient, type TestClient } from "../../src/public/testing.ts";
+import {
+  NEW_PASSWORD,
+  PASSWORD as OLD_PASSWORD,
+  PlainUser,
+  ADA as PRESENT,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../support/account-application.ts";
 
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
@@ -170,5 +179,166 @@ describe("an application's own user class, with several named tokens", () => {
     await end(user);
     expect([await status(laptop), await status(phone)]).toEqual([401, 401]);
     (await client.post("/api/reauth", { token: laptop })).assertStatus(401);
+  });
+});
+
+describe("an application's own user class, whose tokens only endCredentials() ends", () => {
+  class OwnToken extends Model {
+    static override table = "tokens";
+    static override timestamps = false;
+    declare digest: string;
+    declare user_id: number;
+  }
+
+  class OwnUser extends PlainUser implements TokenBearer, CredentialHolder {
+    async holdsToken(digest: string): Promise<boolean> {
+      return (await this.#tokens.where("digest", digest).first()) !== null;
+    }
+
+    async activateToken(digest: string): Promise<void> {
+      await OwnToken.create({ digest, user_id: this.id });
+    }
+
+    async revokeToken(digest?: string): Promise<void> {
+      await (digest === undefined ? this.#tokens : this.#tokens.where("digest", digest)).delete();
+    }
+
+    endCredentials(): Promise<void> {
+      return this.revokeToken();
+    }
+
+    static async replaceToken(id: number | string | bigint, replaced: string, digest: string): Promise<boolean> {
+      return (await OwnToken.where("user_id", Number(id)).where("digest", replaced).update({ digest })) === 1;
+    }
+
+    get #tokens() {
+      return OwnToken.where("user_id", this.id);
+    }
+  }
+
+  interface Shop {
+    readonly accounts: TestAccounts;
+    /** The user's own browser, logged in. */
+    readonly visitor: Visitor;
+    /** Logs in at the token endpoint, and returns whether the token is still accepted each time it is asked. */
+    readonly token: (username?: string) => Promise<() => Promise<boolean>>;
+  }
+
+  /** What ends access by itself, without a page. */
+  const ENDINGS: Readonly<Record<string, (user: OwnUser) => Promise<unknown>>> = {
+    "user.endAccess()": (one) => one.endAccess(),
+    "setPassword() and save()": async (one) => {
+      await one.setPassword(NEW_PASSWORD);
+      await one.save();
+    },
+    "a new address and save()": (one) => one.fill({ email: "countess@example.com" }).save(),
+  };
+
+  async function open(): Promise<Shop> {
+    const accounts = await testAccounts({
+      User: OwnUser,
+      providers: [ApiProvider],
+      guards: { jwt: { driver: "jwt", model: OwnUser } },
+      middleware: { jwt: [JWTAuthenticationMiddleware] },
+      config: { api: { DRIVERS: { jwt: { secret: generateSecret(), model: OwnUser, authenticates: true } } } },
+      routes: [
+        ...Api.routes(),
+        Route.get("/mine", () => ({})).middleware("jwt"),
+        Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
+        Route.post("/end-others", async ({ auth }) => ({
+          done: await auth.webGuard.logoutOtherDevices(OLD_PASSWORD),
+        })),
+        Route.post("/block", async ({ accounts: own, auth }) => ({ done: await own.endAccess((await auth.user())!) })),
+      ],
+    });
+    OwnToken.useDatabase(accounts.database);
+    await accounts.database.kysely.schema
+      .createTable("tokens")
+      .addColumn("id", "integer", (column) => column.primaryKey())
+      .addColumn("user_id", "integer")
+      .addColumn("digest", "text", (column) => column.unique())
+      .execute();
+    const send = (authorization: string) => accounts.visitor().get("/mine", { authorization, accept: "*/*" });
+    const token = async (username: string = PRESENT.email) => {
+      const fields = { username, password: OLD_PASSWORD };
+      const { body } = await accounts.visitor().post("/api/auth", fields, { accept: "application/json" });
+      const { data } = body as { readonly data: string };
+      return async () => (await send(`Bearer ${data}`)).status === 200;
+    };
+    return { accounts, visitor: await accounts.loggedIn(), token };
+  }
+
+  /** Changes the address by a request and the link that is mailed; returns the path of the link that undoes it. */
+  async function changeAddress({ accounts, visitor }: Shop): Promise<string> {
+    await visitor.post("/account/email", { email: "countess@example.com", password: OLD_PASSWORD });
+    const pathTo = async (email: string) => {
+      const { text } = (await accounts.mails()).findLast(({ to }) => to === email)!;
+      return new URL(/https:\S+/.exec(text)![0]).pathname;
+    };
+    await visitor.get(await pathTo("countess@example.com"));
+    return pathTo(PRESENT.email);
+  }
+
+  const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+
+  test.each<[string, (shop: Shop) => Promise<unknown>]>([
+    [
+      "a new password",
+      ({ visitor }) => visitor.post("/account/password", { current_password: OLD_PASSWORD, ...passwords }),
+    ],
+    [
+      "a forgotten password",
+      async ({ accounts }) => {
+        await accounts.visitor().post("/password_reset", { token: await accounts.resetToken(), ...passwords });
+      },
+    ],
+    ["a new address", changeAddress],
+    ["a logout of all other devices", ({ visitor }) => visitor.post("/logins", { __method: "DELETE" })],
+    ["logoutOtherDevices()", ({ visitor }) => visitor.post("/end-others")],
+    ["auth.logins().endAll()", ({ visitor }) => visitor.post("/end-all")],
+    ["accounts.endAccess()", ({ visitor }) => visitor.post("/block")],
+    ...Object.entries(ENDINGS).map(([title, end]): [string, (shop: Shop) => Promise<unknown>] => [
+      title,
+      async ({ accounts }) => end((await accounts.user()) as unknown as OwnUser),
+    ]),
+  ])("S51 loses them to %s", async (_, end) => {
+    const shop = await open();
+    const [laptop, phone] = [await shop.token(), await shop.token()];
+    expect([await laptop(), await phone()]).toEqual([true, true]);
+    await end(shop);
+    expect([await laptop(), await phone()]).toEqual([false, false]);
+  });
+
+  test("S51 loses them to the undoing of a change of address", async () => {
+    const shop = await open();
+    const undo = await changeAddress(shop);
+    const thief = await shop.token("countess@example.com");
+    expect(await thief()).toBe(true);
+    await shop.accounts.visitor().post(undo);
+    expect([await thief(), (await shop.accounts.user()).email]).toEqual([false, PRESENT.email]);
+  });
+
+  test("keeps them when something else is saved, and those of another user", async () => {
+    const shop = await open();
+    const [ada, bob] = [await shop.token(), await shop.token("bob@example.com")];
+    const one = (await shop.accounts.user()) as unknown as OwnUser;
+    await one.fill({ name: "Countess" }).save();
+    expect(await ada()).toBe(true);
+    await one.endAccess();
+    expect([await ada(), await bob()]).toEqual([false, true]);
+  });
+
+  test.each(Object.entries(ENDINGS))("S51 if they cannot be ended, %s changes nothing", async (_, end) => {
+    const { accounts, token } = await open();
+    const isAccepted = await token();
+    const before = await accounts.rows("users");
+    const revoke = OwnUser.prototype.endCredentials;
+    onTestFinished(() => void Object.assign(OwnUser.prototype, { endCredentials: revoke }));
+    OwnUser.prototype.endCredentials = async function () {
+      await revoke.call(this);
+      throw new Error("The disk is full.");
+    };
+    await expect(end((await accounts.user()) as unknown as OwnUser)).rejects.toThrow("The disk is full.");
+    expect([await accounts.rows("users"), await isAccepted()]).toEqual([before, true]);
   });
 });

@@ -1,10 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
-import { endCredentials, makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountUser } from "../account-store.ts";
+import { endAccess } from "../end-access.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
-/** Ends the logins and other credentials of users. */
+/** Ends the logins of users. */
 export class AccountAccess {
   readonly #users: GuardUsers;
   readonly #logins: LoginStores;
@@ -15,8 +15,8 @@ export class AccountAccess {
   }
 
   /**
-   * Ends the logins of a user, once access was ended on the user's row: deletes the logins on all devices, and the
-   * credentials that features have given the user. Takes part in the current transaction.
+   * Deletes the logins of a user on all devices, once access has ended with the user's row. Takes part in the current
+   * transaction.
    *
    * @param user with the new epoch
    * @param keepFor the request whose own login continues; `null` to end all of them
@@ -28,13 +28,12 @@ export class AccountAccess {
       if (guard === keepFor?.auth.guardName) await keepFor.auth.logins().keepCurrent(user);
       else await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
     }
-    await endCredentials(user);
   }
 
   /** Ends all access to the account of a user, regardless of any proof; see `Accounts.endAccess`. */
   async endAll(guard: string, user: AccountUser): Promise<boolean> {
     return this.#users.transaction(guard, async () => {
-      const ended = await this.#users.of(guard).update(user, { accessEpoch: makeAccessEpoch() }, {});
+      const ended = await endAccess(this.#users.of(guard), user);
       if (ended !== null) await this.end(ended);
       return ended !== null;
     });

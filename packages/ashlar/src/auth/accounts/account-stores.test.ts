@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { type DrizzleUsers, makeDrizzleUsers } from "../../../test/extensions/drizzle-users.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type DrizzleUsers, makeDrizzleUsers, User } from "../../../test/extensions/drizzle-users.ts";
 import {
   FullUser,
   NEW_PASSWORD,
@@ -168,6 +168,41 @@ describe("accounts in an application's own store", () => {
     const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     await accounts.visitor().post("/password_reset", reset);
     await accounts.loggedIn(CLEO);
+  });
+
+  test("S51 everything that ends access ends the user's own credentials too, or changes nothing", async () => {
+    const ended: string[] = [];
+    let isBroken = false;
+    const prototype: object = User.prototype;
+    onTestFinished(() => void Reflect.deleteProperty(prototype, "endCredentials"));
+    Object.assign(prototype, {
+      async endCredentials(this: User): Promise<void> {
+        // It is called on the changed user, so that credentials that are issued meanwhile can be told apart.
+        ended.push(this.accessEpoch());
+        if (isBroken) throw new Error("The disk is full.");
+      },
+    });
+    const { accounts, store, rows, cleo } = await shop({
+      routes: [
+        Route.post("/end-others", async ({ auth }) => ({ ended: await auth.logins().endOthers() })),
+        Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
+        Route.post("/block", async ({ accounts: own }) => {
+          return { ended: await own.endAccess((await store.findByEmail(CLEO.email))!) };
+        }),
+      ],
+    });
+    const visitor = await cleo();
+    for (const path of ["/end-others", "/account/password", "/block", "/end-all"]) {
+      const browser = path === "/end-all" ? await accounts.loggedIn(CLEO, NEW_PASSWORD) : visitor;
+      const before = rows();
+      isBroken = true;
+      expect([path, (await browser.post(path, CHANGE)).status, rows()]).toEqual([path, 500, before]);
+      isBroken = false;
+      ended.length = 0;
+      await browser.post(path, CHANGE);
+      expect([path, ended]).toEqual([path, (rows() as { access_epoch: string }[]).map((row) => row.access_epoch)]);
+      expect(rows()).not.toEqual(before);
+    }
   });
 
   test("S70 a user is deleted with all data that the framework keeps about them", async () => {

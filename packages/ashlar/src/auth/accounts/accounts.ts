@@ -216,7 +216,8 @@ export class Accounts {
 
   /**
    * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
-   * devices, links in mails, and the API token if tokens are checked in the database. Call it when you block an account.
+   * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
+   * user removes; see {@link CredentialHolder}. Call it when you block an account.
    *
    * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
    * `auth.logins().endAll()`.

@@ -1,8 +1,8 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
-import { makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountUser } from "../account-store.ts";
+import { endAccess } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { NO_PASSWORD } from "../stored-hash.ts";
 import type { AccountAccess } from "./account-access.ts";
@@ -107,13 +107,12 @@ export class EmailUndo {
         // No condition: later changes by a thief must not lock the owner out. The update locks the row, so a change of
         // address in progress is either found below, or fails on the new epoch.
         const changes = {
-          accessEpoch: makeAccessEpoch(),
           email,
           // The thief knows the password, and would be back before the owner has set a new one.
           passwordHash: NO_PASSWORD,
           ...(isVerifiable(owner) ? { verifiedAt: currentDate() } : {}),
         };
-        const user = await store.update(owner, changes, {});
+        const user = await endAccess(store, owner, changes);
         if (user === null) return "invalid";
         if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
         // In the meantime, another account may have had the address, verified it, and left it.
