@@ -105,8 +105,8 @@ export class NotNullViolationError extends ConstraintViolationError {
 export const MIGRATE = " If the database has not been migrated: npx ashlar migrate";
 
 /**
- * Any other error that the database reports (`E_DATABASE`); or that it cannot be reached, has no free connection, or
- * canceled the statement because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
+ * Any other error that the database reports (`E_DATABASE`); or that it cannot be reached, has no free connection
+ * or disk space, or canceled the statement because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
  */
 export class DatabaseError extends AshlarError {
   /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` if there is none. */

@@ -59,6 +59,21 @@ test.each([
   expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode, message: `SQLite: ${message}` });
 });
 
+test("a full disk is E_DATABASE_UNAVAILABLE, 503 with Retry-After", () => {
+  const { page_count: pages } = database.prepare("pragma page_count").get()!;
+  database.exec(`pragma max_page_count = ${pages}`);
+  const error = errorOf("insert into r (rowid, n) values (3, zeroblob(100000))");
+  database.exec("pragma max_page_count = 1073741823");
+  expect(error).toMatchObject({
+    code: "E_DATABASE_UNAVAILABLE",
+    status: 503,
+    headers: { "retry-after": "5" },
+    databaseCode: "13",
+    message: "SQLite: database or disk is full.",
+    cause: { errcode: 13 },
+  });
+});
+
 test("an error that is not a statement's is E_DATABASE without a code of SQLite's", () => {
   const closed = new DatabaseSync(":memory:", { open: false });
   const error = (() => {

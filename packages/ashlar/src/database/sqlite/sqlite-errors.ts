@@ -8,7 +8,9 @@ import {
   UnknownColumnError,
 } from "../errors.ts";
 
-// Extended result codes, https://www.sqlite.org/rescode.html
+// Result codes, https://www.sqlite.org/rescode.html
+/** The disk is full, or `max_page_count` reached. As with PostgreSQL's 53100, the request can be repeated later. */
+const FULL = 13;
 const CONSTRAINT_FOREIGN_KEY = 787;
 const CONSTRAINT_NOT_NULL = 1299;
 const CONSTRAINT_PRIMARY_KEY = 1555;
@@ -38,6 +40,8 @@ export function translateSqliteError(error: unknown): AshlarError {
     case CONSTRAINT_TRIGGER:
       if (!message.startsWith("FOREIGN KEY")) break;
       return new ForeignKeyViolationError({ table: null, columns: [], constraint: null, cause: error });
+    case FULL:
+      return new DatabaseError(`SQLite: ${message}.`, String(errcode), error, "E_DATABASE_UNAVAILABLE");
   }
   const column = NO_COLUMN.exec(message)?.[1];
   if (column !== undefined) return new UnknownColumnError(`SQLite: ${message}.`, [column], String(errcode), error);
