@@ -9,6 +9,9 @@ const countsReporter = fileURLToPath(new URL("./.ci/counts-reporter.mjs", import
 const runFolder = fileURLToPath(new URL("./packages/ashlar/test/support/run-folder.ts", import.meta.url));
 const sharedWorker = fileURLToPath(new URL("./packages/ashlar/test/support/shared-worker.ts", import.meta.url));
 
+// A zone of no whole hours that is behind UTC: a time that is formatted or compared in the wrong one shows.
+process.env.TZ ??= "America/St_Johns";
+
 // Where a machine that runs the tests wants their counts, it names a file for .ci/counts-reporter.mjs.
 const report = process.env.ASHLAR_TEST_REPORT;
 

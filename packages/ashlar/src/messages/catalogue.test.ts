@@ -233,3 +233,42 @@ test("the next minor garbage collection frees translators, and what requests hol
   megabytesKept(10);
   expect(megabytesKept(2000)).toBeLessThan(4);
 });
+
+describe("languages of an application", () => {
+  const file = (language: string, sentences: LanguageFile["sentences"]): LanguageFile => {
+    return { file: `lang/${language}.ts`, language, sentences };
+  };
+
+  test("are checked against the default one, in whatever order their files are read", async () => {
+    const [en, fr] = [file("en", { "app.hello": "Hello." }), file("fr", { "app.hello": "Bonjour." })];
+    for (const files of [
+      [en, fr],
+      [fr, en],
+    ]) {
+      const catalogue = await loaded("fr", ["en"], ...files);
+      expect(catalogue.translator("en")("app.hello")).toBe("Hello.");
+    }
+  });
+
+  test("have the framework's sentences of their wider tag", async () => {
+    const catalogue = await loaded("en", ["de-AT"]);
+    expect(catalogue.translator("de-AT")("cart.empty" as never)).toBe("Ihr Warenkorb ist leer.");
+  });
+
+  test("use the form for all other counts if a sentence has no form for this one", async () => {
+    const catalogue = await loaded("en", ["de"], file("de", { "cart.files": { other: "{count} Dateien" } }));
+    expect(catalogue.translator("de")("cart.files" as "app.files", { count: 1 })).toBe("1 Dateien");
+  });
+
+  test("may name the count of a sentence with forms, even if the original doesn't", async () => {
+    const catalogue = new Catalogue("en", ["de"]);
+    catalogue.declare({ "cart.some": { one: "a file", other: "files" } });
+    await catalogue.load([file("de", { "cart.some": "{count} Dateien" })]);
+    expect(catalogue.translator("de")("cart.some" as "app.files", { count: 2 })).toBe("2 Dateien");
+  });
+
+  test("make the boot fail with a form of no language", async () => {
+    const sentences = { "cart.files": { other: "{count} Dateien", on: "{count} Datei" } };
+    await expect(loaded("en", ["de"], file("de", sentences))).rejects.toThrow("is not a sentence.");
+  });
+});

@@ -19,6 +19,7 @@ test.each([
   ["de;q=0", null],
   ["de-AT;q=0, de", "de"],
   ["de;q=0, de-AT", null],
+  ["*, en;q=0, de;q=0, fr;q=0", null],
   ["es", null],
   ["d", null],
   ["", null],

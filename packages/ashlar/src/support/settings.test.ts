@@ -163,6 +163,8 @@ describe("an object of settings", () => {
     [{ list: [{}, { retrySeconds: 9 }] }, ".list[1].retrySeconds: is 9."],
     [{ inner: [] }, ".inner: is a list. Write an object: { retrySeconds: … }."],
     [{ nmae: "b" }, '.nmae: is not a known setting. Did you mean "name"?'],
+    [{ toString: "b" }, ".toString: is not a known setting."],
+    [{ constructor: "b" }, ".constructor: is not a known setting."],
     [{ inner: { retry_seconds: 1 } }, '.inner.retry_seconds: is not a known setting. Did you mean "retrySeconds"?'],
     [{ label: "b" }, ".label: is no longer a setting. Set name."],
     [{ name: "b", list: [{}] }, ".list: is of no use to b. Leave one of them out."],

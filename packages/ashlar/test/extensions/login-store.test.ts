@@ -131,6 +131,19 @@ describe("an application with its own login store", () => {
     expect(await Promise.all([here, there, elsewhere].map(inside))).toEqual([true, false, false]);
   });
 
+  test("does not list a device whose login has ended, even if the store still returns it", async () => {
+    const { accounts, logins } = await shop();
+    const [here] = [await accounts.loggedIn(), await accounts.loggedIn()];
+    const devices = async () => {
+      const keys = String((await here.get("/logins")).body).matchAll(/action="\/logins\/([\w-]{36})"/g);
+      return new Set([...keys].map(([, key]) => key));
+    };
+    const [, there] = [...logins.logins.values()];
+    expect(await devices()).toContain(there!.id);
+    logins.logins.set(there!.id, { ...there!, expiresAt: new Date(0) });
+    expect([(await devices()).has(there!.id), logins.logins.size]).toEqual([false, 2]);
+  });
+
   test("S22 a new password ends the other logins, and a reset all of them", async () => {
     const { accounts, logins } = await shop();
     const [here, there] = [await accounts.loggedIn(), await accounts.loggedIn()];

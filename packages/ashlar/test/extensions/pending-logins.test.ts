@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LoginGuard, LoginStep } from "../../src/public/auth.ts";
+import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.ts";
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
 import { travel, travelBack } from "../../src/public/testing.ts";
@@ -103,6 +103,55 @@ describe("a pending login", () => {
     await visitor.post("/login", CREDENTIALS);
     await meanwhile(accounts);
     expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
+  });
+
+  test("ends ten minutes after the password, however often it is resumed", async () => {
+    const accounts = await shopWith([terms, code]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    travel(9);
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/code"]);
+    travel(2);
+    await visitor.post("/pass");
+    expect(await isIn(visitor)).toBe(false);
+  });
+
+  test.each<[string, unknown]>([
+    ["text", "wrong"],
+    ["an object", { ok: false }],
+    ["a number", 1],
+  ])("is not passed by a proof that is %s instead of true", async (_, proof) => {
+    const step: LoginStep = {
+      name: "code",
+      page: "code",
+      check: async ({ prove }): Promise<StepOutcome> => ((await prove(() => proof as boolean)) ? "passed" : "pending"),
+    };
+    const accounts = await shopWith([step]);
+    const visitor = accounts.visitor();
+    expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/code"]);
+    expect(await isIn(visitor)).toBe(false);
+  });
+
+  test("is not passed by an earlier proof if the step's last one failed", async () => {
+    const twice: LoginStep = {
+      name: "twice",
+      async check({ prove }): Promise<StepOutcome> {
+        await prove(() => true);
+        await prove(() => false);
+        return "passed";
+      },
+    };
+    const seen: (readonly string[])[] = [];
+    const after: LoginStep = {
+      name: "after",
+      check: ({ passed }) => {
+        seen.push(passed);
+        return "passed";
+      },
+    };
+    const accounts = await shopWith([twice, after]);
+    await accounts.visitor().post("/login", CREDENTIALS);
+    expect(seen).toEqual([[]]);
   });
 
   test("S52 has no effect if access ends during it", async () => {

@@ -77,6 +77,14 @@ describe("a use", () => {
     expect(web.queries).toHaveLength(3);
   });
 
+  test("of each of two logins of different guards is written, even if their keys are equal", async () => {
+    const written: string[] = [];
+    const uses = new LoginUses(async ({ guard }) => void written.push(guard), collecting().logger);
+    for (const guard of ["web", "staff"]) uses.note({ ...use(1), guard });
+    await uses.flush();
+    expect(written).toEqual(["web", "staff"]);
+  });
+
   test("that is noted while it is being written is not written again", async () => {
     const web = await withLogins(3);
     const uses = new LoginUses(touchOf(web), collecting().logger);

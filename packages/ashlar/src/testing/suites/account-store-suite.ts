@@ -71,6 +71,14 @@ class Bench {
   }
 }
 
+/** Asserts that a user has the attributes they were stored with, as far as its class shows them. */
+function assertAttributes(user: AccountUser | null, attributes: NewAccount["attributes"]): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    const shownValue = (user as unknown as Record<string, unknown> | null)?.[name];
+    if (shownValue !== undefined) assert.deepEqual(shownValue, value, `the attribute ${name} was not stored`);
+  }
+}
+
 /** Asserts that a unique value is refused. */
 async function refusesTaken(work: Promise<unknown>): Promise<void> {
   const error: unknown = await work.then(
@@ -113,6 +121,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         isVerified: user.hasVerifiedEmail === undefined ? null : false,
       });
       assert.deepEqual(await bench.stored(user), shown(user));
+      assertAttributes(await store.findByAuthId(user.authId()), account.attributes);
       assert.deepEqual(shown(await store.findByAuthId(String(user.authId()))), shown(user));
       assert.deepEqual(shown(await store.findByEmail(account.email)), shown(user));
       const { [store.identifierColumn]: identifier } = user as unknown as Record<string, unknown>;
@@ -161,6 +170,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         assert.deepEqual(await bench.stored(user), expected);
         last = changed!;
       }
+      assertAttributes(await store.findByAuthId(user.authId()), bench.attributes[1]);
       assert.deepEqual(await bench.stored(other), others);
     }),
     entry("a change is made only while the account fulfills each of its conditions", async (bench) => {
@@ -226,6 +236,72 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         assert.deepEqual(await bench.stored(user), expected);
       },
     ),
+    entry(
+      "an account is changed and deleted by its key, even if its address is another account's by now",
+      async (bench) => {
+        const { store } = bench;
+        const [stale, other] = [await bench.created(0), await bench.created(1)];
+        const address = stale.email;
+        const current = (await store.findByAuthId(stale.authId()))!;
+        assert.notEqual(await store.update(current, { email: "countess@example.com" }, {}), null);
+        assert.notEqual(await store.update(other, { email: address }, {}), null);
+        const others = await bench.stored(other);
+        assert.notEqual(
+          await store.update(stale, { passwordHash: "!" }, {}),
+          null,
+          "the key of the account has not changed",
+        );
+        assert.equal((await store.findByAuthId(stale.authId()))?.passwordHash(), "!");
+        assert.equal((await store.findByAuthId(stale.authId()))?.email, "countess@example.com");
+        assert.deepEqual(await bench.stored(other), others);
+        assert.equal(await store.delete(stale), true);
+        assert.equal(await bench.stored(stale), null);
+        assert.deepEqual(await bench.stored(other), others);
+      },
+    ),
+    entry("of changes at once without a condition, each gives the user as it wrote it", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
+      const epochs = read.map(() => text());
+      const changed = await Promise.all(
+        read.map((one, index) => store.update(one!, { accessEpoch: epochs[index]! }, {})),
+      );
+      assert.deepEqual(
+        changed.map((one) => one?.accessEpoch()),
+        epochs,
+        "a user that was read again can have the epoch of another change",
+      );
+    }),
+    entry("texts of the greatest length come back unchanged", async (bench) => {
+      const { store } = bench;
+      const email = `${"a".repeat(64)}@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(57)}.com`;
+      const account = { ...bench.account(), email, passwordHash: "h".repeat(255), accessEpoch: "e".repeat(43) };
+      const user = await store.create(account);
+      assert.equal(email.length, 254);
+      for (const one of [user, await store.findByAuthId(user.authId()), await store.findByEmail(email)]) {
+        assert.deepEqual(
+          [one?.email, one?.passwordHash(), one?.accessEpoch()],
+          [email, account.passwordHash, account.accessEpoch],
+        );
+      }
+    }),
+    entry("a user's JSON contains neither the hash nor the epoch", async (bench) => {
+      const user = await bench.created();
+      for (const one of [user, await bench.store.findByAuthId(user.authId())]) {
+        const json = JSON.stringify(one);
+        assert.equal(
+          json.includes(user.passwordHash()!),
+          false,
+          "the JSON contains the hash: give the class a toJSON()",
+        );
+        assert.equal(
+          json.includes(user.accessEpoch()),
+          false,
+          "the JSON contains the epoch: give the class a toJSON()",
+        );
+      }
+    }),
     entry("an account that is gone is not found, not changed and not deleted again", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
@@ -245,6 +321,9 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.deepEqual([...(await store.existing("id", keys))], [String(user.authId())]);
       assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
       assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
+      // As many as pruning asks for at a time, and the only one that is there comes last.
+      const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
+      assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
     }),
     entry("a transaction gives what its work gives, and keeps what it did", async (bench) => {
       const { store } = bench;
@@ -268,6 +347,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       const [failure, changed] = await Promise.allSettled([failing, store.update(other, { accessEpoch: epoch }, {})]);
       assert.equal(failure.status === "rejected" && String(failure.reason), "Error: The work has failed.");
       assert.deepEqual(await bench.stored(user), before);
+      assert.deepEqual(shown(user), before, "an object that was changed in memory lies after a rollback");
       assert.ok(changed.status === "fulfilled" && changed.value?.accessEpoch() === epoch);
       assert.equal((await store.findByAuthId(other.authId()))?.accessEpoch(), epoch);
     }),

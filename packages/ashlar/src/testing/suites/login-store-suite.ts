@@ -172,6 +172,58 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.equal(await bench.store.endAll({ guard: other, userId }), 0);
       assert.ok(await bench.isThere(login), "another guard's name has ended the login");
     }),
+    entry(
+      "a use, a new token or a kept login of another guard, or of another user, does not reach a login",
+      async (bench) => {
+        const [guard, other] = bench.users.guards;
+        const [login, grace] = [await bench.started(0), await bench.started(1)];
+        const { id, expiresAt } = login;
+        const late = new Date(expiresAt.getTime() + HOUR_MS);
+        await bench.store.touch({ guard: other, id, ip: null, userAgent: null, lastUsedAt: late, expiresAt: late });
+        const proof = await bench.proof();
+        const renewal = () => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt: late });
+        assert.deepEqual(shown((await bench.store.find(guard, login.tokenHash))!), shown(login));
+        assert.equal(await bench.store.renew({ guard: other, userId: login.userId, id }, renewal(), proof), false);
+        // The kept login is the other user's.
+        await bench.store.endAll({ guard, userId: login.userId }, { id: grace.id, accessEpoch: "not Grace's" });
+        assert.equal(await bench.isThere(login), false);
+        assert.deepEqual(shown((await bench.store.find(guard, grace.tokenHash))!), shown(grace));
+        const again = await bench.started(0);
+        assert.equal(
+          await bench.store.endAll(ownerOf(again), { id: login.id, accessEpoch: "new" }),
+          1,
+          "it keeps what is gone",
+        );
+        assert.equal(await bench.isThere(login), false);
+      },
+    ),
+    entry("digests of tokens that differ only in the case of a letter are different", async (bench) => {
+      const login = await bench.started(0, { tokenHash: "A".repeat(43) });
+      assert.equal(await bench.store.find(login.guard, "a".repeat(43)), null);
+      assert.equal(await bench.store.end({ guard: login.guard, tokenHash: "a".repeat(43) }), false);
+      assert.ok(await bench.isThere(login));
+    }),
+    entry("a login that is ended while it is used or renewed does not come back", async (bench) => {
+      for (let round = 0; round < 10; round++) {
+        const login = await bench.started();
+        const { guard, id, ip, userAgent, lastUsedAt, expiresAt, tokenHash } = login;
+        const proof = await bench.proof();
+        const renewal = { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now()) };
+        const uses = Array.from(
+          { length: 5 },
+          () => () => bench.store.touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }),
+        );
+        const end = () => bench.store.end({ ...ownerOf(login), id });
+        await Promise.all(
+          [...uses, () => bench.store.renew(login, renewal, proof), end, ...uses].map((step) => step()),
+        );
+        assert.deepEqual(
+          [await bench.store.find(guard, tokenHash), await bench.store.find(guard, renewal.tokenHash)],
+          [null, null],
+        );
+        assert.equal(await bench.count(ownerOf(login)), 0);
+      }
+    }),
     entry("a user's logins are listed, newest first, and no others", async (bench) => {
       const at = now();
       const logins: (NewLogin & { readonly id: string })[] = [];
@@ -194,6 +246,24 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.equal(await bench.store.start(login, proof), null);
       assert.equal(await bench.isThere(login), false);
       assert.equal(await bench.count(ownerOf(login)), 0);
+    }),
+    entry("a store that asks whether a proof holds has written before, and undoes it if not", async (bench) => {
+      const proof = await bench.proof();
+      const login = bench.login(proof);
+      const wasStored: boolean[] = [];
+      // Access ends while it is asked: whoever asks first and writes afterwards does not notice.
+      const holds = async (): Promise<boolean> => {
+        wasStored.push(await bench.isThere(login));
+        const isHeld = await proof.holds();
+        await bench.users.endAccess(0);
+        return isHeld;
+      };
+      await bench.store.start(login, { ...proof, holds });
+      assert.deepEqual(
+        wasStored.filter((was) => !was),
+        [],
+        "it asked before it wrote",
+      );
     }),
     entry("no login that is being started outlasts the end of access", async (bench) => {
       for (let round = 0; round < 10; round++) {
@@ -254,6 +324,11 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
     }),
     entry("of several requests that end a login at once, one is told that it was there", async (bench) => {
       for (let round = 0; round < 5; round++) {
+        const byKey = await bench.started();
+        const told = await Promise.all(
+          Array.from({ length: 8 }, () => bench.store.end({ ...ownerOf(byKey), id: byKey.id })),
+        );
+        assert.equal(told.filter((wasThere) => wasThere).length, 1);
         const { guard, tokenHash } = await bench.started();
         const ended = await Promise.all(Array.from({ length: 8 }, () => bench.store.end({ guard, tokenHash })));
         assert.equal(ended.filter((wasThere) => wasThere).length, 1);
@@ -309,7 +384,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       const { guard, id } = login;
       const use = {
         ip: "2001:db8::1",
-        userAgent: "Größe 漢字 🔑",
+        userAgent: `Größe 漢字 🔑${"x".repeat(242)}`,
         lastUsedAt: new Date(now() + 4321),
         expiresAt: new Date(now() + 2 * HOUR_MS),
       };

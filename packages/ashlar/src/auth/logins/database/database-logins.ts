@@ -51,8 +51,8 @@ export class DatabaseLogins implements LoginStore {
     return this.#of(login.guard).writer.insert(login, proof);
   }
 
-  renew({ guard, id }: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    return this.#of(guard).writer.renew(id, renewal, proof);
+  renew(login: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    return this.#of(login.guard).writer.renew(login, renewal, proof);
   }
 
   async touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }: LoginUse): Promise<void> {

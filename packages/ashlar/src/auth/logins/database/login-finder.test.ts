@@ -243,7 +243,8 @@ describe("users of a hand-written class", () => {
     const [{ id } = { id: 0 }] = await web.rows();
     const writer = loginWriter(web.database, Person);
     const proof = proofOf(Person, new Person({ ...Person.rows[0]! }));
-    const renew = (tokenHash: string) => writer.renew(String(id), { tokenHash, authenticatedAt: currentDate() }, proof);
+    const login = { guard: "people", userId: ADA.id, id: String(id) };
+    const renew = (tokenHash: string) => writer.renew(login, { tokenHash, authenticatedAt: currentDate() }, proof);
     expect(await renew("first")).toBe(true);
     Person.rows[0]!.hash = `${Person.rows[0]!.hash} of another password`;
     expect(await renew("second")).toBe(false);

@@ -20,7 +20,8 @@ function insert(writer: LoginWriter, model: AuthenticatableClass, user: Authenti
 }
 
 function renew(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, id: unknown) {
-  return writer.renew(String(id), { tokenHash: "renewed", authenticatedAt: LATER }, proofOf(model, user));
+  const login = { guard: "web", userId: user.authId(), id: String(id) };
+  return writer.renew(login, { tokenHash: "renewed", authenticatedAt: LATER }, proofOf(model, user));
 }
 
 beforeEach(() => Person.populate(PASSWORD));

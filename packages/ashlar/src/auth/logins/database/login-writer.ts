@@ -10,7 +10,7 @@ import {
 } from "../../../database/index.ts";
 import { type AccessConditions, type AccessHolder, holdsAccess } from "../../access-epoch.ts";
 import type { AuthenticatableClass } from "../../authenticatable.ts";
-import type { LoginProof, LoginRenewal, NewLogin } from "../login-store.ts";
+import type { LoginOwner, LoginProof, LoginRenewal, NewLogin } from "../login-store.ts";
 import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
 
 /**
@@ -22,8 +22,11 @@ export interface LoginWriter {
   /** Stores a login, and returns its key; `null` if the proof no longer holds. */
   insert(login: NewLogin, proof: LoginProof): Promise<string | null>;
   /** Gives a login a new token, and returns whether the proof still held and the login existed. */
-  renew(id: string, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
+  renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
 }
+
+/** A login, by its key and its owner. */
+type OwnedLogin = LoginOwner & { readonly id: string };
 
 /** Creates the writer for a guard. The statements for a login are compiled once, not at each login. */
 export function loginWriter(database: Database, model: AuthenticatableClass): LoginWriter {
@@ -74,11 +77,13 @@ class ConditionalWriter implements LoginWriter {
     return row === undefined ? null : String(row.id);
   }
 
-  async renew(id: string, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async renew(login: OwnedLogin, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
     const { numUpdatedRows } = await this.#connection.kysely
       .updateTable(LOGIN_TABLE)
       .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
-      .where("id", "=", id)
+      .where("id", "=", login.id)
+      .where("guard", "=", login.guard)
+      .where("user_id", "=", login.userId)
       .where("access_epoch", "=", proof.accessEpoch)
       .where(({ exists }) => exists(this.#userWith(proof.user.authId(), conditionsOf(proof), (_, value) => value)))
       .executeTakeFirst();
@@ -138,11 +143,13 @@ class ComparingWriter implements LoginWriter {
     return null;
   }
 
-  async renew(id: string, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async renew(login: OwnedLogin, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
     const { numUpdatedRows } = await this.#connection.kysely
       .updateTable(LOGIN_TABLE)
       .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
-      .where("id", "=", id)
+      .where("id", "=", login.id)
+      .where("guard", "=", login.guard)
+      .where("user_id", "=", login.userId)
       .where("access_epoch", "=", proof.accessEpoch)
       .executeTakeFirst();
     // A login carries the epoch it began in, so a renewal without a valid proof is useless in any case.
