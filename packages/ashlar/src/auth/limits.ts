@@ -4,6 +4,7 @@ declare module "../throttle/limit-name.ts" {
   interface FrameworkLimits {
     login: true;
     "login.step": true;
+    "login.step.total": true;
   }
 }
 
@@ -15,11 +16,19 @@ const MINUTE = 60;
  */
 export const PASSWORD_LIMIT = "login";
 
-/** The limit on the proofs that login steps ask for, such as codes. */
+/** The limit on the proofs that a login step asks for, such as codes, until access to the account ends. */
 export const STEP_LIMIT = "login.step";
 
-/** Both count failures: a success gives back what the account used up. */
-export const LOGIN_LIMITS: Readonly<Record<typeof PASSWORD_LIMIT | typeof STEP_LIMIT, LimitDeclaration>> = {
+/** The limit on these proofs that remains when access to the account ends. */
+export const STEP_TOTAL_LIMIT = "login.step.total";
+
+type LoginLimit = typeof PASSWORD_LIMIT | typeof STEP_LIMIT | typeof STEP_TOTAL_LIMIT;
+
+/**
+ * All count failures: with the right password, the account gets all its attempts back, and with the right code only that
+ * one. If the owner's logins gave back more, guesses by a client with the password would never be refused.
+ */
+export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
   // By address alone, it leaves enough room for an office.
   [PASSWORD_LIMIT]: {
     ofAccounts: true,
@@ -37,5 +46,10 @@ export const LOGIN_LIMITS: Readonly<Record<typeof PASSWORD_LIMIT | typeof STEP_L
       { by: ["account"], attempts: 5, windowSeconds: 15 * MINUTE },
       { by: ["account"], attempts: 20, windowSeconds: 24 * 60 * MINUTE },
     ],
+  },
+  // A client that reads the owner's mails can set any number of new passwords, each with its own attempts.
+  [STEP_TOTAL_LIMIT]: {
+    ofAccounts: true,
+    buckets: [{ by: ["account"], attempts: 40, windowSeconds: 24 * 60 * MINUTE }],
   },
 };

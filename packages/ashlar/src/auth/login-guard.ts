@@ -73,7 +73,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * ```
    *
    * It is not rate-limited itself; the route is, by the middleware `throttle:login`. A complete login gives back what
-   * the account used up of that limit, and a request without an identifier or a password uses up nothing. With
+   * the account used up of that limit; one that waits for a step gives back only what it was counted by address, because
+   * its password was right. A request without an identifier or a password uses up nothing. With
    * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
    */
   async login(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<LoginResult<User>> {
@@ -87,6 +88,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     if (user !== null && check.valid && this.context.auth.admits(user)) {
       const result = await this.#finishByPassword(user, { ...options, passwordConfirmed: true });
       if (result?.status === "complete") await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
+      // The request that completes it comes later, maybe from another address, and knows nothing of this count.
+      if (result?.status === "pending") await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
       if (result !== null) return result;
     }
     if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
@@ -154,7 +157,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
         const pending = { status: "pending", step, page } as const;
         // The page of one step must not pass another: it verifies something else.
         if (passed !== step) return pending;
-        const holds = await proveStep(this.context, this.name, user, verify);
+        const holds = await proveStep(this.context, this.name, user, step, verify);
         return holds ? this.#resume(user, claim, [...claim.passed, step]) : pending;
       },
       cancel: () => auth.pendingLogins.drop(this.context, this.name),
@@ -180,7 +183,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { options = {}, purpose = "login", passed = [], resumed = null } = attempt;
     const { auth } = this.context;
     const { context, name: guard } = this;
-    const prove = (verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, verify);
+    const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
     const login = await CompleteLogin.judge(auth.stepsOf(guard), { context, guard, user, purpose, passed }, prove);
     if (login instanceof CompleteLogin) return login;
     const { outcome } = login;

@@ -12,7 +12,7 @@ export async function unlessUntried<T>(context: HttpContext, checking: Promise<T
   try {
     return await checking;
   } catch (error) {
-    await context.auth.throttle?.giveBack(context, PASSWORD_LIMIT, { ofAccount: true });
+    await context.auth.throttle?.giveBack(context, PASSWORD_LIMIT, { only: "account" });
     throw error;
   }
 }

@@ -7,6 +7,7 @@ export {
   createRateLimitsTable,
   databaseStore,
   declareLimits,
+  type GiveBackOptions,
   type HitOptions,
   type LimitDeclaration,
   type LimitName,

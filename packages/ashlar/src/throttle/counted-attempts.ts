@@ -51,9 +51,9 @@ export class CountedRequests {
   }
 }
 
-/** Reports whether two attempts are at the same account; `false` if either has none. */
+/** Reports whether two attempts are at the same account, and the same subject; `false` if either has none. */
 export function isSameAccount(one: ThrottleKeys, other: ThrottleKeys): boolean {
-  const [a, b] = [one, other].map(({ account = null, realm = null }) => throttleKey(["account"], { account, realm }));
+  const [a, b] = [one, other].map((keys) => throttleKey(["account"], { ...keys, address: null }));
   return a !== null && a === b;
 }
 

@@ -17,6 +17,6 @@ export type {
   ThrottleStoreName,
 } from "./settings.ts";
 export type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
-export { type HitOptions, Throttle } from "./throttle.ts";
+export { type GiveBackOptions, type HitOptions, Throttle } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -20,6 +20,11 @@ export interface ThrottleKeys {
    * counted instead of the address.
    */
   readonly proof?: string | null;
+  /**
+   * What is tried at the account, such as the code of one login step: attempts at each are counted separately. `null`
+   * for attempts at the account as a whole.
+   */
+  readonly subject?: string | null;
 }
 
 /** Whose attempts are counted, according to a request. */
@@ -63,10 +68,11 @@ export function addressBlock(address: string | null): string | null {
     .join(":")}::/64`;
 }
 
-/** The digest of an account in keys. */
-function accountKey({ account = null, realm = null }: ThrottleKeys): string | null {
-  if (realm === null || account === null) return accountDigest(account);
-  return digest(`${realm}\0${account.slice(0, MAX_IDENTIFIER_LENGTH)}`);
+/** The digest of an account in keys, and of what is tried at it. */
+function accountKey({ account = null, realm = null, subject = null }: ThrottleKeys): string | null {
+  const isOfRealm = realm !== null && account !== null;
+  const whole = isOfRealm ? digest(`${realm}\0${account.slice(0, MAX_IDENTIFIER_LENGTH)}`) : accountDigest(account);
+  return whole === null || subject === null ? whole : digest(`${whole} ${subject}`);
 }
 
 /**

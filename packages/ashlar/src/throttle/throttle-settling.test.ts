@@ -167,7 +167,7 @@ describe("known devices", () => {
     for (let attempt = 0; attempt < 20; attempt++) {
       const untried = request({ "x-device": "one" });
       await throttle.hit(untried, "login", ann);
-      await throttle.giveBack(untried, "login", { ofAccount: true });
+      await throttle.giveBack(untried, "login", { only: "account" });
     }
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 5, () => request({ "x-device": device }))).toBe(5);
@@ -252,10 +252,46 @@ describe("giving back", () => {
     const context = request();
     await throttle.hit(context, "login", ann);
     expect(await left({ ...ann, address: HERE })).toEqual({ account: 39, address: 19, "account,address": 4 });
-    for (const options of [{ ofAccount: true }, {}]) {
+    for (const options of [{ only: "account" }, {}] as const) {
       await throttle.giveBack(context, "login", options);
       expect(await left({ ...ann, address: HERE })).toEqual({ account: 40, address: 19, "account,address": 5 });
     }
+  });
+
+  test("S53 what was counted by address alone can be given back on its own", async () => {
+    const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    await throttle.giveBack(context, "login", { only: "address" });
+    expect(await left({ ...ann, address: HERE })).toEqual({ account: 39, address: 20, "account,address": 4 });
+  });
+
+  test("S53 one of several attempts of a request can be given back", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    const attempt = await throttle.hit(context, "login", ann);
+    for (let again = 0; again < 2; again++) await throttle.giveBack(context, "login", { attempt });
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("S53 attempts at different subjects of an account are counted, given back and forgotten separately", async () => {
+    const { throttle, left } = create();
+    const context = request();
+    await throttle.hit(context, "login", { ...ann, subject: "code" });
+    await throttle.hit(context, "login", { ...ann, subject: "question" });
+    await throttle.hit(context, "login", ann);
+    const ofPair = async (keys: object) => (await left({ ...ann, address: HERE, ...keys }))["account,address"];
+    const all = async () => [
+      await ofPair({ subject: "code" }),
+      await ofPair({ subject: "question" }),
+      await ofPair({}),
+    ];
+    expect(await all()).toEqual([4, 4, 4]);
+    await throttle.clear(context, "login", { ...ann, subject: "code" });
+    expect(await all()).toEqual([5, 4, 4]);
+    await throttle.clear(context, "login", ann);
+    expect(await all()).toEqual([5, 4, 5]);
   });
 
   test("S53 a success gives back its own attempt, once, and forgets those at its account", async () => {

@@ -47,6 +47,22 @@ export interface HitOptions {
    * Security: it must not be something that a client can make up: each invented proof would be a fresh set of attempts.
    */
   readonly proof?: string | null;
+  /**
+   * What is tried at the account, such as the code of one login step: attempts at each are counted separately. Default:
+   * the account as a whole.
+   */
+  readonly subject?: string | null;
+}
+
+/** What {@link Throttle.giveBack} gives back. */
+export interface GiveBackOptions {
+  /** Only what this attempt was counted as: a result of {@link Throttle.hit}. Default: all attempts of the request. */
+  readonly attempt?: ThrottleResult;
+  /**
+   * Only counts by account, or only those by address alone: the former if the request may still be part of a flood.
+   * Default: both.
+   */
+  readonly only?: "account" | "address";
 }
 
 /**
@@ -189,14 +205,14 @@ export class Throttle {
     await this.reset(name, keys);
   }
 
-  /**
-   * Gives back what the request was counted as under a limit, because it turned out not to be an attempt.
-   *
-   * @param options.ofAccount whether counts by address alone stay: the request may still be part of a flood
-   */
-  async giveBack(context: HttpContext, name: LimitName, options: { readonly ofAccount?: boolean } = {}): Promise<void> {
-    const isGivenBack = (attempt: CountedAttempt): boolean => !options.ofAccount || attempt.isOfAccount;
-    for (const one of this.#requests.under(context, name)) await this.#giveBack(context, one, isGivenBack);
+  /** Gives back what the request was counted as under a limit, because it turned out not to be an attempt. */
+  async giveBack(context: HttpContext, name: LimitName, { attempt, only }: GiveBackOptions = {}): Promise<void> {
+    const isGivenBack = ({ isOfAccount }: CountedAttempt): boolean => {
+      return only === undefined || isOfAccount === (only === "account");
+    };
+    for (const one of this.#requests.under(context, name)) {
+      if (attempt === undefined || one.result === attempt) await this.#giveBack(context, one, isGivenBack);
+    }
   }
 
   async #giveBack(
@@ -247,7 +263,8 @@ export class Throttle {
     const address = context.request.clientAddress;
     const identity = this.#identify(context, name, options);
     const proof = options.proof ?? identity.proof ?? null;
-    return { address, ...identity, proof, device: proof === null ? (identity.device ?? null) : null };
+    const { subject = null } = options;
+    return { address, ...identity, proof, device: proof === null ? (identity.device ?? null) : null, subject };
   }
 
   #identify(context: HttpContext, name: string, options: HitOptions): AttemptKeys {

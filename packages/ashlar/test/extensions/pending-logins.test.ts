@@ -223,6 +223,30 @@ describe.each<[string, object]>([
     expect([await isIn(kept), await loginsOf(accounts)]).toEqual([false, before]);
   });
 
+  test("S51 cannot be continued from what was kept of it before a step was passed", async () => {
+    const twoSteps = await shopWith([terms, code], options);
+    const owner = twoSteps.visitor();
+    await owner.post("/login", CREDENTIALS);
+    const kept = owner.copy();
+    expect(target(await owner.post("/terms"))).toEqual([302, "/code"]);
+    for (const path of ["/terms", "/code"])
+      expect(target(await kept.copy().post(path, { code: CODE }))).toEqual(REFUSED);
+    expect([await isIn(kept), await loginsOf(twoSteps)]).toEqual([false, []]);
+    expect(target(await owner.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+    // Nothing is left of either.
+    expect(await twoSteps.rows("logins")).toEqual(await loginsOf(twoSteps));
+  });
+
+  test("S51 ends ten minutes after it began, even if a step was passed meanwhile", async () => {
+    const twoSteps = await shopWith([terms, code], options);
+    const owner = twoSteps.visitor();
+    await owner.post("/login", CREDENTIALS);
+    travel(6);
+    expect(target(await owner.post("/terms"))).toEqual([302, "/code"]);
+    travel(4);
+    expect(target(await owner.post("/code", { code: CODE }))).toEqual(REFUSED);
+  });
+
   test("S51 cannot be replayed after a restart", async () => {
     const kept = visitor.copy();
     await visitor.post("/terms");
@@ -336,6 +360,41 @@ describe("in the meantime, a visitor whose login is pending", () => {
   });
 });
 
+describe("the limit on passwords", () => {
+  const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 300 };
+  const ADDRESS = { by: ["address"], attempts: 3, windowSeconds: 900 };
+  const throttle = { login: { account: "email", buckets: [PAIR, ADDRESS] } };
+  const wrong = { ...CREDENTIALS, password: "wrong" };
+
+  test("S53 does not count complete logins by address, even if they waited for a step", async () => {
+    const accounts = await shopWith([code], { throttle });
+    for (let round = 0; round < 7; round++) {
+      const visitor = accounts.visitor();
+      expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/code"]);
+      expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+      const api = await visitor.post("/api/auth", { username: ADA.email, password: PASSWORD });
+      expect(api.body).toMatchObject({ code: "E_LOGIN_PENDING" });
+      const right = await visitor.post("/api/auth", { username: ADA.email, password: PASSWORD, code: CODE });
+      expect(right.status).toBe(200);
+    }
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 4; attempt++)
+      statuses.push((await accounts.visitor().post("/login", wrong)).status);
+    expect(statuses).toEqual([303, 303, 303, 429]);
+  });
+
+  test("S53 counts logins that are never completed by account, until one is", async () => {
+    const accounts = await shopWith([code], { throttle });
+    const statuses: number[] = [];
+    const visitor = accounts.visitor();
+    for (let attempt = 0; attempt < 5; attempt++) statuses.push((await visitor.post("/login", CREDENTIALS)).status);
+    statuses.push((await accounts.visitor().post("/login", CREDENTIALS)).status);
+    expect(statuses).toEqual([302, 302, 302, 302, 302, 429]);
+    expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+    expect((await accounts.visitor().post("/login", CREDENTIALS)).status).toBe(302);
+  });
+});
+
 describe("codes", () => {
   const guess = (visitor: Pick<Visitor, "post">, given: string) => visitor.post("/pass", { code: given });
   const pendingAt = async (accounts: TestAccounts, options: object = {}, who: { readonly email: string } = ADA) => {
@@ -394,14 +453,62 @@ describe("codes", () => {
     expect([verified, answers.filter(({ status }) => status === 429).length]).toEqual([5, 15]);
   });
 
-  test("that are right give the attempts back, and report no failure", async () => {
+  test("that are right never run out, and report no failure", async () => {
     const accounts = await shopWith([code]);
+    for (let round = 0; round < 41; round++) {
+      expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
+    }
+    expect((await accounts.toldOf("auth.failed")).length).toBe(0);
+  });
+
+  test("S33 that are right give back no other attempt: the owner's logins don't help a client who guesses", async () => {
+    const accounts = await shopWith([code]);
+    const guesser = await pendingAt(accounts);
+    const statuses: number[] = [];
+    for (let round = 0; round < 6; round++) {
+      statuses.push((await guess(guesser, "000000")).status);
+      const { status } = await guess(await pendingAt(accounts, { ip: "198.51.100.1" }), CODE);
+      expect(status).toBe(round < 4 ? 200 : 429);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    expect((await accounts.toldOf("auth.failed")).length).toBe(5);
+  });
+
+  test("S33 are counted by step: the proof of another step gives none back", async () => {
+    const accounts = await shopWith([terms, code]);
+    const statuses: number[] = [];
     for (let round = 0; round < 3; round++) {
       const visitor = await pendingAt(accounts);
-      for (let attempt = 0; attempt < 4; attempt++) await guess(visitor, "000000");
-      expect((await guess(visitor, CODE)).body).toMatchObject({ result: { status: "complete" } });
+      expect((await visitor.post("/pass")).body).toMatchObject({ step: "terms", pending: "code" });
+      for (let attempt = 0; attempt < 2; attempt++) statuses.push((await guess(visitor, "000000")).status);
     }
-    expect((await accounts.toldOf("auth.failed")).length).toBe(12);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    // The other step has its own attempts.
+    expect((await guess(await pendingAt(accounts), "000000")).status).toBe(200);
+  });
+
+  test("S33 S51 can be tried again once the password is new, forty times a day in total", async () => {
+    const accounts = await shopWith([code]);
+    const renew = async (password: string) => {
+      const user = await accounts.user();
+      await user.setPassword(password);
+      await user.save();
+    };
+    const statuses: number[] = [];
+    for (let round = 0; round < 9; round++) {
+      const password = `password number ${round}`;
+      await renew(password);
+      const visitor = accounts.visitor();
+      await visitor.post("/login", { email: ADA.email, password });
+      if (round < 8) {
+        for (let attempt = 0; attempt < 5; attempt++) statuses.push((await guess(visitor, "000000")).status);
+        expect((await guess(visitor, CODE)).status).toBe(429);
+      } else statuses.push((await guess(visitor, CODE)).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 40 }, () => 200), 429]);
+    travel(24 * 60);
+    await renew(PASSWORD);
+    expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
   });
 
   test("that are wrong leave the login unchanged", async () => {

@@ -53,7 +53,7 @@ export const code: LoginStep = {
 };
 
 /** How an application with steps differs from the default. */
-export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "engine" | "restarted"> {
+export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "engine" | "restarted" | "throttle"> {
   /** Further members of `GUARDS`. */
   readonly guards?: object;
 }

@@ -23,8 +23,9 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    */
   readonly passed: readonly string[];
   /**
-   * Verifies the step's own proof, such as a code, within the limit `login.step`: attempts are counted by account,
-   * regardless of their address. A step that is passed by a proof isn't asked again in the same login.
+   * Verifies the step's own proof, such as a code, within the limits `login.step` and `login.step.total`: attempts are
+   * counted by account and step, regardless of their address. A step that is passed by a proof isn't asked again in the
+   * same login.
    *
    * ```ts
    * declare function isCodeOf(user: User, code: string): Promise<boolean>; // yours: an authenticator's, or one that was mailed
@@ -115,7 +116,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   static async judge<User extends object>(
     steps: readonly LoginStep[],
     login: Omit<LoginInProgress<User>, "prove">,
-    prove: LoginInProgress["prove"],
+    prove: (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => Promise<boolean>,
   ): Promise<CompleteLogin<User> | HeldLogin> {
     const passed = new Set(login.passed);
     for (const step of steps) {
@@ -126,7 +127,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
         user: login.user as RegisteredUser,
         passed: [...passed],
         prove: async (verify) => {
-          isProved = await prove(verify);
+          isProved = await prove(step.name, verify);
           return isProved;
         },
       });

@@ -48,8 +48,8 @@ export interface PendingLogin<User extends object = RegisteredUser> {
   /** Continues, and asks the step again: for a step that checks the user's row, or data of this request. */
   resume(): Promise<LoginResult<User>>;
   /**
-   * Continues without asking a step again, if its proof holds, such as a code. Attempts are counted by account, under
-   * the limit `login.step`.
+   * Continues without asking a step again, if its proof holds, such as a code. Attempts are counted by account and
+   * step, under the limits `login.step` and `login.step.total`.
    *
    * ```ts
    * declare function isCodeOf(user: User, code: string): Promise<boolean>; // yours: an authenticator's, or one that was mailed
@@ -103,9 +103,10 @@ export class PendingLogins {
   /**
    * Keeps a login.
    *
-   * @param resumed the pending login that it continues, whose row it keeps; `null` if it is a new one, which ends the
-   * previous one
-   * @throws `E_STALE_PROOF` if access to the account has ended since the proof was given
+   * @param resumed the pending login that it continues; `null` if it is a new one. Its row is replaced once a step was
+   * passed, which ends what a client has kept of the session before.
+   * @throws `E_STALE_PROOF` if access to the account has ended since the proof was given, or if the login that it
+   * continues no longer exists
    */
   async keep(
     context: HttpContext,
@@ -115,8 +116,7 @@ export class PendingLogins {
     resumed: PendingClaim | null,
   ): Promise<void> {
     if (context.visitor === null) return;
-    if (resumed === null) await this.drop(context, guard);
-    const claim = resumed === null ? await this.#begin(guard, waiting, proof) : { ...resumed, ...waiting };
+    const claim = await this.#continue(context, guard, waiting, proof, resumed);
     if (claim === null) return;
     // A new identity, as at a login: anyone who knew the old one would share the proof.
     context.visitor.regenerate();
@@ -156,17 +156,34 @@ export class PendingLogins {
     else await this.take(context, guard, claim);
   }
 
-  async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof): Promise<PendingClaim | null> {
+  async #continue(
+    context: HttpContext,
+    guard: string,
+    waiting: WaitingLogin,
+    proof: LoginProof,
+    resumed: PendingClaim | null,
+  ): Promise<PendingClaim | null> {
+    if (resumed === null) {
+      await this.drop(context, guard);
+      return this.#begin(guard, waiting, proof, now() + MAX_AGE_SECONDS * 1000);
+    }
+    if (resumed.step === waiting.step && resumed.passed.length === waiting.passed.length) {
+      return { ...resumed, ...waiting };
+    }
+    if (!(await this.take(context, guard, resumed))) throw staleProof();
+    return this.#begin(guard, waiting, proof, resumed.expiresAt);
+  }
+
+  async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof, ends: number): Promise<PendingClaim | null> {
     const store = this.#parts.storeOf(guard);
     if (store === null) return null;
     const { user } = proof;
     const token = makeLoginToken();
     const at = currentDate();
-    const expiresAt = new Date(at.getTime() + MAX_AGE_SECONDS * 1000);
-    const times = { authenticatedAt: null, lastUsedAt: at, createdAt: at, expiresAt };
+    const times = { authenticatedAt: null, lastUsedAt: at, createdAt: at, expiresAt: new Date(ends) };
     const row = { guard, userId: user.authId(), tokenHash: digest(token), accessEpoch: PENDING_EPOCH, ...times };
     if ((await store.start({ ...row, ip: null, userAgent: null }, proof)) === null) throw staleProof();
-    return { ...waiting, id: String(user.authId()), token, expiresAt: expiresAt.getTime() };
+    return { ...waiting, id: String(user.authId()), token, expiresAt: ends };
   }
 
   #forget(context: HttpContext, guard: string): void {

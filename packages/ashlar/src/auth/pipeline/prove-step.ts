@@ -1,19 +1,26 @@
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
+import { accessEpochOf } from "../access-epoch.ts";
+import type { Authenticatable } from "../authenticatable.ts";
 import { announce } from "../events.ts";
-import { STEP_LIMIT } from "../limits.ts";
+import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 
 /**
- * Verifies a proof that a step asks for, such as a code. Attempts are counted by account: the caller already has the
- * password, and may use any number of addresses. They are counted before they are verified, so that parallel attempts
- * can't get past the limit.
+ * Verifies a proof that a step asks for, such as a code. Attempts are counted by account and step: the caller already
+ * has the password, and may use any number of addresses. They are counted before they are verified, so that parallel
+ * attempts can't get past the limit.
  *
+ * Once access to the account has ended, most of them no longer count: a password that was known to someone else must
+ * not keep the owner out after it was replaced.
+ *
+ * @param step the name of the step
  * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
  */
 export async function proveStep(
   context: HttpContext,
   guard: string,
   user: object,
+  step: string,
   verify: () => MaybePromise<boolean>,
 ): Promise<boolean> {
   const { throttle } = context.auth;
@@ -25,11 +32,13 @@ export async function proveStep(
       'Add ThrottleProvider, from "ashlar/throttle".',
     );
   }
-  const counted = { guard, user };
-  await throttle.hit(context, STEP_LIMIT, counted);
+  const epoch = accessEpochOf(user as Authenticatable);
+  const attempt = await throttle.hit(context, STEP_LIMIT, { guard, user, subject: `${step}\0${epoch}` });
+  const inTotal = await throttle.hit(context, STEP_TOTAL_LIMIT, { guard, user, subject: step });
   // Written so that only `true` passes.
   if ((await verify()) === true) {
-    await throttle.clear(context, STEP_LIMIT, counted);
+    await throttle.giveBack(context, STEP_LIMIT, { attempt });
+    await throttle.giveBack(context, STEP_TOTAL_LIMIT, { attempt: inTotal });
     return true;
   }
   announce(context, "auth.failed", guard, { user, identifier: null });
