@@ -1,6 +1,7 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { ColumnValue, Dialect, Observer, Row, TransactionOptions } from "./dialect.ts";
+import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { type PreparedStatement, queryTemplate } from "./parameters.ts";
 import type { RollbackLog } from "./rollback-log.ts";
@@ -30,6 +31,12 @@ export class Connection {
   readonly dialect: Dialect;
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
+  /**
+   * Learns which attributes the models on this connection ignore; `null` unless they are reported.
+   *
+   * @internal
+   */
+  ignoredAttributes: IgnoredAttributes | null = null;
   readonly #observer: Observer;
   readonly #transactions: Transactions;
   readonly #listeners = new Set<(query: QueryEvent) => void>();

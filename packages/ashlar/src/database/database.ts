@@ -2,6 +2,7 @@ import type { Transaction } from "kysely";
 import { AshlarError, ConfigurationError, type MaybePromise, suggestion } from "../support/index.ts";
 import { Connection, type QueryEvent } from "./connection.ts";
 import type { Dialect, DialectSetup, DialectSource, TransactionOptions } from "./dialect.ts";
+import { IgnoredAttributes, type ReportIgnoredAttributes } from "./ignored-attributes.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
 import { type CompleteDatabaseSettings, DATABASES, readDatabaseSettings } from "./settings.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
@@ -123,6 +124,16 @@ export class Database {
     for (const connection of this.#connections.values()) {
       if (!connection.dialect.failureEndsTransaction) connection.onCaughtFailure(report);
     }
+  }
+
+  /**
+   * Reports attributes that `fill` and `create` of a model ignore, each once per model.
+   *
+   * @internal
+   */
+  onIgnoredAttributes(report: ReportIgnoredAttributes): void {
+    const ignored = new IgnoredAttributes(report);
+    for (const connection of this.#connections.values()) connection.ignoredAttributes = ignored;
   }
 
   /**

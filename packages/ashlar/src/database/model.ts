@@ -46,8 +46,16 @@ export class Model {
   /** Columns left out of JSON. What base classes hide stays hidden. */
   static hidden: readonly string[] = [];
   /**
-   * Columns that `fill`, and therefore `create`, sets; others are silently ignored. `null`: all but the primary key and
-   * the guarded columns.
+   * Columns that `fill`, and therefore `create`, sets; others are ignored, and in development the log says so once for
+   * each. `null`: all but the primary key and the guarded columns.
+   *
+   * ```ts
+   * class Order extends Model {
+   *   static override fillable: readonly string[] = ["number", "note"];
+   *   declare number: number;
+   *   declare note: string;
+   * }
+   * ```
    *
    * Security: if values come from a request, list the columns here, or validate the request with a schema.
    */
@@ -158,7 +166,7 @@ export class Model {
   }
 
   /**
-   * Stores a new row with those of the given values that `fill` sets.
+   * Stores a new row with those of the given values that `fill` sets: list their columns in `fillable`.
    *
    * @throws as `fill` and `save`
    */
@@ -175,18 +183,25 @@ export class Model {
 
   /**
    * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
-   * listed there. Others are silently ignored, and so are those whose value is `undefined`.
+   * listed there. Others are ignored, and so are those whose value is `undefined`. In development, the log has a warning
+   * with the names that were ignored, once for each.
    *
    * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded
    * column
    */
   fill(values: Attributes<this>): this {
     const modelClass = this.constructor as ModelClass;
+    const ignored: string[] = [];
     for (const [name, value] of Object.entries(values)) {
-      if (value === undefined || !modelClass.isFillable(name)) continue;
+      if (value === undefined) continue;
+      if (!modelClass.isFillable(name)) {
+        ignored.push(name);
+        continue;
+      }
       if (!isAttributeName(this, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
       this.#attributes[name] = value;
     }
+    if (ignored.length > 0) this.#plan.connection.ignoredAttributes?.add(modelClass, this.#plan, ignored);
     return this;
   }
 

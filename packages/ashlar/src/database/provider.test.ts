@@ -90,6 +90,55 @@ test.each([
   for (const line of warnings) expect(line).toContain("E_UNIQUE_VIOLATION");
 });
 
+class Article extends Model {
+  static override timestamps = false;
+  static override fillable: readonly string[] = ["title"];
+  static override guarded: readonly string[] = ["seal"];
+  declare id: number;
+  declare title: string | null;
+}
+
+const IGNORED = [
+  'create() and fill() of Article ignored values for "titel", "note", not in Article.fillable. ' +
+    "Add the columns there, or leave the values out.",
+  'create() and fill() of Article ignored values for "seal": guarded, or the primary key. ' +
+    "Set them with the model's own methods, or leave the values out.",
+  'create() and fill() of Article ignored values for "other", not in Article.fillable. ' +
+    "Add the columns there, or leave the values out.",
+  'create() and fill() of Note ignored values for "id": guarded, or the primary key. ' +
+    "Set them with the model's own methods, or leave the values out.",
+];
+
+test.each([
+  ["development", IGNORED],
+  ["production", []],
+  ["test", []],
+])("in %s, attributes that models ignore are logged once for each model: %j", async (name, expected) => {
+  const lines: string[] = [];
+  const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
+  const memory = { driver: "sqlite", path: ":memory:" };
+  const environment = { APP_ENV: name, APP_KEY: generateSecret(), APP_URL: "https://shop.example" };
+  const application = await boot({ default: "a", a: memory }, { environment, logger });
+  const { kysely } = application.container.make("database");
+  const table = kysely.schema.createTable("articles").$call(primaryKey(kysely));
+  await table.addColumn("title", "text").addColumn("seal", "text").execute();
+  const values: object = { title: "Dear", titel: "Dear", seal: "x", note: "n", missing: undefined };
+  for (let time = 0; time < 2; time++) expect((await Article.create(values)).title).toBe("Dear");
+  new Article().fill({ titel: "Dear", other: 1 } as object);
+  new Note().fill({ id: 7 });
+  // Names can come from requests, so only so many are kept.
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, 1]));
+  new Article().fill(many).fill({ last: 1 } as object);
+  await application.shutdown();
+  const ignored = lines
+    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+    .filter((msg) => msg.includes("ignored"));
+  expect(ignored.slice(0, 4)).toEqual(expected);
+  expect(ignored.slice(4).map((sentence) => sentence.match(/"a\d+"/g)?.length)).toEqual(
+    name === "development" ? [96] : [],
+  );
+});
+
 test("a name that is almost that of the setting gets a suggestion", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const config = { database: { DATABASE: { default: "a", a: memory } } };

@@ -36,6 +36,7 @@ export class DatabaseProvider extends Provider {
         const remedy = "Put the statement into a nested transaction, and catch the error around that.";
         logger.warn({ err: error }, `${problem} ${remedy}`);
       });
+      database.onIgnoredAttributes((sentence) => logger.warn(sentence));
     }
     await database.connect();
     bindApplication(this.application, database);
