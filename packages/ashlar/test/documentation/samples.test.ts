@@ -124,25 +124,33 @@ const README_TEST = `
   import { createTestApplication, createTestClient, factory } from "ashlar/testing";
   import { Kernel } from "./app/kernel.ts";
   import { User } from "./app/models/user.ts";
+  import { ROUTES } from "./routes/web.ts";
+  import { route as count } from "./routes/count.ts";
+  import { route as store } from "./routes/store.ts";
 
+  ROUTES.push(count, store);
   const application = await createTestApplication({ root: import.meta.dirname, kernel: Kernel });
   const { kysely } = application.container.make("database");
   await kysely.schema.createTable("orders").addColumn("id", "integer", (id) => id.primaryKey())
-    .addColumn("number", "integer").addColumn("user_id", "integer")
+    .addColumn("number", "integer").addColumn("note", "text").addColumn("user_id", "integer")
     .addColumn("created_at", "text").addColumn("updated_at", "text").execute();
   const user = await factory(User, () => ({ name: "Ada", email: "ada@example.com", password: "a password of hers", verified_at: new Date() })).create();
   const credentials = { username: "ada@example.com", password: "a password of hers" };
   const { data: token } = (await createTestClient(application).post("/api/auth", credentials)).json;
   const client = createTestClient(application).withToken(token);
-  const order = (await client.postJson("/api/orders", { number: "7" })).json;
+  const order = (await client.postJson("/api/orders", { number: "7", note: "Ring twice." })).json;
   const me = (await client.get("/api/me")).json;
-  const visitor = createTestClient(application);
-  const statuses = [];
-  for (const path of ["/", "/register", "/orders/7", "/api/me"]) statuses.push((await visitor.get(path)).status);
+  const visitor = createTestClient(application).withCsrfToken();
+  const statuses = [(await visitor.post("/orders", { note: "Guest" })).status];
+  for (const path of ["/", "/register", "/orders", "/orders/7", "/api/me"]) statuses.push((await visitor.get(path)).status);
   await visitor.actingAs(user);
   statuses.push((await visitor.get("/orders/7")).text);
+  const { note, user_id } = (await visitor.post("/orders", { note: "Leave it at the door." })).json;
+  const languages = [note, user_id, (await visitor.get("/orders")).text];
+  const { errors } = (await visitor.postJson("/orders", { note: "x".repeat(81) })).json;
+  languages.push(errors.note[0].message);
   await application.shutdown();
-  console.log("RESULT " + JSON.stringify({ order: [order.number, order.user_id], me: me.email, statuses }));
+  console.log("RESULT " + JSON.stringify({ languages, order: [order.number, order.note, order.user_id], me: me.email, statuses }));
   process.exit(0);
 `;
 
@@ -152,13 +160,20 @@ test.for(READMES)("the application in %s boots unchanged, and responds", async (
   expect(files.map(({ path }) => path)).toEqual([
     "routes/web.ts",
     "routes/api.ts",
+    "app/models/order.ts",
     "app/controllers/orders-api-controller.ts",
     "config/auth.ts",
     "lang/en.ts",
     "lang/de.ts",
   ]);
   const all = await modules();
-  for (const { path, text } of files) {
+  const routes = [/^Route\.get\("\/orders"/m, /^Route\.post\("\/orders"/m].map((start, index) => {
+    const { text } = all.find(({ file, code }) => file === readme && start.test(code))!;
+    const own = text.replace('{ Order } from "./given.ts"', '{ Order } from "../app/models/order.ts"');
+    expect(own).not.toBe(text);
+    return { path: `routes/${["count", "store"][index]}.ts`, text: own.replace(start, "export const route = $&") };
+  });
+  for (const { path, text } of [...files, ...routes]) {
     const up = "../".repeat(path!.split("/").length - 1);
     const placed = text
       .replaceAll('"./given.ts"', `"${up}samples/given.ts"`)
@@ -170,9 +185,10 @@ test.for(READMES)("the application in %s boots unchanged, and responds", async (
   const { output } = await execute(root, process.execPath, ["run.ts"]);
   const [, json] = /^RESULT (.+)$/m.exec(output) ?? [];
   expect(json === undefined ? output : JSON.parse(json)).toEqual({
-    order: [7, 1],
+    order: [7, "Ring twice.", 1],
     me: "ada@example.com",
-    statuses: [200, 200, 302, 401, "Order 7"],
+    statuses: [302, 200, 200, 302, 302, 401, "Order 7"],
+    languages: ["Leave it at the door.", 1, "2 orders", "Use at most 80 characters."],
   });
 });
 
