@@ -9,6 +9,8 @@ export const MESSAGES: Readonly<Record<keyof typeof HTTP_MESSAGES, string>> = {
   "input.day": "Das Feld „{name}“ muss einen Tag enthalten, den es im Kalender gibt.",
   "input.choice": "Das Feld „{name}“ muss einen dieser Werte haben: {choices}.",
   "input.list": "Das Feld „{name}“ muss eine Liste sein.",
+  "input.invalid": "Das Feld „{name}“ ist ungültig.",
+  "input.invalidAsWhole": "Die Eingaben sind ungültig.",
   "body.compressed": "Der Inhalt der Anfrage darf nicht komprimiert sein.",
   "body.cutOff": "Der Inhalt der Anfrage ist unvollständig.",
   "body.tooLarge": "Der Inhalt der Anfrage ist größer als {max} Bytes.",

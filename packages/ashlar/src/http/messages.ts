@@ -10,6 +10,8 @@ export const HTTP_MESSAGES = {
   "input.day": 'The field "{name}" must be a day that exists.',
   "input.choice": 'The field "{name}" must be one of {choices}.',
   "input.list": 'The field "{name}" must be a list.',
+  "input.invalid": 'The field "{name}" is not valid.',
+  "input.invalidAsWhole": "The input is not valid.",
   "body.compressed": "The body must not be compressed.",
   "body.cutOff": "The body ended before it was complete.",
   "body.tooLarge": "The body is larger than {max} bytes.",

@@ -230,6 +230,10 @@ export abstract class RequestInputs {
    * const order = await request.validate(z.object({ item: z.string(), amount: z.coerce.number().int() }));
    * ```
    *
+   * Security: a schema's sentence that repeats the input, as those of Valibot do by default, is replaced by `input.invalid`.
+   * Of what a rule asks for, only limits and the names of formats are in `params`. Don't write secrets into sentences of your
+   * own: everything else in them is shown.
+   *
    * @returns the schema's output
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` if the request has a body
    * of a type that is not read

@@ -12,7 +12,8 @@ import { type HTTP_MESSAGES, message } from "./messages.ts";
  */
 export type InputReader<T> = (name: string, value: unknown) => T | null;
 
-type ExpectedKey = Exclude<Extract<keyof typeof HTTP_MESSAGES, `input.${string}`>, "input.choice">;
+type InputKey = Extract<keyof typeof HTTP_MESSAGES, `input.${string}`>;
+type ExpectedKey = Exclude<InputKey, "input.choice" | "input.invalidAsWhole">;
 
 function refuse(name: string, expected: ExpectedKey): never {
   refuseBy(name, message(expected, { name }));

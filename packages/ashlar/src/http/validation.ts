@@ -1,4 +1,6 @@
-import { dictionary, type Message, type MessageParams, type MessageValue, ValidationError } from "../support/index.ts";
+import { dictionary, type Message, type MessageParams, ValidationError } from "../support/index.ts";
+import { message } from "./messages.ts";
+import { repeatsInput } from "./repeated-input.ts";
 import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schema.ts";
 
 /**
@@ -6,23 +8,31 @@ import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schem
  *
  * @returns the schema's output
  * @throws `E_INVALID_INPUT` with all problems at once, by field: `{ "items.0.name": [{ rule: "too_small", params: { minimum: 1 },
- *   message: "…" }] }`. The rules are those of zod and Valibot; of other libraries only the sentences are known
+ *   message: "…" }] }`. The rules are those of zod and Valibot; of other libraries only the sentences are known. A sentence
+ *   that repeats the input is replaced by `input.invalid`
  */
 export async function validateInput<S extends StandardSchema>(schema: S, value: unknown): Promise<SchemaOutput<S>> {
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined) return result.value as SchemaOutput<S>;
-  throw new ValidationError(byField(result.issues));
+  throw new ValidationError(byField(result.issues, value));
 }
 
-function byField(issues: readonly SchemaIssue[]): Record<string, Message[]> {
+function byField(issues: readonly SchemaIssue[], input: unknown): Record<string, Message[]> {
   // Keys come from the input if a schema allows any.
   const errors = dictionary<Message[]>();
   for (const issue of issues) {
     const field = (issue.path ?? []).map(keyOf).join(".");
     errors[field] ??= [];
-    errors[field].push({ rule: ruleOf(issue), params: paramsOf(issue), message: issue.message });
+    errors[field].push(messageOf(issue, field, input));
   }
   return errors;
+}
+
+function messageOf(issue: SchemaIssue, field: string, input: unknown): Message {
+  if (!repeatsInput(issue, field, input)) {
+    return { rule: ruleOf(issue), params: paramsOf(issue), message: issue.message };
+  }
+  return field === "" ? message("input.invalidAsWhole") : message("input.invalid", { name: field });
 }
 
 /** What the issues of zod and Valibot have in addition to what Standard Schema knows. */
@@ -35,20 +45,27 @@ function ruleOf(issue: SchemaIssue): string | null {
 }
 
 /**
- * What a rule asks for, by the names that zod and Valibot give it.
+ * What a rule asks for, by the names that zod and Valibot give it. Zod's `format` is the name of a format: `uuid`.
  *
- * Security: nothing else of an issue. It may contain the input, such as a password.
+ * Security: nothing else of an issue. It may contain the input, such as a password, or what the input is compared with,
+ * such as a code; the author may have replaced the sentence in order not to say that.
  */
-const REQUIREMENTS = ["minimum", "maximum", "divisor", "expected", "format", "requirement"];
+const LIMITS = ["minimum", "maximum", "divisor"];
+
+/** The rules of Valibot that have a limit in `requirement`; that of others is a value, a text or a pattern. */
+const LIMITING =
+  /^(?:(?:min|max|gt|lt)_[a-z_]+|(?:not_)?(?:bytes|code_points|entries|graphemes|length|size|words)|multiple_of)$/;
 
 function paramsOf(issue: SchemaIssue): MessageParams {
   const details = issue as unknown as Readonly<Record<string, unknown>>;
-  const found = REQUIREMENTS.map((name) => [name, details[name]] as const);
-  return Object.fromEntries(found.filter((one): one is readonly [string, MessageValue] => isRequirement(one[1])));
+  const names = LIMITING.test(ruleOf(issue) ?? "") ? [...LIMITS, "requirement"] : LIMITS;
+  const found = names.map((name) => [name, details[name]] as const);
+  const limits = Object.fromEntries(found.filter((one): one is readonly [string, number | Date] => isLimit(one[1])));
+  return typeof details.format === "string" ? { ...limits, format: details.format } : limits;
 }
 
-function isRequirement(value: unknown): value is MessageValue {
-  return typeof value === "string" || typeof value === "number" || value instanceof Date;
+function isLimit(value: unknown): value is number | Date {
+  return typeof value === "number" || value instanceof Date;
 }
 
 function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string {

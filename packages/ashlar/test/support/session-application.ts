@@ -17,6 +17,8 @@ export interface SessionApplicationOptions
   extends Pick<BuildOptions, "routes" | "httpMiddleware" | "environment" | "logged"> {
   /** `SESSION` of the configuration. */
   readonly session?: object;
+  /** Languages that are offered besides English. */
+  readonly languages?: readonly string[];
   /** Templates by name. */
   readonly views?: Readonly<Record<string, string>>;
   /** The stack `web`, if it is not the default one. */
@@ -27,7 +29,7 @@ export interface SessionApplicationOptions
 
 /** An application with sessions and, by default, CSRF tokens on its stack `web`; removed when the test is finished. */
 export async function sessionApplication(options: SessionApplicationOptions): Promise<Application> {
-  const { session = {}, views = {}, web = [SessionMiddleware, VerifyCsrfToken] } = options;
+  const { session = {}, languages = [], views = {}, web = [SessionMiddleware, VerifyCsrfToken] } = options;
   const usesDatabase = "store" in session && session.store === "database";
   return buildApplication({
     ...options,
@@ -38,7 +40,7 @@ export async function sessionApplication(options: SessionApplicationOptions): Pr
       ...(options.views === undefined ? [] : [ViewProvider]),
       SessionProvider,
     ],
-    config: { session: { SESSION: session } },
+    config: { app: { APP: { languages } }, session: { SESSION: session } },
     ...(usesDatabase && { databases: await ownDatabases({ contents: SESSION_DATA }) }),
     environment: { APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi", ...options.environment },
   });

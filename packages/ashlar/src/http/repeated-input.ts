@@ -1,0 +1,80 @@
+import { isPlainObject, isSecretName } from "../support/index.ts";
+import type { SchemaIssue } from "./standard-schema.ts";
+
+/** Shorter texts occur in sentences by chance. */
+const MIN_UNQUOTED_LENGTH = 4;
+/** Libraries may shorten what they quote. */
+const MAX_COMPARED_LENGTH = 32;
+
+/** A text of the input. */
+interface InputText {
+  readonly text: string;
+  /** Whether it has the name of a secret. */
+  readonly isSecret: boolean;
+  /** Whether the sentence is about the list or the object that it is in. */
+  readonly isMember: boolean;
+}
+
+/**
+ * Reports whether a schema's sentence repeats the input that it is about, as those of Valibot and ArkType do: `Expected
+ * "a" but received "b"`. Sentences are stored in sessions and shown on pages, so passwords must not get into them.
+ *
+ * What counts is a text in quotes, and one of at least four characters without them; of the members of a list or an
+ * object, only secrets count without quotes. A sentence about a secret may not quote anything, because what is quoted is
+ * either the input or what it is compared with.
+ *
+ * @param field the issue's path, as it is named in errors by field
+ * @param input everything that was validated
+ */
+export function repeatsInput(issue: SchemaIssue, field: string, input: unknown): boolean {
+  const sentence = comparable(issue.message);
+  const isSecret = isSecretName(field);
+  if (isSecret && /"[^"]/.test(sentence)) return true;
+  // A schema may have changed the input before it compared it. The issues of Valibot contain the result.
+  const { input: changed } = issue as SchemaIssue & { readonly input?: unknown };
+  const values = [valueAt(input, issue.path ?? []), changed];
+  return values.some((value) => textsIn(value, isSecret).some((one) => repeatsText(sentence, one)));
+}
+
+function repeatsText(sentence: string, { text, isSecret, isMember }: InputText): boolean {
+  // A text may be quoted as JSON, with escaped characters.
+  return [text, JSON.stringify(text).slice(1, -1)].some((form) => {
+    const whole = comparable(form);
+    const start = whole.slice(0, MAX_COMPARED_LENGTH);
+    if (start === "") return false;
+    if (sentence.includes(`"${start}${start === whole ? '"' : ""}`)) return true;
+    return (isSecret || !isMember) && start.length >= MIN_UNQUOTED_LENGTH && sentence.includes(start);
+  });
+}
+
+/** Libraries escape quotes in different ways. */
+function comparable(text: string): string {
+  return text.replaceAll("\\", "").trim();
+}
+
+function textsIn(value: unknown, isSecret: boolean): InputText[] {
+  const texts: InputText[] = [];
+  const open = [{ value, isSecret, isMember: false }];
+  for (const { value: at, ...about } of open) {
+    if (typeof at === "string") texts.push({ text: at, ...about });
+    // A number may be a PIN.
+    else if (about.isSecret && (typeof at === "number" || typeof at === "bigint"))
+      texts.push({ text: `${at}`, ...about });
+    else if (Array.isArray(at) || isPlainObject(at)) {
+      for (const [name, member] of Object.entries(at)) {
+        open.push({ value: member, isSecret: about.isSecret || isSecretName(name), isMember: true });
+      }
+    }
+  }
+  return texts;
+}
+
+function valueAt(input: unknown, path: NonNullable<SchemaIssue["path"]>): unknown {
+  let value = input;
+  for (const segment of path) {
+    const key = typeof segment === "object" ? segment.key : segment;
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return value;
+}
