@@ -146,6 +146,22 @@ describe("publish", () => {
     expect(await output("stock: [StockMiddleware]")).not.toContain("by hand");
   });
 
+  test("doesn't say that everything is in place if something is left to do by hand", async () => {
+    const steps = [{ file: "app/kernel.ts", lines: ["stock: [StockMiddleware],"] }];
+    const stock = command(
+      "stock:install",
+      `await context.publish({ files: { "config/stock.ts": "" }, steps: [{ ...${JSON.stringify(steps[0])}, done: /StockMiddleware/ }] })`,
+    );
+    const root = applicationWith({ Stock: [stock] }, { "config/stock.ts": "", "app/kernel.ts": "" });
+    const left = "\n\nAdd the following by hand:\n\napp/kernel.ts\n  stock: [StockMiddleware],";
+    expect((await ashlar(root, "stock:install")).output).toBe(
+      `Every file is already in place; nothing was changed.${left}`,
+    );
+    expect((await ashlar(root, "stock:install", "--dry-run")).output).toBe(
+      `Every file is already in place; nothing would be changed.${left}`,
+    );
+  });
+
   test.each([
     [{ files: { "../stock.ts": "" } }, '"../stock.ts" is not the path of a file in the application'],
     [

@@ -34,7 +34,7 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
 export async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
   // Its text contains the secrets.
   if (plan.environment !== null) terminal.print("Variables would be added to .env.");
-  else if (plan.files.length === 0) terminal.print("Everything is already in place; nothing would be changed.");
+  else if (plan.files.length === 0) terminal.print(nothingToWrite(plan, "nothing would be changed"));
   for (const { path, before, text } of plan.files) {
     for (const line of await unifiedDiff(path, before, text)) {
       terminal.print(
@@ -42,6 +42,12 @@ export async function printDiff(terminal: Terminal, plan: Installation): Promise
       );
     }
   }
+}
+
+function nothingToWrite({ remaining }: Installation, outcome: string): string {
+  return remaining.length === 0
+    ? `Everything is already in place; ${outcome}.`
+    : `Every file is already in place; ${outcome}.`;
 }
 
 /**
@@ -68,7 +74,7 @@ export function printWritten(terminal: Terminal, plan: Installation, secrets: Fi
   const made = describeSecrets(secrets);
   if (made !== null) terminal.print(made);
   const isDone = plan.files.length === 0 && plan.environment === null && made === null;
-  if (isDone) terminal.print("Everything is already in place; nothing was changed.");
+  if (isDone) terminal.print(nothingToWrite(plan, "nothing was changed"));
   if (plan.files.some(({ path }) => path.startsWith("database/")))
     terminal.print("Run the migrations: npx ashlar migrate");
 }

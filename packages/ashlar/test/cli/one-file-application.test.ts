@@ -139,7 +139,7 @@ ${APPLICATION}`);
   // Before the author has done anything, and twice.
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_create_users$/m);
   const again = await ashlar(root, "auth");
-  expect(again.output).toMatch(/^Everything is already in place; nothing was changed\.\n/);
+  expect(again.output).toMatch(/^Every file is already in place; nothing was changed\.\n/);
   expect(remaining(again.output)).toBe(remaining(output));
   expect(await snapshot(root)).toEqual(made);
 

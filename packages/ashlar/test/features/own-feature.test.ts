@@ -228,7 +228,7 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
     ]);
     expect((await ashlar(root, "migrate")).output).toMatch(/Migrated \S+_create_invitations\n$/);
     const again = await ashlar(root, "invitations:install");
-    expect(again.output).toContain("Everything is already in place; nothing was changed.\n");
+    expect(again.output).toContain("Every file is already in place; nothing was changed.\n");
   });
 
   test("boots the application if it needs to, and fails with its own errors", async () => {
