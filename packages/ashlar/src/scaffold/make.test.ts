@@ -74,3 +74,17 @@ test("a migration's name determines its content", async () => {
   expect((await makeMigration("add_total_to_orders", ".")).text).toContain('.alterTable("orders")');
   expect((await makeMigration("remove_total_from_order_lines", ".")).text).toContain('.alterTable("order_lines")');
 });
+
+test.for([
+  ["add_phone_to_users", "users", 'addColumn("phone", "varchar(255)")', 'dropColumn("phone")'],
+  ["AddOptedInToUsersTable", "users", 'addColumn("opted_in", "varchar(255)")', 'dropColumn("opted_in")'],
+  ["remove_phone_from_users", "users", 'dropColumn("phone")', 'addColumn("phone", "varchar(255)")'],
+  ["drop_paid_on_from_order_lines", "order_lines", 'dropColumn("paid_on")', 'addColumn("paid_on", "varchar(255)")'],
+  ["change_orders", "change_orders", 'addColumn("name", "varchar(255)")', 'dropColumn("name")'],
+] as const)("the migration %s changes the column it names, and changes it back", async ([name, table, up, down]) => {
+  const { text } = await makeMigration(name, ".");
+  const statements = text.split("\n").filter((line) => line.includes("await"));
+  expect(statements).toEqual(
+    [up, down].map((change) => `  await database.schema.alterTable("${table}").${change}.execute();`),
+  );
+});

@@ -61,17 +61,27 @@ export async function makeProvider(name: string): Promise<NewFile> {
 /**
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
- * @param name `create_orders` creates a table; `add_total_to_orders` and the like change one
+ * @param name `create_orders` creates a table; `add_total_to_orders` adds a column to one, and `remove_total_from_orders`
+ * removes it; other names change a table
  * @param root the application's folder; the new migration is dated after the existing ones
  */
 export async function makeMigration(name: string, root: string): Promise<NewFile> {
   const { snake } = spell(name);
-  const created = /^create_(.+?)(?:_table)?$/.exec(snake);
-  const changed = /_(?:to|from|in|on)_(.+?)(?:_table)?$/.exec(snake);
-  const text = created
-    ? await readStub("make/migration-create.ts", { table: created[1]! })
-    : await readStub("make/migration.ts", { table: changed?.[1] ?? snake });
+  const text = await migrationText(snake.replace(/_table$/, ""));
   return { path: await migrationPath(root, snake), text };
+}
+
+async function migrationText(name: string): Promise<string> {
+  const [, created] = /^create_(.+)$/.exec(name) ?? [];
+  if (created !== undefined) return await readStub("make/migration-create.ts", { table: created });
+  const [, added, to] = /^add_(.+?)_to_(.+)$/.exec(name) ?? [];
+  const [, removed, from] = /^(?:remove|drop)_(.+?)_from_(.+)$/.exec(name) ?? [];
+  const [, changed] = /_(?:to|from|in|on)_(.+)$/.exec(name) ?? [];
+  return await readStub("make/migration.ts", {
+    table: to ?? from ?? changed ?? name,
+    column: added ?? removed ?? "name",
+    removes: removed !== undefined,
+  });
 }
 
 /**
