@@ -42,8 +42,6 @@ if ((await User.findBy("email", account.email)) === null) {
 
 const { url } = await application.listen();
 console.log(`
-${application.settings.name} is listening on ${url}
-
 A demo account: ${account.email}, password "${password}".
 
   Log in         ${url}login

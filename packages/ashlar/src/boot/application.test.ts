@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpContext, Next } from "../http/index.ts";
@@ -170,6 +171,30 @@ test("a server listens once every provider has done what it does then", async ()
   onTestFinished(() => application.shutdown());
   await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   expect(seen).toEqual(["greeted"]);
+});
+
+test.for([
+  { environment: "development", members: {} },
+  { environment: "production", members: { url: expect.stringMatching(/^http:/) as string } },
+] as const)("in $environment, the log says once where the application listens", async ({ environment, members }) => {
+  const lines: Record<string, unknown>[] = [];
+  const log = { level: "info", requests: false } as const;
+  const application = await make({
+    environment: {
+      APP_ENV: environment,
+      APP_URL: "http://shop.example",
+      APP_KEY: randomBytes(32).toString("base64url"),
+    },
+    config: { app: { APP: { name: "Shop" } } },
+    logger: createLogger(
+      { name: "Shop", environment, log },
+      { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+  });
+  onTestFinished(() => application.shutdown());
+  const { url } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const common = { level: "info", time: expect.any(String) as string, app: "Shop" };
+  expect(lines).toEqual([{ ...common, ...members, msg: `Shop is listening on ${url}` }]);
 });
 
 describe("shutdown", () => {

@@ -70,6 +70,8 @@ export interface ListenOptions {
    * of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
    */
   readonly handleSignals?: boolean;
+  /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
+  readonly isAnnounced?: boolean;
 }
 
 /** An application: its services, its routes, and `fetch`, which responds to requests. Created by `createApplication`. */
@@ -262,7 +264,7 @@ export class Application {
   }
 
   /**
-   * Serves the application over HTTP.
+   * Serves the application over HTTP, and logs where it listens, except in tests.
    *
    * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
    */
@@ -274,12 +276,20 @@ export class Application {
     const running = await startServer(this.#handler, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
     await this.#providers.listening();
+    if (!options.isAnnounced) this.#logAddress(running);
     if (options.handleSignals ?? true) {
       const { shutdownTimeoutSeconds: timeoutSeconds } = server;
       const forget = endWithProcess({ logger: this.logger, timeoutSeconds, shutdown: () => this.shutdown() });
       this.#signalHandlers.push(forget);
     }
     return running;
+  }
+
+  #logAddress({ url }: RunningServer): void {
+    const line = `${this.settings.name} is listening on ${url}`;
+    // Log readers expect the address as a member; for people, the line has it already.
+    if (this.environment === "production") this.logger.info({ url }, line);
+    else if (this.environment === "development") this.logger.info(line);
   }
 
   /**

@@ -32,7 +32,8 @@ async function serve(handler: Handler, prepare?: (application: Application) => v
   });
   prepare?.(application);
   open.push(application);
-  return (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).port;
+  const options = { port: 0, hostname: "127.0.0.1", handleSignals: false, isAnnounced: true };
+  return (await application.listen(options)).port;
 }
 
 const failing = () => new ReadableStream({ pull: () => Promise.reject(new Error("no s3cret")) });

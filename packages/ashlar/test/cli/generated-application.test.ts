@@ -214,6 +214,7 @@ describe("the migrate commands", () => {
     server.signalGroup("SIGTERM");
     await server.ended;
     expect(server.output().split("npx ashlar migrate")).toHaveLength(2);
+    expect(server.output().split(" is listening on ")).toHaveLength(2);
   });
 
   test("migrate:fresh does nothing in production unless forced", async () => {

@@ -70,12 +70,12 @@ describe.each(RUNTIMES)("on Node $version", ({ version, path }) => {
     await writeFile(
       join(root, "own-server.ts"),
       `import application from "./app.ts";
-       const { url } = await application.listen();
-       console.log(process.version + " is listening on " + url);`,
+       console.log("on", process.version);
+       await application.listen();`,
     );
     const dev = startProcess(root, path, ["--watch", "own-server.ts"], { PORT: String(await freePort()) });
     await expectToHash(dev);
-    expect(dev.output()).toContain(`v${version} is listening on`);
+    expect(dev.output()).toContain(`on v${version}`);
   });
 
   test("node --test --watch hashes passwords", async () => {

@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { execute, freePort } from "../support/generated-application.ts";
 import { compile, installedApplication } from "../support/installed-application.ts";
+import { startProcess } from "../support/long-process.ts";
 import { filesOf, moduleOf, publicNames, type SampleModule, settingNames } from "../support/sample-modules.ts";
 import { docCommentSamples, markdownSamples, type Sample } from "../support/samples.ts";
 
@@ -192,12 +192,12 @@ test.for(READMES)("the application in %s boots unchanged, and responds", async (
   });
 });
 
-test.for(READMES)("the first program in %s responds on its port", async (readme) => {
-  const program = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
+test.for(READMES)("the first program in %s says where it listens, and responds there", async (readme) => {
+  const sample = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
   const root = await installedApplication();
   const port = await freePort();
-  await writeFile(join(root, "hello.ts"), program.code.replace("port: 3000", `port: ${port}`));
-  const child = spawn(process.execPath, ["hello.ts"], { cwd: root, stdio: "inherit" });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  await writeFile(join(root, "hello.ts"), sample.code.replace("port: 3000", `port: ${port}`));
+  const program = startProcess(root, process.execPath, ["hello.ts"]);
+  await program.printed(new RegExp(`is listening on http://localhost:${port}/`));
   await expect.poll(() => fetch(`http://localhost:${port}/`).then((answer) => answer.text(), String)).toBe("hello");
 });

@@ -92,7 +92,8 @@ test("a served file is logged by its path, and a missing one like any other path
 });
 
 test("OPTIONS * is logged as that, and a path of an asterisk as a path", async () => {
-  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const options = { port: 0, hostname: "127.0.0.1", handleSignals: false, isAnnounced: true };
+  const { port } = await application.listen(options);
   for (const line of ["OPTIONS *", "OPTIONS /*", "GET /*"]) await exchange(port, line, "Host: a");
   expect(lines.map(({ method, path }) => `${method} ${path}`)).toEqual(["OPTIONS *", "OPTIONS /…", "GET /…"]);
 });

@@ -41,18 +41,16 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
   const announce = supervised ? obeySupervisor() : null;
   const application = await loadApplication(terminal.root);
   announce?.(application);
+  // In production, log readers expect one JSON object per line, which the application logs. In development, the address is
+  // printed whatever LOG_LEVEL is.
+  const isAnnounced = application.environment !== "production";
   const server = await application.listen({
+    isAnnounced,
     ...(port !== undefined && { port }),
     ...(host !== undefined && { hostname: host }),
   });
-  const line = `${application.settings.name} is listening on ${server.url}`;
-  if (application.environment !== "production") {
-    terminal.print(line);
-    return;
-  }
-  // In production, log readers expect one JSON object per line.
-  application.logger.info({ url: server.url }, line);
-  await warnOfPendingMigrations(application);
+  if (isAnnounced) terminal.print(`${application.settings.name} is listening on ${server.url}`);
+  else await warnOfPendingMigrations(application);
 }
 
 function listenArguments({ port, host }: Options): string[] {
