@@ -24,7 +24,7 @@ export type Row = { [column: string]: unknown };
 export interface TransactionOptions {
   /** How far it is isolated from others; default: the database's. SQLite is always `serializable`. */
   readonly isolation?: IsolationLevel;
-  /** Whether it only reads. */
+  /** Whether it only reads: a statement in it that writes fails with `E_DATABASE`. */
   readonly readOnly?: boolean;
 }
 
@@ -102,7 +102,7 @@ export type RowLock = "change" | "reference";
  * - **Atomicity.** When `commit` resolves, everything between it and `begin` has been stored. If it throws, nothing has: a
  *   database that answers a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
  *   undoes everything, or everything since the savepoint. If it cannot, it throws, and the connection is released as broken.
- *   A statement that fails has no effect at all.
+ *   A statement that fails has no effect at all. In a transaction that only reads, statements that write fail.
  * - **Concurrency.** Each statement is atomic. Of any number of concurrent conditional updates, in any number of
  *   processes, each sees what the one before it has written; of inserts with the same unique value, one succeeds.
  *   Logins, limits, token renewals and reset links are decided this way.

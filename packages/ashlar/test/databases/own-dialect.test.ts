@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { connectionSource } from "../../src/database/index.ts";
 import {
   type Dialect,
   type DialectSource,
@@ -8,8 +9,9 @@ import {
   sqlite,
   type Writes,
 } from "../../src/public/database.ts";
-import { dialectSuite } from "../../src/public/testing.ts";
+import { dialectSuite, type SuiteTest } from "../../src/public/testing.ts";
 import { oneConnection } from "../support/one-connection-dialect.ts";
+import { onPostgres, postgres } from "../support/services.ts";
 
 const remove = async (): Promise<void> => {};
 
@@ -22,11 +24,15 @@ describe("an application's own dialect keeps the promises", () => {
 });
 
 /** The tests of the suite that fail when something is wrong with SQLite, by title. */
-async function found(change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> {
+function found(change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> {
   const suite = dialectSuite((options) => ({
     dialect: changed(sqlite({ path: ":memory:", ...options }), change),
     remove,
   }));
+  return failed(suite);
+}
+
+async function failed(suite: readonly SuiteTest[]): Promise<readonly string[]> {
   const outcomes = await Promise.all(
     suite.map(async ({ title, run }) => ({
       title,
@@ -127,6 +133,29 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "no error contains a value of a row",
   ],
   [
+    "ignores that a transaction only reads",
+    (dialect) => ({ begin: (connection, options) => dialect.begin(connection, { ...options, readOnly: false }) }),
+    "a read-only transaction reads, and refuses what writes, but no later transaction does",
+  ],
+  [
+    "takes every later transaction for one that only reads",
+    (dialect) => {
+      let readOnly = false;
+      return {
+        begin(connection, options) {
+          readOnly ||= options.readOnly === true;
+          return dialect.begin(connection, { ...options, readOnly });
+        },
+      };
+    },
+    "a read-only transaction reads, and refuses what writes, but no later transaction does",
+  ],
+  [
+    "checks no foreign keys",
+    () => ({ checkForeignKeys() {} }),
+    "tables can be rebuilt, and foreign keys hold again afterwards",
+  ],
+  [
     "knows one column of each table",
     ({ columnNames }) => ({ columnNames: `${columnNames} limit 1` }),
     "the columns of a table are returned, and none if it does not exist",
@@ -225,4 +254,24 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ["cannot be closed", () => ({ async close() {} }), "it connects when told to, and a closed one refuses statements"],
 ])("the suite finds a dialect that %s", async (_, change, title) => {
   expect(await found(change)).toContain(title);
+});
+
+await onPostgres("on a database that runs transactions side by side", () => {
+  const SIDE_BY_SIDE = "serializable transactions that run at once store what they would store one after the other";
+
+  const foundSideBySide = (change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> => {
+    const suite = dialectSuite(async (options) => {
+      const { database, configuration, drop } = await postgres.open({ ...options });
+      await database.close();
+      return { dialect: changed(connectionSource("main", configuration), change), remove: drop };
+    });
+    return failed(suite.filter(({ title }) => title === SIDE_BY_SIDE));
+  };
+
+  test("the suite finds a dialect that ignores the isolation level", async () => {
+    const ignores = (dialect: Dialect): Partial<Dialect> => ({
+      begin: (connection, { isolation: _, ...options }) => dialect.begin(connection, options),
+    });
+    expect([await foundSideBySide(ignores), await foundSideBySide(() => ({}))]).toEqual([[SIDE_BY_SIDE], []]);
+  });
 });

@@ -208,7 +208,27 @@ await onEachDatabase("transactions", (engine) => {
     });
   });
 
-  // SQLite has only one isolation level; what a read-only transaction saves it is in sqlite.test.ts.
+  test("a read-only transaction refuses what writes, however it ends, and later transactions write", async () => {
+    await Account.create({ name: "before" });
+    const refused = { code: "E_DATABASE" };
+    const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
+    await expect(attempt).rejects.toMatchObject(refused);
+    const nested = database.transaction(
+      () => database.transaction(() => Account.rows().where("name", "=", "before").delete()),
+      { readOnly: true },
+    );
+    await expect(nested).rejects.toMatchObject(refused);
+    const byKysely = database.kysely.transaction().setAccessMode("read only");
+    const updating = byKysely.execute((trx) => trx.updateTable("accounts").set({ name: "changed" }).execute());
+    await expect(updating).rejects.toMatchObject(refused);
+    expect(await names()).toEqual(["before"]);
+    expect(await database.transaction(names, { readOnly: true })).toEqual(["before"]);
+    await database.transaction(() => Account.create({ name: "later" }));
+    await Account.create({ name: "on its own" });
+    expect(await names()).toEqual(["before", "later", "on its own"]);
+  });
+
+  // SQLite has only one isolation level; what a read-only transaction spares is in sqlite-dialect.test.ts.
   if (engine.name === "postgres") {
     test("the requested isolation and access are in force", async () => {
       const current = async (trx: Transaction<Tables>): Promise<string> => {
@@ -224,9 +244,6 @@ await onEachDatabase("transactions", (engine) => {
       const byKysely = database.kysely.transaction().setAccessMode("read only").setIsolationLevel("serializable");
       expect(await byKysely.execute(current)).toBe("serializable, on");
       expect(await byKysely.setAccessMode("read write").execute(current)).toBe("serializable, off");
-      const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
-      await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
-      expect(await names()).toEqual([]);
     });
   }
 

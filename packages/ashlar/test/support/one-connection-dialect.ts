@@ -26,6 +26,7 @@ import {
   type Row,
   returningWrites,
   type TestDatabase,
+  type TransactionOptions,
   UniqueViolationError,
   UnknownColumnError,
   type Writes,
@@ -88,15 +89,18 @@ class OneConnectionDialect implements Dialect {
     return { connection: this.#connection, release };
   }
 
-  begin(): void {
-    this.#connection.run("begin immediate");
+  begin(_: Executor, { readOnly }: TransactionOptions): void {
+    this.#connection.run(readOnly === true ? "begin" : "begin immediate");
+    if (readOnly === true) this.#connection.run("pragma query_only = on");
   }
 
   commit(): void {
     this.#connection.run("commit");
+    this.#connection.run("pragma query_only = off");
   }
 
   rollback(_: Executor, savepoint: string | null): void {
+    if (savepoint === null) this.#connection.run("pragma query_only = off");
     const given = this.#connection.run("select name, seq from sqlite_sequence");
     if (savepoint === null) this.#connection.run("rollback");
     else this.#connection.run(`rollback to savepoint ${savepoint}`);

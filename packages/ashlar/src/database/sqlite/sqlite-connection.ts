@@ -42,6 +42,7 @@ export class SqliteConnection implements PhysicalConnection {
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
   readonly #readOnly: boolean;
   #database: DatabaseSync | null = null;
+  #refusesWrites = false;
   #closed = false;
 
   /** @param readOnly whether every statement that would change the file must fail */
@@ -53,6 +54,14 @@ export class SqliteConnection implements PhysicalConnection {
 
   get inTransaction(): boolean {
     return this.open().isTransaction;
+  }
+
+  /** Makes every statement that would change the file fail, until it is called with `false`. */
+  refuseWrites(refuses: boolean): void {
+    if (refuses === this.#refusesWrites) return;
+    // Not prepared: SQLite changes the setting while it compiles the statement.
+    this.open().exec(`pragma query_only = ${refuses ? "on" : "off"}`);
+    this.#refusesWrites = refuses;
   }
 
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {

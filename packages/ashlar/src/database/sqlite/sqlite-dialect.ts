@@ -98,17 +98,19 @@ export class SqliteDialect implements Dialect {
   async begin(connection: Executor, options: TransactionOptions): Promise<void> {
     // Immediate: a transaction that takes the write lock later could no longer wait for another process, and would
     // fail.
-    await connection.execute(CompiledQuery.raw(options.readOnly === true ? "begin" : "begin immediate"));
+    const readOnly = options.readOnly === true;
+    await connection.execute(CompiledQuery.raw(readOnly ? "begin" : "begin immediate"));
     this.#connection.isBegun = true;
+    this.#connection.refuseWrites(readOnly);
   }
 
   async commit(connection: Executor): Promise<void> {
     await connection.execute(CompiledQuery.raw("commit"));
-    this.#connection.isBegun = false;
+    this.#ended();
   }
 
   async rollback(connection: Executor, savepoint: string | null): Promise<void> {
-    if (savepoint === null) this.#connection.isBegun = false;
+    if (savepoint === null) this.#ended();
     // After some failures (a full disk, an I/O error), SQLite rolls back by itself.
     if (!this.#connection.inTransaction) return;
     const keys = this.#connection.keysGiven();
@@ -119,6 +121,11 @@ export class SqliteDialect implements Dialect {
       await connection.execute(CompiledQuery.raw(`release savepoint ${savepoint}`));
     }
     await this.#connection.giveNoneAgain(keys);
+  }
+
+  #ended(): void {
+    this.#connection.isBegun = false;
+    this.#connection.refuseWrites(false);
   }
 
   /** A transaction that writes has locked the file. */

@@ -37,6 +37,18 @@ export const MAINTENANCE: readonly DialectTest[] = [
       await insertNote(database, await insert(database, "a"));
       const connection = database.connection();
       await connection.rebuilding(() => connection.checkForeignKeys());
+      const unchecked = await failureOf(
+        connection.rebuilding(() =>
+          connection.transaction(async () => {
+            await insertNote(database, 999);
+            await connection.checkForeignKeys();
+          }),
+        ),
+      );
+      assert.ok(
+        unchecked instanceof ForeignKeyViolationError,
+        `neither the insert nor the check refused: ${unchecked}`,
+      );
       const failure = await failureOf(insertNote(database, 999));
       assert.ok(failure instanceof ForeignKeyViolationError, `a note without its row threw ${failure}`);
       assert.equal((await database.kysely.selectFrom(NOTES).selectAll().execute()).length, 1);

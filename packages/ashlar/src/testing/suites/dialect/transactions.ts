@@ -8,6 +8,9 @@ const NO = new Error("The transaction is to be rolled back.");
 /** More transactions than a dialect has connections. */
 const MANY = 40;
 
+/** How many statements a transaction runs while it gives another one the time to catch up. */
+const STATEMENTS_OF_A_WAIT = 100;
+
 export const TRANSACTIONS: readonly DialectTest[] = [
   {
     title: "a transaction that returns has stored everything, and one that throws nothing",
@@ -108,12 +111,52 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a read-only transaction, and one with its own isolation level",
+    title: "a read-only transaction reads, and refuses what writes, but no later transaction does",
     async run(database) {
       await insert(database, "a");
       assert.deepEqual(await database.transaction(() => names(database), { readOnly: true }), ["a"]);
-      await database.transaction(() => insert(database, "b"), { isolation: "serializable" });
-      assert.deepEqual(await names(database), ["a", "b"]);
+      for (let round = 0; round < 2; round++) {
+        const failure = await failureOf(database.transaction(() => insert(database, "b"), { readOnly: true }));
+        assert.ok(isDatabaseError(failure), `a row that was inserted in a read-only transaction threw ${failure}`);
+      }
+      assert.deepEqual(await names(database), ["a"]);
+      await database.transaction(() => insert(database, "c"));
+      await insert(database, "d");
+      assert.deepEqual(await names(database), ["a", "c", "d"]);
+    },
+  },
+  {
+    title: "serializable transactions that run at once store what they would store one after the other",
+    async run(database) {
+      // The first rounds may spend their time on connecting.
+      for (let round = 0; round < 5; round++) {
+        const before = await names(database);
+        let seen = 0;
+        const results = await atOnce(2, (index) =>
+          database.transaction(
+            async () => {
+              const amount = (await names(database)).length;
+              seen++;
+              // A transaction that makes others wait goes on alone.
+              for (let left = STATEMENTS_OF_A_WAIT; left > 0 && seen < 2; left--) await names(database);
+              await insert(database, `row ${round}.${index}`, { amount });
+            },
+            { isolation: "serializable" },
+          ),
+        );
+        for (const result of results) {
+          if (result.status === "rejected")
+            assert.ok(result.reason instanceof AshlarError, `it threw ${result.reason}`);
+        }
+        const { length } = await names(database);
+        assert.ok(length > before.length, "neither of two transactions was stored");
+      }
+      const rows = await database.kysely.selectFrom(ROWS).select("amount").orderBy("amount").execute();
+      assert.deepEqual(
+        rows.map(({ amount }) => Number(amount)),
+        rows.map((_, index) => index),
+        "two transactions have counted the same rows, and both were stored: the isolation level was ignored",
+      );
     },
   },
   {
@@ -143,6 +186,10 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
 ];
+
+function isDatabaseError(error: unknown): boolean {
+  return error instanceof AshlarError && error.code === "E_DATABASE";
+}
 
 async function raise({ kysely, dialect }: Database): Promise<void> {
   const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
