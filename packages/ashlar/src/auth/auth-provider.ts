@@ -91,6 +91,7 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     guards.prepare();
     guards.pages.check();
+    for (const { guard, other, steps } of guards.guardsWithFewerSteps) this.#warnOfSteps(guard, other, steps);
     const { enumerationPrevention, pages, users } = container.make("accounts");
     users.check(pages);
     enumerationPrevention.check();
@@ -124,6 +125,13 @@ export class AuthProvider extends Provider {
   override async shutdown(): Promise<void> {
     await this.#dailyPrune?.stop();
     await this.#webGuards.shutdown();
+  }
+
+  #warnOfSteps(guard: string, other: string, steps: readonly string[]): void {
+    const names = steps.map((name) => `"${name}"`).join(", ");
+    const problem = `The guard "${guard}" logs in the same users as "${other}" without its login steps: ${names}.`;
+    const remedy = `List them in GUARDS.steps in config/auth.ts, or in GUARDS.${guard}.steps as well.`;
+    this.application.logger.warn({ guard, other, steps }, `${problem} ${remedy}`);
   }
 
   #countByAccounts(): void {

@@ -38,6 +38,14 @@ interface RegisteredDriver {
   readonly model: AuthenticatableClass | null;
 }
 
+/** A guard that asks fewer steps than another one with the same users. */
+export interface GuardWithFewerSteps {
+  readonly guard: string;
+  readonly other: string;
+  /** The names of the steps that only the other guard asks. */
+  readonly steps: readonly string[];
+}
+
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
 /** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
@@ -149,6 +157,18 @@ export class GuardRegistry {
   /** The further steps of each login with a guard. */
   stepsOf(name: string): readonly LoginStep[] {
     return (this.#settings.guards.get(name) ?? this.#settings).steps;
+  }
+
+  /** The guards whose users can also log in with another guard, which asks more steps; without those that ask as many. */
+  get guardsWithFewerSteps(): readonly GuardWithFewerSteps[] {
+    return this.names.flatMap((guard) => {
+      const asked = new Set(this.stepsOf(guard).map(({ name }) => name));
+      return this.names.flatMap((other) => {
+        const steps = this.stepsOf(other).flatMap(({ name }) => (asked.has(name) ? [] : [name]));
+        const isSame = steps.length > 0 && keepsSameRows(this.modelOf(guard)!, this.modelOf(other)!);
+        return isSame ? [{ guard, other, steps }] : [];
+      });
+    });
   }
 
   /** The class of a guard's users; `null` if no guard has this name. */

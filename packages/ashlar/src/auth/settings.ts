@@ -28,7 +28,12 @@ export interface GuardEntrySettings {
    * `admin.` for a guard `admin` with a route `admin.login`. Without that route, it uses the default guard's pages.
    */
   readonly routes?: string;
-  /** The further steps of its logins, after those of all guards. */
+  /**
+   * The further steps of its logins, after those of all guards.
+   *
+   * Security: other guards with the same users don't ask them. With a second factor under `web.steps` only, the token
+   * endpoint returns a token without it; the log warns of that at boot.
+   */
   readonly steps?: readonly LoginStep[];
 }
 

@@ -327,6 +327,26 @@ describe("steps in the configuration", () => {
     expect(target(await visitor.post("/admin/login", CREDENTIALS))).toEqual([302, "/admin/terms"]);
   });
 
+  test.each<[string, Parameters<typeof shopWith>, readonly unknown[]]>([
+    [
+      "of one guard, and the same users can log in with another without them, are warned of at boot",
+      [[blocked], { webSteps: [terms, code] }],
+      [
+        'The guard "jwt" logs in the same users as "web" without its login steps: "terms", "code". List them in GUARDS.steps in config/auth.ts, or in GUARDS.jwt.steps as well.',
+      ],
+    ],
+    ["of all guards are no reason for a warning", [[terms, code]], []],
+    [
+      "of one guard with its own users are no reason for a warning",
+      [[], { guards: { admin: { driver: "web", model: AdminUser, steps: [terms] } } }],
+      [],
+    ],
+  ])("%s", async (_, [steps, options], expected) => {
+    const logged: Record<string, unknown>[] = [];
+    await shopWith(steps, { ...options, logged });
+    expect(logged.filter(({ level }) => level === "warn").map(({ msg }) => msg)).toEqual(expected);
+  });
+
   test.each<[string, unknown, string]>([
     ["no list", {}, "config/auth.ts: GUARDS.steps"],
     ["no step", [{ name: "terms" }], "config/auth.ts: GUARDS.steps"],

@@ -53,14 +53,17 @@ export const code: LoginStep = {
 };
 
 /** How an application with steps differs from the default. */
-export interface SteppedOptions extends Pick<TestAccountsOptions, "config" | "engine" | "restarted" | "throttle"> {
+export interface SteppedOptions
+  extends Pick<TestAccountsOptions, "config" | "engine" | "logged" | "restarted" | "throttle"> {
   /** Further members of `GUARDS`. */
   readonly guards?: object;
+  /** The steps of the guard `web` only. */
+  readonly webSteps?: readonly LoginStep[];
 }
 
 /** An application with its own steps, and every way into an account. */
 export async function shopWith(steps: readonly LoginStep[], options: SteppedOptions = {}): Promise<TestAccounts> {
-  const { config, guards, ...others } = options;
+  const { config, guards, webSteps = [], ...others } = options;
   class User extends FullUser {}
   class Admin extends AdminUser {}
   const ada = ({ auth }: HttpContext) => User.findOrFail(ADA.id).then((user) => auth.loginAs(user));
@@ -71,7 +74,7 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
     providers: [ApiProvider],
     middleware: { guard: [GuardMiddleware] },
     config: { ...config, api: { DRIVERS: { jwt: { secret: SECRET, model: User } } } },
-    guards: { admin: { driver: "web", model: Admin }, steps, ...guards },
+    guards: { web: { model: User, steps: webSteps }, admin: { driver: "web", model: Admin }, steps, ...guards },
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS }, { guard: "admin" }).prefix("/admin"),
       ...Api.routes(),

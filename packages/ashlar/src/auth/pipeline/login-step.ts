@@ -82,7 +82,9 @@ export type StepOutcome = "passed" | "pending" | { readonly failed: string | Mes
  * first. If a step throws, or returns anything else, the login ends.
  *
  * Security: a step judges logins, not requests. A user who is logged in stays logged in, and an API token is good until
- * it has to be renewed: call `user.endAccess()` when you block an account.
+ * it has to be renewed: call `user.endAccess()` when you block an account. A step of one guard isn't asked by the other
+ * guards with the same users, such as the one of the token endpoint: list it for all of them. The log warns at boot if
+ * their steps differ.
  */
 export interface LoginStep<User extends object = RegisteredUser> {
   /** The step's name, in `auth.pending` and for callers of the token endpoint; unique. */
