@@ -66,8 +66,9 @@ export interface AccountConditions {
  * The framework keeps logins, password resets and changes of address in its own database. If the store uses the
  * framework's connection, there is one transaction: `transaction` is `(work) => database.transaction(work)`. Otherwise
  * there are two. The store's commits first, the framework's right after. If the process is killed in between, the account
- * is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still exist; a
- * change of address can't be undone then. On SQLite, such a store needs its own file: two transactions that write to the
+ * is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still exist. A
+ * change of address can't be undone then, because the link is mailed after both; but the old address is reserved before
+ * both, so no other account can take it at any moment. On SQLite, such a store needs its own file: two transactions that write to the
  * same file would wait for each other.
  *
  * Security: a user's JSON must not contain the hash, the epoch or a token. Give the class a `toJSON()`.

@@ -10,6 +10,7 @@ import {
   type Visitor,
 } from "../../../test/support/account-application.ts";
 import { Person } from "../../../test/support/people.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { CapturedMail } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
@@ -57,6 +58,12 @@ async function shop(options: TestAccountsOptions = {}): Promise<Shop> {
   };
   return { accounts, store, rows, cleo };
 }
+
+/** The path of the link in a mail. */
+const pathIn = (mail: CapturedMail): string => {
+  const { pathname, search } = new URL(/https:\S+/.exec(mail.text)![0]);
+  return pathname + search;
+};
 
 const isIn = async (visitor: Visitor): Promise<boolean> => (await visitor.get("/logins")).status === 200;
 
@@ -112,12 +119,6 @@ describe("accounts in an application's own store", () => {
   });
 
   const AT_ONCE = 10;
-  /** The path of the link in a mail. */
-  const pathIn = (mail: CapturedMail): string => {
-    const { pathname, search } = new URL(/https:\S+/.exec(mail.text)![0]);
-    return pathname + search;
-  };
-
   test("S38 of many uses of a verification link at once, one has an effect", async () => {
     const { accounts, rows, cleo } = await shop();
     await cleo();
@@ -280,6 +281,122 @@ describe("accounts in an application's own store", () => {
     });
     expect([rows(), await accounts.rows("users")]).toEqual(before);
     expect(await isIn(visitor)).toBe(true);
+  });
+});
+
+await onEachDatabase("an address that a user of a store in another database changes", (engine) => {
+  const NEW_EMAIL = "cleo@example.org";
+
+  interface Changing extends Shop {
+    /** The user's browser. */
+    readonly visitor: Visitor;
+    /** The path of the link that makes the change. */
+    readonly path: string;
+  }
+
+  /** A shop whose user has verified the address, and has requested another one. */
+  async function changing(): Promise<Changing> {
+    const one = await shop({ engine });
+    const { accounts, cleo } = one;
+    const visitor = await cleo();
+    await visitor.get(pathIn((await accounts.mails())[0]!));
+    await visitor.post("/account/email", { email: NEW_EMAIL, password: PASSWORD });
+    return { ...one, visitor, path: pathIn((await accounts.mails()).find(({ to }) => to === NEW_EMAIL)!) };
+  }
+
+  const emails = ({ rows }: Shop) => (rows() as { readonly email: string }[]).map(({ email }) => email);
+
+  /** The addresses that a link can give back. */
+  const restorable = async ({ accounts }: Shop) => {
+    await accounts.application.background.settled();
+    return (await accounts.rows("email_changes")).map(({ email }) => email);
+  };
+
+  /** Does something after the store's next transaction has committed, and before that of the framework does. */
+  function afterCommit(store: DrizzleUsers, work: () => Promise<void>): void {
+    store.transaction = async (task) => {
+      Reflect.deleteProperty(store, "transaction");
+      const result = await store.transaction(task);
+      await work();
+      return result;
+    };
+  }
+
+  test("S51 is reserved before the store frees it, so that the change can be undone", async () => {
+    const one = await changing();
+    const { accounts, store, visitor, path } = one;
+    const [freed, registered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    afterCommit(store, () => {
+      freed.resolve();
+      return registered.promise;
+    });
+    const change = visitor.get(path);
+    await freed.promise;
+    expect(emails(one)).toEqual([NEW_EMAIL]);
+    const thief = accounts.visitor();
+    await thief.post("/register", CLEO);
+    registered.resolve();
+    await change;
+    expect([await isIn(thief), emails(one)]).toEqual([false, [NEW_EMAIL]]);
+    await accounts.visitor().post(pathIn((await accounts.mails()).find(({ to }) => to === CLEO.email)!));
+    expect(emails(one)).toEqual([CLEO.email]);
+  });
+
+  test("S51 stays reserved if the framework's part fails after the store has made the change", async () => {
+    const one = await changing();
+    const { accounts, store, visitor, path } = one;
+    afterCommit(store, async () => {
+      throw new Error("The disk is full.");
+    });
+    expect((await visitor.get(path)).status).toBe(500);
+    expect([emails(one), await restorable(one)]).toEqual([[NEW_EMAIL], [CLEO.email]]);
+    const thief = accounts.visitor();
+    await thief.post("/register", CLEO);
+    expect([await isIn(thief), emails(one)]).toEqual([false, [NEW_EMAIL]]);
+  });
+
+  test.each<[string, number, (one: Changing) => Promise<unknown>]>([
+    [
+      "the new one is taken",
+      302,
+      ({ accounts }) => accounts.visitor().post("/register", { ...CLEO, email: NEW_EMAIL }),
+    ],
+    [
+      "the user logs out everywhere",
+      302,
+      async ({ store }) => {
+        const { findByAuthId } = store;
+        // After the link was read, and before the change.
+        store.findByAuthId = async (id) => {
+          Reflect.deleteProperty(store, "findByAuthId");
+          const user = await findByAuthId.call(store, id);
+          await store.update(user!, { accessEpoch: "the new one" }, {});
+          return user;
+        };
+      },
+    ],
+    [
+      "the store fails",
+      500,
+      async ({ store }) => {
+        store.update = async () => {
+          throw new Error("The disk is full.");
+        };
+      },
+    ],
+    ["the framework's part fails", 500, async ({ accounts }) => breakLogins(accounts)],
+  ])("is not reserved if %s", async (_, status, happen) => {
+    const one = await changing();
+    await happen(one);
+    const before = emails(one);
+    expect((await one.visitor.get(one.path)).status).toBe(status);
+    expect([emails(one), await restorable(one)]).toEqual([before, []]);
+  });
+
+  test("is reserved once if the link is used many times at once", async () => {
+    const one = await changing();
+    await Promise.all(Array.from({ length: 10 }, () => one.accounts.visitor().post(one.path)));
+    expect([emails(one), await restorable(one)]).toEqual([[NEW_EMAIL], [CLEO.email]]);
   });
 });
 

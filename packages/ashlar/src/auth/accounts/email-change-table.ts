@@ -33,7 +33,9 @@ export class EmailChangeTable {
   }
 
   /**
-   * Stores a change. Called while the user's row is locked, so that the keys are in the order of the changes.
+   * Stores a change. Called while the user's row is locked, or before a change that is withdrawn if it fails: in both
+   * cases, the keys are in the order of the changes, because each change requires the access epoch that the previous one
+   * has set.
    *
    * @param isReserved whether no other account can take the old address in the meantime
    */
@@ -45,6 +47,11 @@ export class EmailChangeTable {
       .kysely.insertInto(TABLE)
       .values({ guard, user_id: userId, email, token: digest(token), created_at, expires_at, reserved_until })
       .execute();
+  }
+
+  /** Removes a change that was stored but not made. */
+  async withdraw(token: string): Promise<void> {
+    await this.#database().kysely.deleteFrom(TABLE).where("token", "=", digest(token)).execute();
   }
 
   /**

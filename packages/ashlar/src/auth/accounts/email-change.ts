@@ -36,6 +36,18 @@ export interface EmailChangeParts {
   readonly background: Background;
 }
 
+/** A change of address that is made. */
+interface Replacement {
+  /** The new address. */
+  readonly email: string;
+  /** The token of the link that undoes it. */
+  readonly token: string;
+  /** Whether no other account can take the old address as long as the change can be undone. */
+  readonly isReserved: boolean;
+  /** The request whose own login continues. */
+  readonly keepFor: HttpContext | null;
+}
+
 /** Changes the address of a user who is logged in: with a request, and a link that is mailed to the new address. */
 export class EmailChange {
   readonly #parts: EmailChangeParts;
@@ -99,11 +111,11 @@ export class EmailChange {
     const url = pages.url(guard, "email.undo", { token });
     const wasVerified = isVerifiable(owner) && owner.hasVerifiedEmail();
     const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === owner;
+    // An address that was never proved may be a stranger's, who must be able to register it.
+    const isReserved = wasVerified || !isVerifiable(owner);
     let user: AccountUser | null;
     try {
-      user = await users.transaction(guard, () =>
-        this.#replace(owner, claim, { email, token, wasVerified, keepFor: isOwn ? context : null }),
-      );
+      user = await this.#make(owner, claim, { email, token, isReserved, keepFor: isOwn ? context : null });
     } catch (error) {
       // Since the link was created, the address became another account's, or was freed by one that can still take it
       // back.
@@ -119,27 +131,54 @@ export class EmailChange {
     return "verified";
   }
 
-  /** @returns the user with the new address; `null` if the proof that the link is based on no longer holds */
+  /**
+   * Replaces the address, and stores what undoes it.
+   *
+   * @returns the user with the new address; `null` if the proof that the link is based on no longer holds
+   */
+  async #make(owner: AccountUser, claim: VerificationClaim, change: Replacement): Promise<AccountUser | null> {
+    const { users, emailChanges } = this.#parts;
+    const { guard, email: previousEmail } = claim;
+    const { token, isReserved } = change;
+    const record = () => emailChanges.record(guard, owner.authId(), previousEmail, token, isReserved);
+    if (users.commitWithAuth(guard)) return users.transaction(guard, () => this.#replace(owner, claim, change, record));
+    // Users in another database commit first. If the reservation were committed after that, a thief could register the
+    // freed address in between, and the owner's link could not restore it.
+    await record();
+    let user: AccountUser | null;
+    try {
+      user = await users.transaction(guard, () => this.#replace(owner, claim, change));
+    } catch (error) {
+      this.#withdrawUnlessMade(claim, token);
+      throw error;
+    }
+    if (user === null) await emailChanges.withdraw(token);
+    return user;
+  }
+
+  /** Removes the reservation of a change that failed, unless the users' database has made the change nevertheless. */
+  #withdrawUnlessMade({ guard, id, email }: VerificationClaim, token: string): void {
+    const { users, emailChanges, background } = this.#parts;
+    background.run("the end of a reserved address", async () => {
+      const user = await users.of(guard).findByAuthId(id);
+      if (user === null || user.email === email) await emailChanges.withdraw(token);
+    });
+  }
+
+  /** As {@link #make}, in a transaction. */
   async #replace(
     owner: AccountUser,
     { guard, email: previousEmail }: VerificationClaim,
-    change: {
-      readonly email: string;
-      readonly token: string;
-      readonly wasVerified: boolean;
-      readonly keepFor: HttpContext | null;
-    },
+    { email, isReserved, keepFor }: Replacement,
+    record?: () => Promise<void>,
   ): Promise<AccountUser | null> {
-    const { users, resets, emailChanges, addresses, access } = this.#parts;
-    const { email, token, wasVerified, keepFor } = change;
+    const { users, resets, addresses, access } = this.#parts;
     // Opening the link has proved that the new address is theirs.
     const proof = isVerifiable(owner) ? { verifiedAt: currentDate() } : {};
     const user = await endAccessOnProof(users.of(guard), owner, { email, ...proof });
     if (user === null) return null;
     await addresses.refuseReserved(guard, email, user);
-    // An address that was never proved may be a stranger's, who must be able to register it.
-    const isReserved = wasVerified || !isVerifiable(user);
-    await emailChanges.record(guard, user.authId(), previousEmail, token, isReserved);
+    await record?.();
     // At the time of a deletion, data under an address that is not reserved could no longer be told from another
     // user's.
     if (!isReserved) await resets.delete(users.guardsKeeping(user.constructor), [previousEmail]);

@@ -138,13 +138,21 @@ export class GuardUsers {
   }
 
   /**
+   * Reports whether {@link transaction} commits a guard's users together with the tables of auth. An application's own
+   * store doesn't tell which database it uses, so for its users this is always `false`.
+   */
+  commitWithAuth(guard: string): boolean {
+    return this.tableBesideAuth(guard) !== null;
+  }
+
+  /**
    * Runs work in a transaction of the application's database, and of the guard's users if they are in another one: if
    * the work throws, both are rolled back. The users' transaction commits first, so that the user has already changed
-   * when logins and other access are deleted.
+   * when logins and other access are deleted. Until the other one commits, no other request sees what it has written.
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#parts.database();
-    if (this.tableBesideAuth(guard) !== null) return database.transaction(work);
+    if (this.commitWithAuth(guard)) return database.transaction(work);
     const model = this.modelOf(guard);
     const store = model === null ? null : accountStoreOf(model);
     // Users who can only log in don't change.
