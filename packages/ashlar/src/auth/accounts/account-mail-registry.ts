@@ -1,5 +1,5 @@
 import type { Container } from "../../kernel/index.ts";
-import { ConfigurationError, SourceLocation, unknownSetting } from "../../support/index.ts";
+import { AshlarError, ConfigurationError, SourceLocation, unknownSetting } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName, QueuedMailData } from "./account-mailables.ts";
 import { BUILT_IN_NAMES, isMailableClass, MAILABLE } from "./settings.ts";
 
@@ -94,9 +94,21 @@ export function declareAccountMails(application: { readonly container: Container
  * Queues a mail about an account: the application's own mail with this name, or the one that a feature declares. It is
  * written in the user's language.
  *
+ * ```ts
+ * await queueAccountMail(application, "passwordChanged", user.email, {
+ *   user,
+ *   guard: "web",
+ *   email: user.email,
+ *   changedAt: new Date(),
+ *   wasReset: false,
+ * });
+ * ```
+ *
  * @param to the recipient's address
- * @param data the data that the mail is created with. `newPasswordUrl` and `remainingTokens` are added.
- * @throws `E_INVALID_CONFIGURATION` if the application has no `MailProvider`
+ * @param data the data that the mail is created with, and `guard`, the name of the user's guard in `GUARDS`: its pages
+ * are the ones that the mail links to. `newPasswordUrl` and `remainingTokens` are added.
+ * @throws `E_UNKNOWN_GUARD` if `data.guard` is missing or not a guard; `E_INVALID_CONFIGURATION` if the application has
+ * no `MailProvider`
  */
 export async function queueAccountMail<Name extends AccountMailName>(
   application: { readonly container: Container },
@@ -104,6 +116,17 @@ export async function queueAccountMail<Name extends AccountMailName>(
   to: string,
   data: QueuedMailData<Name>,
 ): Promise<void> {
+  requireGuard(application.container, name, data.guard);
   const { mails } = application.container.make("accounts");
   mails.queue(name, to, data, await mails.prepare());
+}
+
+/** @throws `E_UNKNOWN_GUARD` */
+function requireGuard(container: Container, mail: AccountMailName, guard: unknown): void {
+  const guards = container.make("auth");
+  if (typeof guard !== "string") {
+    const problem = `queueAccountMail: the data of the mail "${mail}" lacks the name of the user's guard.`;
+    throw new AshlarError("E_UNKNOWN_GUARD", `${problem} Pass it: { user, guard: "${guards.names[0] ?? "web"}" }.`);
+  }
+  guards.checkName(guard);
 }

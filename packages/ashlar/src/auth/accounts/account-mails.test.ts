@@ -13,6 +13,7 @@ import { BrokenMailable } from "../../../test/support/broken-mailable.ts";
 import type { ProviderClass } from "../../boot/index.ts";
 import { EventProvider } from "../../events/index.ts";
 import { type CapturedMail, Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
+import { queueAccountMail } from "./account-mail-registry.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 import { authRoutes } from "./auth-routes.ts";
 
@@ -53,6 +54,29 @@ const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subje
 
 /** The application has no API with tokens that could outlive a password. */
 const none = { remainingTokens: null, newPasswordUrl: `${APP_URL}/change_password` };
+
+test("queueAccountMail refuses a mail without a guard, or for one that does not exist, and says what to pass", async () => {
+  const accounts = await testAccounts();
+  const user = await accounts.user();
+  const send = (data: object) =>
+    queueAccountMail(accounts.application, "passwordChanged", user.email, {
+      ...{ user, email: user.email, changedAt: new Date(), wasReset: false },
+      ...data,
+    } as never);
+  await expect(send({})).rejects.toMatchObject({
+    code: "E_UNKNOWN_GUARD",
+    message:
+      'queueAccountMail: the data of the mail "passwordChanged" lacks the name of the user\'s guard. ' +
+      'Pass it: { user, guard: "web" }.',
+  });
+  await expect(send({ guard: "wep" })).rejects.toMatchObject({
+    code: "E_UNKNOWN_GUARD",
+    message: 'No guard is named "wep". Did you mean "web"?',
+  });
+  expect(await accounts.mails()).toEqual([]);
+  await send({ guard: "web" });
+  expect(await accounts.mails()).toHaveLength(1);
+});
 
 describe("the application's own mails", () => {
   const user = expect.objectContaining({ id: ADA.id, email: ADA.email });
