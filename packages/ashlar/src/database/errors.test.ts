@@ -13,6 +13,32 @@ test("a violation has the table, the columns, the constraint and the driver's er
   }
 });
 
+test("a violation needs nothing but the columns", () => {
+  for (const Violation of [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError]) {
+    const error = new Violation({ columns: ["email"] });
+    expect(error).toMatchObject({ table: null, columns: ["email"], constraint: null, column: "email" });
+    expect(error.cause).toBe(undefined);
+  }
+  expect(new NotNullViolationError({ columns: ["email"] }).message).toBe("The column email must have a value.");
+});
+
+test.each([undefined, null, "email", {}, { column: "email" }, { columns: "email" }, { columns: [1] }])(
+  "a violation of %j is refused with what to write",
+  (details) => {
+    for (const Violation of [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError]) {
+      const made = () => new Violation(details as never);
+      expect(made).toThrow(
+        expect.objectContaining({
+          code: "E_INTERNAL",
+          message:
+            `${Violation.name} was constructed without a list of columns. ` +
+            `Write new ${Violation.name}({ columns: ["email"] }).`,
+        }),
+      );
+    }
+  },
+);
+
 test("each kind of violation has its code", () => {
   const violations = [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError];
   expect(violations.map((Violation) => new Violation(of("users")).code)).toEqual([

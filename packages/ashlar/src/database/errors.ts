@@ -25,16 +25,24 @@ declareErrors({
   E_MIGRATION: [500, "A migration could not be run."],
 });
 
-/** What a violated constraint is about, as far as the database reports it. */
+/** What a violated constraint is about, as far as the database reports it. Only `columns` is required. */
 export interface ConstraintDetails {
   /** The table, if the database reports it. */
-  readonly table: string | null;
+  readonly table?: string | null;
   /** The columns, in the constraint's order; none if the constraint is on an expression or they are not reported. */
   readonly columns: readonly string[];
   /** The name of the constraint or index, if the database reports it. */
-  readonly constraint: string | null;
+  readonly constraint?: string | null;
   /** The driver's error, without the values of the row. */
-  readonly cause: unknown;
+  readonly cause?: unknown;
+}
+
+/** @throws `E_INTERNAL` if an error is not constructed with the columns */
+function columnsOf({ name }: { readonly name: string }, details: Partial<ConstraintDetails> | null): readonly string[] {
+  const { columns, cause } = Object(details) as Partial<ConstraintDetails>;
+  if (Array.isArray(columns) && columns.every((column) => typeof column === "string")) return columns;
+  const remedy = `Write new ${name}({ columns: ["email"] }).`;
+  throw new AshlarError("E_INTERNAL", `${name} was constructed without a list of columns. ${remedy}`, { cause });
 }
 
 /** A row violates a constraint of its table. The same on every database; no message includes a value of the row. */
@@ -51,10 +59,11 @@ export abstract class ConstraintViolationError extends AshlarError {
     sentence: string | Message | undefined,
     details: ConstraintDetails,
   ) {
+    const columns = columnsOf(new.target, details);
     super(code, sentence, { cause: details.cause });
-    this.table = details.table;
-    this.columns = details.columns;
-    this.constraint = details.constraint;
+    this.table = details.table ?? null;
+    this.columns = columns;
+    this.constraint = details.constraint ?? null;
   }
 
   /** The first of the columns, which is usually the only one. */
@@ -78,10 +87,21 @@ export abstract class ConstraintViolationError extends AshlarError {
  * Inside a transaction that should continue, put the statement into a nested one, `database.transaction(() =>
  * user.save())`, and catch the error around that: PostgreSQL refuses everything after a failed statement in the same
  * transaction.
+ *
+ * An `AccountStore` of your own throws one if its database reports that a value is taken:
+ *
+ * ```ts
+ * function refuse(error: Error & { errcode?: number }): never {
+ *   // SQLITE_CONSTRAINT_UNIQUE of node:sqlite
+ *   if (error.errcode === 2067) throw new UniqueViolationError({ columns: ["email"], cause: error });
+ *   throw error;
+ * }
+ * ```
  */
 export class UniqueViolationError extends ConstraintViolationError {
+  /** @throws `E_INTERNAL` if `details.columns` is not a list of names */
   constructor(details: ConstraintDetails) {
-    const columns = details.columns.join(", ");
+    const columns = columnsOf(UniqueViolationError, details).join(", ");
     super("E_UNIQUE_VIOLATION", columns === "" ? undefined : message("database.unique", { columns }), details);
   }
 }
@@ -96,7 +116,8 @@ export class ForeignKeyViolationError extends ConstraintViolationError {
 /** A required column has no value (`E_NOT_NULL_VIOLATION`). */
 export class NotNullViolationError extends ConstraintViolationError {
   constructor(details: ConstraintDetails) {
-    const name = [details.table, ...details.columns].filter((part) => part !== null).join(".");
+    const columns = columnsOf(NotNullViolationError, details);
+    const name = [details.table ?? null, ...columns].filter((part) => part !== null).join(".");
     super("E_NOT_NULL_VIOLATION", name === "" ? undefined : `The column ${name} must have a value.`, details);
   }
 }

@@ -8,6 +8,7 @@ export {
   type ColumnValue,
   type ComparisonOperator,
   type Connection,
+  type ConstraintDetails,
   ConstraintViolationError,
   compose,
   Database,
