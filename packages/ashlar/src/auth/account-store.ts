@@ -76,7 +76,12 @@ export interface AccountConditions {
 export interface AccountStore<User extends AccountUser = AccountUser> extends AuthenticatableClass {
   /** The class of the users, used by this store only: guards refuse users of any other class. */
   readonly userClass: UserClass;
+  /**
+   * The user with exactly this key, or `null`. A key can come from outside as text: `"7"` finds the account with the key
+   * 7, but `" 7"`, `"7.0"` and `"7 or 1=1"` find none. Check the text before a database converts it.
+   */
   findByAuthId(id: UserId): Promise<User | null>;
+  /** The user with exactly this value in the property that `identifierColumn` names, or `null`. */
   findByIdentifier(identifier: string): Promise<User | null>;
   /** The user with exactly this address, given in its normal form, or `null`. */
   findByEmail(email: string): Promise<User | null>;
@@ -94,7 +99,7 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    *
    * @returns the user, with the new key
    * @throws `UniqueViolationError` of `ashlar/database` if a unique value is taken, with `email` or the name of the
-   *   attribute as its column. Of two accounts with the same address, created at the same moment, one is stored
+   *   attribute as its column: `new UniqueViolationError({ columns: ["email"], cause: error })`. Of two accounts with the same address, created at the same moment, one is stored
    */
   create(account: NewAccount): Promise<User>;
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AccountStore, AccountUser } from "../../src/public/auth.ts";
+import { UniqueViolationError } from "../../src/public/database.ts";
 import { accountStoreSuite } from "../../src/public/testing.ts";
 import { type DrizzleUsers, makeDrizzleUsers } from "./drizzle-users.ts";
 
@@ -36,9 +37,9 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 describe("the suite notices a store that", () => {
   test.each<[string, (store: DrizzleUsers) => Partial<AccountStore>, string]>([
     [
-      "asks for no proof",
+      "ignores the conditions",
       (store) => ({ update: (user, changes) => store.update(user as never, changes, {}) }),
-      "of several changes at once on the strength of one access epoch, one is made",
+      "of several updates at once that require the same access epoch, only one is made",
     ],
     [
       "reads before it writes",
@@ -50,69 +51,112 @@ describe("the suite notices a store that", () => {
           return store.update(user as never, changes, {});
         },
       }),
-      "of several changes at once on the strength of one access epoch, one is made",
+      "of several updates at once that require the same access epoch, only one is made",
     ],
     [
       "ignores whether an address is verified",
       (store) => ({
         update: (user, changes, { verifiedAt: _, ...conditions }) => store.update(user as never, changes, conditions),
       }),
-      "an address is verified once, however often that is tried at once",
+      "an address is verified only once, even if several requests try at the same time",
     ],
     [
-      "looks whether an address is free, and then throws an error of its own",
+      "checks whether an address is free, and then throws an error of its own",
       (store) => ({
         async create(account) {
           if ((await store.findByEmail(account.email)) !== null) throw new Error("taken");
           return store.create(account);
         },
       }),
-      "of several accounts with one address that are made at once, one is",
+      "if several accounts with the same address are created at once, only one is stored",
     ],
     [
-      "gives the user as it was",
+      "returns the user without the changes",
       (store) => ({
         async update(user, changes, conditions) {
           return (await store.update(user as never, changes, conditions)) === null ? null : user;
         },
       }),
-      "a change writes what it names, of the one account, and gives the user with it",
+      "an update writes the given changes to one account, and returns the changed user",
     ],
     [
-      "commits whatever happens",
+      "never rolls back",
       () => ({ transaction: (work) => work() }),
-      "what throws in a transaction undoes all of it, and nothing that was done beside it",
+      "if the work of a transaction throws, its changes are rolled back, and no others",
     ],
     [
-      "sets whatever a form says",
+      "accepts every attribute",
       () => ({ attributeKind: () => "value" }),
-      "a registration sets what belongs to it, and no more",
+      "a registration can set its own attributes, and no others",
     ],
     [
-      "takes what begins like a key for one",
+      "accepts a text that only begins with a key",
       (store) => ({ findByAuthId: (id) => store.findByAuthId(Number.parseFloat(String(id))) }),
-      "what is not the key, the address or the identifier of an account finds no one",
+      "an unknown key, address or identifier finds no account",
     ],
     [
-      "says that everyone is there",
+      "claims that every value exists",
       () => ({ existing: async (_, values) => values.map(String) }),
-      "of some keys and addresses, those are told that accounts have",
+      "existing returns only the keys and addresses that belong to accounts",
     ],
     [
-      "says of every deletion that it did it",
+      "reports every deletion as successful",
       (store) => ({
         async delete(user: AccountUser) {
           await store.delete(user as never);
           return true;
         },
       }),
-      "an account that is gone is not found, not changed and not deleted again",
+      "a deleted account cannot be found, updated or deleted again",
     ],
   ])("%s", async (_, broken, title) => {
     expect(await problemsOf(broken)).toContain(title);
   });
 
-  test("nothing of which does any harm", async () => {
+  test("throws an error of its own if an address is taken, and shows that error", async () => {
+    const own = new TypeError("my own mistake");
+    const suite = accountStoreSuite(() => {
+      const { store } = makeDrizzleUsers();
+      const create: AccountStore["create"] = (account) =>
+        store.create(account).catch(() => {
+          throw own;
+        });
+      return { store: Object.assign(Object.create(bound(store)) as AccountStore, { create }), attributes };
+    });
+    const { run } = suite.find(({ title }) => title.startsWith("if several accounts"))!;
+    await expect(run()).rejects.toMatchObject({
+      name: "AssertionError",
+      message:
+        'create() must throw new UniqueViolationError({ columns: ["email"] }) if the address is already in use, ' +
+        "but it threw TypeError: my own mistake",
+      cause: own,
+    });
+  });
+
+  test("reports another column for an address that is taken, and says which", async () => {
+    const suite = accountStoreSuite(() => {
+      const { store } = makeDrizzleUsers();
+      const update: AccountStore["update"] = (user, changes, conditions) =>
+        store.update(user as never, changes, conditions).catch((cause: unknown) => {
+          throw new UniqueViolationError({ columns: ["mail"], cause });
+        });
+      return { store: Object.assign(Object.create(bound(store)) as AccountStore, { update }), attributes };
+    });
+    const { run } = suite.find(({ title }) => title.startsWith("an update to an address"))!;
+    await expect(run()).rejects.toThrow(/^update\(\) must throw .* of the columns \["mail"\]$/);
+  });
+
+  test("accepts two accounts with one address, and says that nothing was thrown", async () => {
+    const suite = accountStoreSuite(() => {
+      const { store } = makeDrizzleUsers();
+      const update: AccountStore["update"] = async (user) => user;
+      return { store: Object.assign(Object.create(bound(store)) as AccountStore, { update }), attributes };
+    });
+    const { run } = suite.find(({ title }) => title.startsWith("an update to an address"))!;
+    await expect(run()).rejects.toThrow(/^update\(\) must throw .*, but it threw nothing\.$/);
+  });
+
+  test("and accepts one without such mistakes", async () => {
     expect(await problemsOf(() => ({}))).toEqual([]);
   });
 });

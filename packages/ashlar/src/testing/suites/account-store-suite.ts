@@ -79,14 +79,21 @@ function assertAttributes(user: AccountUser | null, attributes: NewAccount["attr
   }
 }
 
-/** Asserts that a unique value is refused. */
-async function refusesTaken(work: Promise<unknown>): Promise<void> {
-  const error: unknown = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof UniqueViolationError, "a value that is taken is a UniqueViolationError");
-  assert.equal(error.column, "email");
+/** Asserts that an address that is already in use is refused. */
+async function refusesTaken(method: "create" | "update", work: Promise<unknown>): Promise<void> {
+  const [outcome] = await Promise.allSettled([work]);
+  const expected = `${method}() must throw new UniqueViolationError({ columns: ["email"] }) if the address is already in use`;
+  if (outcome.status === "fulfilled") assert.fail(`${expected}, but it threw nothing.`);
+  const { reason } = outcome as { reason: unknown };
+  if (reason instanceof UniqueViolationError && reason.column === "email") return;
+  const columns = reason instanceof UniqueViolationError ? ` of the columns ${JSON.stringify(reason.columns)}` : "";
+  const failure = new assert.AssertionError({ message: `${expected}, but it threw ${String(reason)}${columns}` });
+  throw Object.assign(failure, { cause: reason });
+}
+
+/** Asserts that one of several parallel calls succeeded. */
+function onlyOne(calls: string, count: number): void {
+  assert.equal(count, 1, `${count} of ${PARALLEL} parallel calls of ${calls} succeeded, instead of 1`);
 }
 
 /**
@@ -107,12 +114,12 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
     },
   });
   return [
-    entry("an account is found by its key, its address and its identifier, as it was stored", async (bench) => {
+    entry("an account is found by its key, address or identifier, exactly as it was stored", async (bench) => {
       const { store } = bench;
       const account = bench.account();
       const user = await store.create(account);
       await bench.created(1);
-      assert.ok(user instanceof store.userClass, "a user is an instance of userClass");
+      assert.ok(user instanceof store.userClass, "create() must return an instance of userClass");
       assert.deepEqual(shown(user), {
         id: String(user.authId()),
         email: account.email,
@@ -125,34 +132,48 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.deepEqual(shown(await store.findByAuthId(String(user.authId()))), shown(user));
       assert.deepEqual(shown(await store.findByEmail(account.email)), shown(user));
       const { [store.identifierColumn]: identifier } = user as unknown as Record<string, unknown>;
-      assert.equal(typeof identifier, "string", `users have a property "${store.identifierColumn}"`);
+      assert.equal(
+        typeof identifier,
+        "string",
+        `users must have a property "${store.identifierColumn}", which identifierColumn names`,
+      );
       assert.deepEqual(shown(await store.findByIdentifier(String(identifier))), shown(user));
     }),
-    entry("what is not the key, the address or the identifier of an account finds no one", async (bench) => {
+    entry("an unknown key, address or identifier finds no account", async (bench) => {
       const { store } = bench;
       await bench.created();
-      for (const id of NO_KEYS) assert.equal(await store.findByAuthId(id), null, `the key ${JSON.stringify(id)}`);
+      for (const id of NO_KEYS) {
+        assert.equal(await store.findByAuthId(id), null, `findByAuthId(${JSON.stringify(id)}) must return null`);
+      }
       for (const email of ["", "adá@example.com", "ada@example.co", "%", EMAILS[1]]) {
-        assert.equal(await store.findByEmail(email), null, `the address ${JSON.stringify(email)}`);
-        assert.equal(await store.findByIdentifier(email), null, `the identifier ${JSON.stringify(email)}`);
+        assert.equal(await store.findByEmail(email), null, `findByEmail(${JSON.stringify(email)}) must return null`);
+        assert.equal(
+          await store.findByIdentifier(email),
+          null,
+          `findByIdentifier(${JSON.stringify(email)}) must return null`,
+        );
       }
     }),
-    entry("a registration sets what belongs to it, and no more", async ({ store, attributes }) => {
-      for (const name of NO_ATTRIBUTES) assert.equal(store.attributeKind(name), null, `${name} must be ignored`);
+    entry("a registration can set its own attributes, and no others", async ({ store, attributes }) => {
+      for (const name of NO_ATTRIBUTES) {
+        assert.equal(store.attributeKind(name), null, `attributeKind("${name}") must return null`);
+      }
       for (const name of Object.keys(attributes[0])) {
-        assert.ok(["value", "json"].includes(String(store.attributeKind(name))), `${name} is one of the attributes`);
+        assert.ok(
+          ["value", "json"].includes(String(store.attributeKind(name))),
+          `attributeKind("${name}") must return "value" or "json": the attribute is passed to the suite`,
+        );
       }
     }),
-    entry("of several accounts with one address that are made at once, one is", async (bench) => {
+    entry("if several accounts with the same address are created at once, only one is stored", async (bench) => {
       const outcomes = await Promise.allSettled(Array.from({ length: PARALLEL }, () => bench.created()));
-      const made = outcomes.filter(({ status }) => status === "fulfilled");
-      assert.equal(made.length, 1);
-      await refusesTaken(bench.created());
+      await refusesTaken("create", bench.created());
       for (const outcome of outcomes) {
-        if (outcome.status === "rejected") await refusesTaken(Promise.reject(outcome.reason));
+        if (outcome.status === "rejected") await refusesTaken("create", Promise.reject(outcome.reason));
       }
+      onlyOne("create()", outcomes.filter(({ status }) => status === "fulfilled").length);
     }),
-    entry("a change writes what it names, of the one account, and gives the user with it", async (bench) => {
+    entry("an update writes the given changes to one account, and returns the changed user", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
       const [before, others] = [shown(user), shown(other)];
@@ -173,7 +194,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assertAttributes(await store.findByAuthId(user.authId()), bench.attributes[1]);
       assert.deepEqual(await bench.stored(other), others);
     }),
-    entry("a change is made only while the account fulfills each of its conditions", async (bench) => {
+    entry("an update writes only if the account meets every condition", async (bench) => {
       const { store } = bench;
       const user = await bench.created();
       const asRead = { email: user.email, passwordHash: user.passwordHash()!, accessEpoch: user.accessEpoch() };
@@ -183,14 +204,18 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         const changed = await store.update(current, change, {});
         const stored = shown(changed);
         const stale = { [name]: asRead[name] };
-        assert.equal(await store.update(user, { passwordHash: "written" }, stale), null, `on another ${name}`);
+        assert.equal(
+          await store.update(user, { passwordHash: "written" }, stale),
+          null,
+          `update() must return null if the ${name} is not the one in the conditions`,
+        );
         assert.deepEqual(await bench.stored(user), stored);
       }
       const current = (await store.findByAuthId(user.authId()))!;
       const conditions = { email: "c@example.com", passwordHash: "!", accessEpoch: current.accessEpoch() };
       assert.notEqual(await store.update(current, { passwordHash: "written" }, conditions), null);
     }),
-    entry("of several changes at once on the strength of one access epoch, one is made", async (bench) => {
+    entry("of several updates at once that require the same access epoch, only one is made", async (bench) => {
       const { store } = bench;
       const user = await bench.created();
       const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
@@ -199,10 +224,10 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         read.map((one, index) => store.update(one!, { accessEpoch: text(), passwordHash: `hash ${index}` }, condition)),
       );
       const made = changed.filter((one) => one !== null);
-      assert.equal(made.length, 1);
+      onlyOne("update() with the same conditions", made.length);
       assert.deepEqual(await bench.stored(user), shown(made[0]!));
     }),
-    entry("an address is verified once, however often that is tried at once", async (bench) => {
+    entry("an address is verified only once, even if several requests try at the same time", async (bench) => {
       const { store } = bench;
       const user = await bench.created();
       // Users of this store never verify their addresses.
@@ -212,30 +237,27 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
       const changed = await Promise.all(read.map((one) => store.update(one!, { verifiedAt }, condition)));
       const made = changed.filter((one) => one !== null);
-      assert.equal(made.length, 1);
+      onlyOne("update() with the same conditions", made.length);
       assert.equal(made[0]?.hasVerifiedEmail?.(), true);
       assert.deepEqual(await bench.stored(user), { ...shown(user), isVerified: true });
     }),
-    entry("a change to an address that is taken is refused, and nothing is written", async (bench) => {
+    entry("an update to an address that is already in use is refused, and writes nothing", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
       const before = await bench.stored(user);
-      await refusesTaken(store.update(user, { email: other.email, passwordHash: "!" }, {}));
+      await refusesTaken("update", store.update(user, { email: other.email, passwordHash: "!" }, {}));
       assert.deepEqual(await bench.stored(user), before);
     }),
-    entry(
-      "a hash is replaced by a newer one of the same password, and by nothing if it is not stored any more",
-      async (bench) => {
-        const { store } = bench;
-        const user = await bench.created();
-        const hash = user.passwordHash()!;
-        await user.storePasswordHash("a newer hash", hash);
-        const expected = { ...shown(user), hash: "a newer hash" };
-        assert.deepEqual(await bench.stored(user), expected);
-        await (await store.findByAuthId(user.authId()))!.storePasswordHash("a stale hash", hash);
-        assert.deepEqual(await bench.stored(user), expected);
-      },
-    ),
+    entry("storePasswordHash replaces the given hash only if it is still stored", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      const hash = user.passwordHash()!;
+      await user.storePasswordHash("a newer hash", hash);
+      const expected = { ...shown(user), hash: "a newer hash" };
+      assert.deepEqual(await bench.stored(user), expected);
+      await (await store.findByAuthId(user.authId()))!.storePasswordHash("a stale hash", hash);
+      assert.deepEqual(await bench.stored(user), expected);
+    }),
     entry(
       "an account is changed and deleted by its key, even if its address is another account's by now",
       async (bench) => {
@@ -302,7 +324,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
         );
       }
     }),
-    entry("an account that is gone is not found, not changed and not deleted again", async (bench) => {
+    entry("a deleted account cannot be found, updated or deleted again", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
       assert.equal(await store.delete(user), true);
@@ -313,7 +335,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.deepEqual(await bench.stored(other), shown(other));
       assert.equal((await bench.created(0)).email, user.email);
     }),
-    entry("of some keys and addresses, those are told that accounts have", async (bench) => {
+    entry("existing returns only the keys and addresses that belong to accounts", async (bench) => {
       const { store } = bench;
       const [user, gone] = [await bench.created(0), await bench.created(1)];
       await store.delete(gone);
@@ -325,7 +347,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
       assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
     }),
-    entry("a transaction gives what its work gives, and keeps what it did", async (bench) => {
+    entry("a transaction returns the result of its work, and commits its changes", async (bench) => {
       const { store } = bench;
       const user = await store.transaction(async () => {
         const made = await bench.created();
@@ -335,7 +357,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.equal(user.passwordHash(), "!");
       assert.deepEqual(await bench.stored(user), shown(user));
     }),
-    entry("what throws in a transaction undoes all of it, and nothing that was done beside it", async (bench) => {
+    entry("if the work of a transaction throws, its changes are rolled back, and no others", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
       const [before, epoch] = [shown(user), text()];
