@@ -36,6 +36,7 @@ import type { EnvironmentName } from "./environment-name.ts";
 import { endWithProcess } from "./process-end.ts";
 import { Providers } from "./providers.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
+import { warnOfUnsafeEnvironment } from "./unsafe-environment.ts";
 import { within } from "./within.ts";
 
 declare module "../kernel/container.ts" {
@@ -333,6 +334,7 @@ export class Application {
 
   async #boot(plan: BootPlan): Promise<void> {
     const { container, settings } = this;
+    warnOfUnsafeEnvironment(settings, this.variables, this.logger);
     const kernel = plan.kernel(container);
     container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();

@@ -27,7 +27,11 @@ function hostOf(authority: string): string | null {
   return URL.parse(`http://${authority}/`)?.hostname.replace(/\.$/, "") ?? null;
 }
 
-/** RFC 6761 §6.3: names below `localhost` are loopback, too. */
-function isLoopback(host: string): boolean {
+/**
+ * Reports whether a host is loopback. RFC 6761 §6.3: names below `localhost` are, too.
+ *
+ * @param host in normal form, as in `URL.hostname`
+ */
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -23,7 +23,7 @@ async function serve(handler: Handler, prepare?: (application: Application) => v
   const application = await createApplication({
     environment: {
       APP_ENV: "production",
-      APP_URL: "http://shop.example",
+      APP_URL: "http://127.0.0.1",
       APP_KEY: "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO",
     },
     config: { app: { APP: { log: { requests: false } } } },

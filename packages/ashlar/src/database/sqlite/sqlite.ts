@@ -1,13 +1,14 @@
-import { resolve } from "node:path";
-import { fromText, type Optional, setting, settings, whole } from "../../support/index.ts";
+import { join, resolve } from "node:path";
+import { ConfigurationError, fromText, type Optional, setting, settings, whole } from "../../support/index.ts";
 import type { DialectSetup, DialectSource } from "../dialect.ts";
 import { SqliteDialect } from "./sqlite-dialect.ts";
-import { IN_MEMORY } from "./sqlite-file.ts";
+import { IN_MEMORY, isInFolder } from "./sqlite-file.ts";
 
 /** The options of {@link sqlite}. */
 export interface SqliteOptions {
   /**
-   * The file, relative to the application's root, or `:memory:`. A new file can be read only by its owner.
+   * The file, relative to the application's root, or `:memory:`; not in `public/`, whose files are served to everyone. A
+   * new file can be read only by its owner.
    *
    * Security: an existing file keeps its mode. If others can read it, `chmod 600` the file, its `-wal` and its `-shm`.
    */
@@ -49,7 +50,7 @@ const SCHEMA = settings<SqliteOptions>()({
  * export const DATABASES = { default: "main", main: sqlite({ path: env("DATABASE_PATH", "database/app.sqlite") }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or the path is missing.
+ * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or the path is missing or in `public/`.
  */
 export function sqlite(options: SqliteOptions): DialectSource {
   return (setup) => new SqliteDialect(sqliteSettings(options, setup), setup.observer);
@@ -65,5 +66,14 @@ export function sqliteSettings(
   { where, root }: Pick<DialectSetup, "where" | "root">,
 ): SqliteSettings {
   const { path, ...waits } = SCHEMA.read(options, where);
-  return { path: path === IN_MEMORY ? path : resolve(root, path), ...waits };
+  return { path: path === IN_MEMORY ? path : privatePath(path, where, root), ...waits };
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if the application serves the file */
+function privatePath(path: string, where: string, root: string): string {
+  const file = resolve(root, path);
+  if (!isInFolder(file, join(root, "public"))) return file;
+  const problem = `is ${JSON.stringify(path)}, which is in public/: anyone could download the database.`;
+  const remedy = 'Move the file, with its -wal and its -shm, to another folder, as in "database/app.sqlite".';
+  throw new ConfigurationError(`${where}.path`, problem, remedy);
 }
