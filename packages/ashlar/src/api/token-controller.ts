@@ -1,4 +1,4 @@
-import { type CompleteLogin, type LoginResult, loginPending, PASSWORD_LIMIT } from "../auth/index.ts";
+import { type CompleteLogin, LoginPendingError, type LoginResult, PASSWORD_LIMIT } from "../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
@@ -77,7 +77,7 @@ function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
 /** @throws an error with what keeps a login from being complete; for a failed proof, without details */
 function complete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
-  if (login.status === "pending") throw loginPending(login.step);
+  if (login.status === "pending") throw new LoginPendingError(login.step);
   const { step, message } = login;
   if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });

@@ -6,6 +6,7 @@ import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { answerExpiredForm } from "./answer-expired-form.ts";
+import { answerPendingStep } from "./answer-pending-step.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { DailyPrune } from "./daily-prune.ts";
@@ -97,6 +98,9 @@ export class AuthProvider extends Provider {
     enumerationPrevention.check();
     if (container.has("session") && guards.names.length > 0) {
       container.make("session").answerExpired = (context) => answerExpiredForm(context, guards);
+      container.make("session").answerError = (context, error) => {
+        return answerPendingStep(context, error, this.application.router!);
+      };
     }
     // Templates link to the pages of the active guard: auth.route("login").
     const hasPages = container.has("views") && guards.names.length > 0;

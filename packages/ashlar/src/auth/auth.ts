@@ -9,7 +9,7 @@ import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
-import { type LoginResult, type LoginStep, loginPending } from "./pipeline/login-step.ts";
+import { LoginPendingError, type LoginResult, type LoginStep } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -166,12 +166,18 @@ export class Auth {
   redirectToStep(): HttpResponse {
     const pending = this.#pending;
     if (pending !== null) {
-      if (pending.page === null) throw loginPending(pending.step);
+      if (pending.page === null) throw new LoginPendingError(pending.step);
       return this.redirectToRoute(pending.page);
     }
     const { refusal } = this;
     if (refusal !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [refusal] });
     return this.redirectToRoute("login");
+  }
+
+  /** @internal Throws `E_LOGIN_PENDING` if a login with the active guard waits for a step: forms lead on to its page. */
+  requireNoPendingStep(): void {
+    const pending = this.#pending;
+    if (pending !== null) throw new LoginPendingError(pending.step, pending.page);
   }
 
   /** @internal The page where a guest continues: that of the step that a login waits for, otherwise the login. */

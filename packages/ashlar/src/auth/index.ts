@@ -117,10 +117,10 @@ export type { PasswordSettings } from "./password-settings.ts";
 export {
   CompleteLogin,
   type LoginInProgress,
+  LoginPendingError,
   type LoginPurpose,
   type LoginResult,
   type LoginStep,
-  loginPending,
   type StepOutcome,
   type UnfinishedLogin,
 } from "./pipeline/login-step.ts";

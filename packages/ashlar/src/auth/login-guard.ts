@@ -61,6 +61,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /** Called after a login has taken effect. */
   protected afterLogin(_user: User, _options: LoginOptions): void {}
 
+  /** @internal Called after the user has confirmed the password, and all steps have let them. */
+  protected afterConfirmation(): void {}
+
   /**
    * Logs a user in with an identifier and a password, and returns the result: `complete`; `pending`, if a step of
    * `GUARDS` asks for more first; or `failed`.
@@ -241,6 +244,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { options, purpose } = claim;
     const attempt = { options, purpose, passed, resumed: claim };
     const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null));
+    if (result.status === "complete" && purpose === "confirmation") this.afterConfirmation();
     if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
     await this.context.auth.throttle?.clear(this.context, PASSWORD_LIMIT, { guard: this.name, user });
     return result;

@@ -28,6 +28,8 @@ export class SessionManager {
    * `null`.
    */
   answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
+  /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
+  answerError: (context: HttpContext, error: unknown) => MaybePromise<unknown> = () => null;
 
   constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
     this.settings = settings;

@@ -28,6 +28,8 @@ export interface AccountShopOptions {
   readonly preventEnumeration?: boolean;
   /** `THROTTLE.limits`; so wide that tests don't reach them if left out. */
   readonly limits?: object;
+  /** Changes the generated files in a folder before the application boots. */
+  readonly change?: (root: string) => Promise<void>;
 }
 
 /** A generated application with one account, on its own database. */
@@ -48,7 +50,7 @@ export class AccountShop {
 
   static async open(
     engine: TestEngine | DialectSource,
-    { preventEnumeration = false, limits = WIDE_LIMITS }: AccountShopOptions = {},
+    { preventEnumeration = false, limits = WIDE_LIMITS, change }: AccountShopOptions = {},
   ): Promise<AccountShop> {
     const database = typeof engine === "function" ? "sqlite" : engine.name;
     const { root, remove } = await generateApplication({ database });
@@ -60,6 +62,7 @@ export class AccountShop {
       `export const ROUTES: RouteEntry[] = [
   Route.get("/vault", () => "the vault").middleware("auth", "password.confirm:1"),`,
     ]);
+    await change?.(root);
     const { application, end } = await bootApplication(root, {
       engine,
       config: { throttle: { THROTTLE: { limits } } },

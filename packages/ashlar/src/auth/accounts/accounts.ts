@@ -107,7 +107,10 @@ export class Accounts {
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
-   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_OVERLOADED`
+   * If a login step has a page to be passed first, the visitor is sent there, and from there back to the form, which they
+   * then send again: in that login, the steps aren't asked again for ten minutes.
+   *
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_OVERLOADED`
    */
   changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
     return this.#services.passwordChange.make(this.#context, current, password, confirmation);
@@ -177,9 +180,9 @@ export class Accounts {
    * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresMinutes` minutes. The
    * account keeps the old address until the link is followed; a notice is mailed there now, and another one then. Problems
    * are reported under `email` and `password`. If the address is taken, its owner is notified by mail; with
-   * `ACCOUNTS.preventEnumeration`, the caller is not told.
+   * `ACCOUNTS.preventEnumeration`, the caller is not told. The steps of a login are asked as in {@link changePassword}.
    *
-   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
+   * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
    *   {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {

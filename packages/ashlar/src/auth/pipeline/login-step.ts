@@ -183,7 +183,17 @@ function isSentence(said: unknown): said is string | Message {
   return typeof said === "string" || typeof (said as Message | undefined)?.message === "string";
 }
 
-/** The error for a caller who has no page to be sent to. */
-export function loginPending(step: string): AshlarError {
-  return new AshlarError("E_LOGIN_PENDING", undefined, { extensions: { step } });
+/** A login or a confirmation that waits for a step. */
+export class LoginPendingError extends AshlarError {
+  /** The page to send a visitor to, as a page name for `auth.route`; `null` if there is none. */
+  readonly page: string | null;
+
+  /**
+   * @param step the name of the step
+   * @param page its page; left out for a caller who has no page to be sent to
+   */
+  constructor(step: string, page: string | null = null) {
+    super("E_LOGIN_PENDING", undefined, { extensions: { step } });
+    this.page = page;
+  }
 }

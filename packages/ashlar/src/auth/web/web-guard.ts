@@ -13,7 +13,7 @@ import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login
 import type { LoginUses } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
-import type { CompleteLogin, LoginResult } from "../pipeline/login-step.ts";
+import { type CompleteLogin, type LoginResult, PROOF_FAILED } from "../pipeline/login-step.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
@@ -32,6 +32,8 @@ export interface WebGuardParts {
 /** What is kept in memory about the login of the request's user. */
 type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
 
+/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
+const CONFIRMATION_MS = 10 * 60_000;
 /** A use is recorded at most this often. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
@@ -179,31 +181,65 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /**
    * Has the user prove the password again, as the middleware `password.confirm` requires.
    *
-   * The steps of a login are asked here too.
+   * The steps of a login are asked here too, unless they let a confirmation in this login pass in the last ten minutes:
+   * a form that asks for the password can be sent again after the visit to a step's page.
    *
    * @returns whether the password was the user's and all steps let it count; otherwise `auth.pending` names the step
    * that the confirmation waits for, if any
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
-    if (!(await this.#provePassword(password))) return false;
+    if (!(await this.#provePassword(password))) return this.#notConfirmed();
     const login = this.#login;
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
     const user = (await this.user()) as User;
     // If a step asks for more, the login that follows it replaces this one.
-    const confirmed = await this.#admitConfirmation(user, options);
-    if (confirmed?.status !== "complete") return false;
-    return login === null || this.#renew(login, confirmed);
+    const passed = this.#stepsPassedInConfirmation(login);
+    const confirmed = await this.#admitConfirmation(user, options, passed);
+    if (confirmed === null) return this.#notConfirmed();
+    if (confirmed.status !== "complete") return false;
+    if (login !== null && !(await this.#renew(login, confirmed))) return this.#notConfirmed();
+    // Not if they weren't asked: then confirmations could go on without them.
+    if (passed.length === 0) this.afterConfirmation();
+    return true;
   }
 
-  async #admitConfirmation(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
+  async #admitConfirmation(
+    user: User,
+    options: LoginOptions,
+    passed: readonly string[],
+  ): Promise<LoginResult<User> | null> {
     try {
-      return await this.admit(user, { options, purpose: "confirmation" });
+      return await this.admit(user, { options, purpose: "confirmation", passed });
     } catch (error) {
       if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
       this.#proofFailed();
       return null;
     }
+  }
+
+  /** So that `auth.pending` does not name the step of an earlier confirmation. */
+  #notConfirmed(): false {
+    this.context.auth.concluded(this.name, PROOF_FAILED);
+    return false;
+  }
+
+  protected override afterConfirmation(): void {
+    const { auth, visitor } = this.context;
+    if (this.#login === null || visitor === null || auth.stepsOf(this.name).length === 0) return;
+    this.context.session.put(confirmationKey(this.name), `${now()} ${this.#login.id}`);
+  }
+
+  /** The names of the steps that need not be asked again. The note counts for one login, and is worth nothing without it. */
+  #stepsPassedInConfirmation(login: CurrentLogin | null): readonly string[] {
+    const { auth, visitor } = this.context;
+    const noted = visitor === null ? null : this.context.session.get(confirmationKey(this.name));
+    if (login === null || typeof noted !== "string") return [];
+    const at = Number.parseInt(noted, 10);
+    const age = now() - at;
+    // Written so that NaN counts as expired.
+    const counts = noted === `${at} ${login.id}` && age >= 0 && age < CONFIRMATION_MS;
+    return counts ? auth.stepsOf(this.name).map(({ name }) => name) : [];
   }
 
   /** A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. */
@@ -291,4 +327,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       userAgent: request.userAgent()?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }
+}
+
+/** Where the session notes when the user confirmed the password, and in which login. */
+function confirmationKey(guard: string): string {
+  return `confirmed_login ${guard}`;
 }

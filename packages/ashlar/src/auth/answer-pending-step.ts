@@ -1,0 +1,19 @@
+import { type HttpContext, type HttpResponse, requestAuthority } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
+import { LoginPendingError } from "./pipeline/login-step.ts";
+import { rememberIntended } from "./remember-intended.ts";
+
+/**
+ * Answers a form whose handler waits for a step: the visitor is sent to the step's page, and from there back to the
+ * form.
+ *
+ * @returns `null` for any other error, for a caller that wants JSON, and for a step without a page
+ */
+export function answerPendingStep(context: HttpContext, error: unknown, router: Router): HttpResponse | null {
+  const { auth, request } = context;
+  if (!(error instanceof LoginPendingError) || error.page === null || request.wantsJson()) return null;
+  // A page may hide its address. Most forms are sent to the URL of their own page.
+  const path = request.getPath();
+  rememberIntended(context, router.match("GET", path, requestAuthority(request.raw)) === null ? null : path);
+  return auth.redirectToRoute(error.page).status(303);
+}
