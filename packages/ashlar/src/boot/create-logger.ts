@@ -2,13 +2,14 @@ import { type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
 import { type Logger, redact } from "../kernel/index.ts";
 import { type LogDestination, prettyLines } from "./log-lines.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
-
-/** How much of the log is kept while it cannot be written, in UTF-16 units. */
-const MAX_KEPT = 1024 * 1024;
+import { standardOutput } from "./standard-output.ts";
 
 /**
- * Creates the application's log: JSON lines on standard output, or readable lines in development. Members that could be
- * secrets are redacted by name, including those of errors and those passed to `logger.child(…)`.
+ * Creates the application's log: JSON lines on standard output, or readable lines in development. If standard output
+ * cannot be written, because its reader has stopped or its disk is full, the application continues: up to 1 MiB of lines
+ * is kept until it can be, and a line says how many more were dropped.
+ *
+ * Members that could be secrets are redacted by name, including those of errors and those passed to `logger.child(…)`.
  *
  * @param destination where the lines go instead, for tests
  */
@@ -25,19 +26,14 @@ export function createLogger(
     serializers: { err: (error: unknown) => error },
   };
   if (destination !== undefined) return redactingBindings(pino(options, destination));
-  const isDevelopment = settings.environment === "development";
-  return redactingBindings(pino(options, isDevelopment ? prettyLines(process.stdout) : standardOutput()));
-}
-
-/**
- * Standard output, as used in production. If it cannot be written (because its disk is full, say), responses continue:
- * lines are kept and written with the next one that can be, and dropped beyond {@link MAX_KEPT}. On its own, pino 10 ends
- * the process, or, after a `fatal` line, blocks it until the disk has room.
- */
-function standardOutput(): LogDestination {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_KEPT });
-  output.on("error", () => {});
-  return { write: (line) => void output.write(line) };
+  if (settings.environment === "development") return redactingBindings(pino(options, prettyLines(process.stdout)));
+  // On its own, pino ends the process if standard output cannot be written, or blocks it until it can be.
+  const output = standardOutput();
+  const logger: PinoLogger = pino(options, { write: (line) => output.write(line, reportDropped) });
+  function reportDropped(count: number): void {
+    logger.error({ count }, "Standard output could not be written for a while. Some lines were dropped.");
+  }
+  return redactingBindings(logger);
 }
 
 /** pino has no formatter for the bindings of children. A child inherits from its parent, and so has these functions too. */

@@ -6,4 +6,5 @@ export {
   parsedUrl,
   preparedByNode,
   takenBytes,
+  unblockStandardOutput,
 } from "./private-members.ts";

@@ -35,6 +35,10 @@ interface CountingSocket extends Socket {
   readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
+interface BlockingStream extends NodeJS.WriteStream {
+  readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null;
+}
+
 /** What a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another way. */
 export function nodeParts(raw: Request): NodeParts | undefined {
   return (raw as NodeRequest).runtime?.node;
@@ -63,4 +67,13 @@ export function preparedByNode(response: Response): PreparedResponse | null {
 export function takenBytes(socket: Socket): number | null {
   const handle = (socket as CountingSocket)._handle;
   return handle ? handle.bytesWritten - handle.writeQueueSize : null;
+}
+
+/**
+ * Makes writing to standard output fail with `EAGAIN` instead of waiting if it is a pipe or a socket whose reader is slow.
+ * Node promises only that its own stream does not lose what it writes there.
+ */
+export function unblockStandardOutput(): void {
+  const { isTTY, _handle } = process.stdout as BlockingStream;
+  if (!isTTY) _handle?.setBlocking?.(false);
 }
