@@ -15,7 +15,7 @@ const LOGIN: LimitSettings = { account: "email", buckets: [PAIR, ADDRESS] };
 const ann = { account: "ann@example.com", address: "203.0.113.7" };
 
 function create(limits: Readonly<Record<string, LimitSettings>>): Throttle {
-  return new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => null);
+  return new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => null, { error: () => {} });
 }
 
 const START = 1_700_000_000_000;

@@ -40,7 +40,8 @@ export interface AttemptCounter {
  *
  * Security: a store that cannot count must throw; the request is then refused. A store that returned something else
  * would allow unlimited password guesses whenever its server is unavailable. Impossible counts, such as NaN or less
- * than was just added, are refused as well.
+ * than was just added, are refused as well. If attempts cannot be given back, that is only logged: what they are given
+ * back for, such as a login, has already happened.
  */
 export interface ThrottleStore {
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */

@@ -22,7 +22,7 @@ function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN
   const events = new Events({ error: () => {} });
   const lockouts: LockoutEvent[] = [];
   events.on("auth.lockout", (event) => lockouts.push(event));
-  const throttle = new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => events);
+  const throttle = new Throttle(readThrottleSettings({ limits }), new MemoryStore(), () => events, { error: () => {} });
   return { throttle, lockouts, events };
 }
 
@@ -283,7 +283,9 @@ describe("hit", () => {
   });
 
   test("without events it still refuses", async () => {
-    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
+    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null, {
+      error: () => {},
+    });
     await throttle.consume("login", ann, 5);
     expect((await refusal(throttle.hit(await login("ann@example.com"), "login"))).status).toBe(429);
   });

@@ -59,6 +59,7 @@ export class ThrottleProvider extends Provider {
     const settings = readThrottleSettings(THROTTLE, limitsOf(container).complete());
     const { store } = settings;
     this.#store = store === null ? new DefaultStore(container, logger) : storeOf(store, container);
-    return new Throttle(settings, this.#store, () => (container.has("events") ? container.make("events") : null));
+    const events = () => (container.has("events") ? container.make("events") : null);
+    return new Throttle(settings, this.#store, events, logger);
   }
 }

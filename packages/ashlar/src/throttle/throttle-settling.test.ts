@@ -46,13 +46,15 @@ function create(
   limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN },
   store: ThrottleStore = new MemoryStore(),
 ) {
-  const throttle = new Throttle(readThrottleSettings({ limits }), store, () => null);
+  const logged: unknown[][] = [];
+  const logger = { error: (...line: unknown[]) => void logged.push(line) };
+  const throttle = new Throttle(readThrottleSettings({ limits }), store, () => null, logger);
   throttle.useAccounts(ACCOUNTS);
   const left = async (keys: { account?: string; address?: string; proof?: string }, realm = "web login") => {
     const { buckets } = await throttle.peek("login", { realm, account: null, ...keys });
     return Object.fromEntries(buckets.map(({ bucket, remaining }) => [bucket.by.join(), remaining]));
   };
-  return { throttle, left };
+  return { throttle, left, logged };
 }
 
 /** A request, from the usual address and for the guard `web` by default. */
@@ -423,7 +425,9 @@ describe("whose attempt it is", () => {
   });
 
   test("without guards it is the same, with or without a guard's name; a user without a key is counted by address", async () => {
-    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null);
+    const throttle = new Throttle(readThrottleSettings({ limits: { login: LOGIN } }), new MemoryStore(), () => null, {
+      error: () => {},
+    });
     const left = async (account: string | null) =>
       (await throttle.peek("login", { account, address: HERE })).buckets.map(({ remaining }) => remaining);
     const context = makeContext({ ip: HERE });
@@ -505,4 +509,62 @@ test("an attempt that moves to another account is given back first, so that it i
   await throttle.hit(context, "login", bob);
   await throttle.aim(context, "login", ann);
   await expect(throttle.hit(request(), "login", ann)).rejects.toMatchObject({ code: "E_TOO_MANY_REQUESTS" });
+});
+
+/** A store that counts, and fails at everything else that writes, as one whose server goes away in between. */
+class HalfStore extends MemoryStore {
+  readonly calls: string[] = [];
+
+  override counter(...parts: Parameters<MemoryStore["counter"]>): AttemptCounter {
+    const counter = super.counter(...parts);
+    const fail = (call: string): Promise<void> => {
+      this.calls.push(call);
+      throw new Error(`No ${call}: ${this.calls.length}.`);
+    };
+    return {
+      add: (key, cost) => counter.add(key, cost),
+      get: (key) => counter.get(key),
+      takeBack: () => fail("takeBack"),
+      delete: () => fail("delete"),
+    };
+  }
+}
+
+const UNSETTLED = "Attempts could not be given back. They count until their window ends.";
+
+test("S53 a success whose attempts cannot be given back stands: that is logged once, and they stay counted", async () => {
+  const store = new HalfStore();
+  const { throttle, left, logged } = create({ login: LOGIN }, store);
+  const context = request();
+  await throttle.hit(context, "login", ann);
+  await throttle.clear(context, "login", ann);
+  // Everything is tried, and logged as one failure.
+  expect(store.calls).toEqual(["takeBack", "takeBack", "delete"]);
+  expect(logged).toEqual([[{ err: new Error("No takeBack: 1."), limit: "login" }, UNSETTLED]]);
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  const untried = request();
+  await throttle.hit(untried, "login", ann);
+  await throttle.giveBack(untried, "login");
+  expect(logged.slice(1)).toEqual([[{ err: new Error("No takeBack: 4."), limit: "login" }, UNSETTLED]]);
+  expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 3 });
+});
+
+test("S53 an attempt that cannot be moved to another account is counted for both", async () => {
+  const { throttle, left, logged } = create({ login: LOGIN }, new HalfStore());
+  const context = request();
+  await throttle.hit(context, "login", bob);
+  await throttle.aim(context, "login", ann);
+  expect(logged).toHaveLength(1);
+  for (const who of [ann, bob])
+    expect(await left({ ...who, address: HERE })).toEqual({ address: 18, "account,address": 4 });
+});
+
+test("a reset that fails is reported to its caller, and so is a limit that does not exist", async () => {
+  const { throttle, logged } = create({ login: LOGIN }, new HalfStore());
+  const reset = throttle.reset("login", { realm: "web login", ...ann, address: HERE });
+  await expect(reset).rejects.toThrow("No delete: 1.");
+  await expect(throttle.clear(request(), "none" as LimitName, ann)).rejects.toMatchObject({
+    code: "E_INVALID_CONFIGURATION",
+  });
+  expect(logged).toEqual([]);
 });

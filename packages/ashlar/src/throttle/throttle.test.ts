@@ -16,7 +16,7 @@ const ann = { account: "ann@example.com", address: "203.0.113.7" };
 
 function create(limits: Readonly<Record<string, LimitSettings>> = { login: LOGIN }) {
   const store = new MemoryStore();
-  return { throttle: new Throttle(readThrottleSettings({ limits }), store, () => null), store };
+  return { throttle: new Throttle(readThrottleSettings({ limits }), store, () => null, { error: () => {} }), store };
 }
 
 /** A result without the buckets. */

@@ -1,5 +1,6 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
+import type { Logger } from "../kernel/index.ts";
 import { AshlarError, ConfigurationError, currentDate, type Duration, suggestion } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
 import {
@@ -74,6 +75,7 @@ export interface GiveBackOptions {
 export class Throttle {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #events: () => Events | null;
+  readonly #logger: Pick<Logger, "error">;
   readonly #requests = new CountedRequests();
   #accounts: ThrottleAccounts | null = null;
 
@@ -81,11 +83,18 @@ export class Throttle {
    * @param settings the limits
    * @param store where attempts are counted
    * @param events emits lockouts; called when there is one
+   * @param logger gets an error if attempts cannot be given back
    */
-  constructor(settings: CompleteThrottleSettings, store: ThrottleStore, events: () => Events | null) {
+  constructor(
+    settings: CompleteThrottleSettings,
+    store: ThrottleStore,
+    events: () => Events | null,
+    logger: Pick<Logger, "error">,
+  ) {
     const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store));
     this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
     this.#events = events;
+    this.#logger = logger;
   }
 
   /** Makes limits count accounts by what identifies them. Called at boot by the feature with the guards. */
@@ -133,13 +142,16 @@ export class Throttle {
    * address. Counts by address alone stay: otherwise a client could log in to its own account between attempts and try
    * other accounts without limit.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
   async reset(name: LimitName, keys: ThrottleKeys): Promise<void> {
-    const applicable = applicableBuckets(this.#find(name), keys);
+    await this.#reset(this.#find(name), keys);
+  }
+
+  async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {
     if (throttleKey(["account"], { ...keys, address: null }) === null) return;
-    const ofAccount = applicable.filter(({ bucket }) => bucket.by.includes("account"));
-    await Promise.all(ofAccount.map(({ counter, key }) => counter.delete(key)));
+    const ofAccount = applicableBuckets(found, keys).filter(({ bucket }) => bucket.by.includes("account"));
+    await allFinished(ofAccount.map(async ({ counter, key }) => counter.delete(key)));
   }
 
   /**
@@ -195,24 +207,41 @@ export class Throttle {
    * guards' `attempt` and `confirmPassword` call it, and so does a password reset; call it from your own controllers if
    * they verify passwords in another way.
    *
+   * If the store fails, that is only logged: the success has already taken effect. The attempts then count until their
+   * window ends.
+   *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async clear(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<void> {
+    const found = this.#find(name);
     const keys = asProof(this.#keysOf(context, name, options));
-    for (const one of this.#requests.under(context, name)) {
-      if (isSameAccount(one.keys, keys)) await this.#giveBack(context, one);
-    }
-    await this.reset(name, keys);
+    const own = this.#requests.under(context, name).filter((one) => isSameAccount(one.keys, keys));
+    await this.#settle(name, [...own.map((one) => () => this.#giveBack(context, one)), () => this.#reset(found, keys)]);
   }
 
-  /** Gives back what the request was counted as under a limit, because it turned out not to be an attempt. */
+  /**
+   * Gives back what the request was counted as under a limit, because it turned out not to be an attempt. If the store
+   * fails, that is only logged, as in {@link clear}.
+   */
   async giveBack(context: HttpContext, name: LimitName, { attempt, only }: GiveBackOptions = {}): Promise<void> {
     const isGivenBack = ({ isOfAccount }: CountedAttempt): boolean => {
       return only === undefined || isOfAccount === (only === "account");
     };
-    for (const one of this.#requests.under(context, name)) {
-      if (attempt === undefined || one.result === attempt) await this.#giveBack(context, one, isGivenBack);
-    }
+    const counted = this.#requests.under(context, name);
+    const some = counted.filter(({ result }) => attempt === undefined || result === attempt);
+    await this.#settle(
+      name,
+      some.map((one) => () => this.#giveBack(context, one, isGivenBack)),
+    );
+  }
+
+  /** Gives back or deletes, one after the other. Failures are logged together. */
+  async #settle(name: string, steps: readonly (() => Promise<void>)[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (const step of steps) await step().catch((error: unknown) => failures.push(error));
+    if (failures.length === 0) return;
+    const sentence = "Attempts could not be given back. They count until their window ends.";
+    this.#logger.error({ err: failures[0], limit: name }, sentence);
   }
 
   async #giveBack(
@@ -221,7 +250,7 @@ export class Throttle {
     isGivenBack: (attempt: CountedAttempt) => boolean = () => true,
   ): Promise<void> {
     this.#requests.settle(context, counted);
-    await Promise.all(counted.attempts.filter(isGivenBack).map(takeBack));
+    await allFinished(counted.attempts.filter(isGivenBack).map(takeBack));
   }
 
   #find(name: string): CountedLimit {
@@ -295,6 +324,13 @@ export class Throttle {
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
     // Listeners are not awaited: they must not delay responses under attack.
     void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
+  }
+}
+
+/** Waits for all operations, even if one fails, so that none is left running after the response. */
+async function allFinished(operations: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(operations)) {
+    if (result.status === "rejected") throw result.reason;
   }
 }
 
