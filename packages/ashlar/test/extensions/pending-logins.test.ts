@@ -35,6 +35,22 @@ describe("a pending login", () => {
     expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
   });
 
+  test.each([
+    ["/end-others", 2],
+    ["/end-all", 3],
+  ])("S22 is not counted among the logins that %s ends, and ends with them", async (path, count) => {
+    accepted.add(ADA.email);
+    const accounts = await shopWith([terms]);
+    const [here, ...others] = [await accounts.loggedIn(), await accounts.loggedIn(), await accounts.loggedIn()];
+    accepted.clear();
+    const pending = accounts.visitor();
+    expect(target(await pending.post("/login", CREDENTIALS))).toEqual([302, "/terms"]);
+    expect((await here!.post(path)).body).toEqual({ ended: count });
+    expect(target(await pending.post("/terms"))).toEqual([302, "/login"]);
+    expect(await Promise.all([...others, pending].map((visitor) => isIn(visitor)))).toEqual([false, false, false]);
+    expect((await accounts.rows("logins")).length).toBe(3 - count);
+  });
+
   test("also applies to a registration", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();

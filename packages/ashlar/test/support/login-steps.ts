@@ -85,6 +85,8 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
       Route.get("/admin/code", () => "Enter the code.").name("admin.code"),
       Route.post("/code", resume),
       Route.post("/cancel", async ({ auth }) => (await auth.pendingLogin())?.cancel()),
+      Route.post("/end-others", async ({ auth }) => ({ ended: await auth.logins().endOthers() })),
+      Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
       Route.get("/identity", ({ session }) => ({ id: session.put("seen", true).id })),
       Route.post("/pass", async ({ auth, request }) => {
         const login = await auth.pendingLogin();

@@ -2,6 +2,9 @@ import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, UserId } from "../authenticatable.ts";
 
+/** The access epoch of the row of a login that waits for a step. No user has it, so the row never counts as a login. */
+export const PENDING_EPOCH = "pending";
+
 /**
  * The owner of a login. The key alone does not identify it: guards can have users in different tables, with equal keys.
  */
@@ -173,7 +176,7 @@ export interface LoginStore {
    *
    * @param kept the login that continues, if it exists, under a new access epoch: its user has changed the epoch with
    * it
-   * @returns how many were ended
+   * @returns how many were ended, including those that waited for a step
    */
   endAll(owner: LoginOwner, kept?: KeptLogin | null): Promise<number>;
   /** Deletes what must no longer be stored. Called by `ashlar prune`, and once a day by the server. */

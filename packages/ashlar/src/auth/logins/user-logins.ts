@@ -3,7 +3,7 @@ import { accessEpochOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { logOutEverywhere, logOutEverywhereOnProof } from "../end-access.ts";
 import { deviceName } from "./device-name.ts";
-import type { ListedLogin, LoginStore } from "./login-store.ts";
+import { type KeptLogin, type ListedLogin, type LoginStore, PENDING_EPOCH } from "./login-store.ts";
 
 /** A device that a user is logged in on. */
 export interface LoginInfo {
@@ -115,12 +115,10 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async keepCurrent(changed?: Authenticatable): Promise<number> {
-    const { guard, store, currentId } = this.#parts;
     const user = await this.#parts.user();
     if (user === null) return 0;
-    const id = currentId();
-    const kept = id === null ? null : { id, accessEpoch: accessEpochOf(changed ?? user) };
-    return store.endAll({ guard, userId: user.authId() }, kept);
+    const id = this.#parts.currentId();
+    return this.#endAll(user, id === null ? null : { id, accessEpoch: accessEpochOf(changed ?? user) });
   }
 
   /**
@@ -129,15 +127,27 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
-    const { guard, store, users, transaction, logout } = this.#parts;
+    const { users, transaction, logout } = this.#parts;
     const user = await this.#parts.user();
     if (user === null) return 0;
     const ended = await transaction(async () => {
       await logOutEverywhere(users, user);
-      return store.endAll({ guard, userId: user.authId() });
+      return this.#endAll(user, null);
     });
     await logout();
     return ended;
+  }
+
+  /** Ends what the store has of a user, and returns how many logins that were, without those that waited for a step. */
+  async #endAll(user: Authenticatable, kept: KeptLogin | null): Promise<number> {
+    const { guard, store } = this.#parts;
+    const owner = { guard, userId: user.authId() };
+    const logins = await store.list(owner);
+    await store.endAll(owner, kept);
+    return logins.filter(
+      ({ id, accessEpoch, expiresAt }) =>
+        accessEpoch !== PENDING_EPOCH && id !== kept?.id && expiresAt.getTime() > now(),
+    ).length;
   }
 }
 

@@ -4,14 +4,12 @@ import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { staleProof } from "../access-epoch.ts";
 import type { LoginOptions } from "../login-guard.ts";
-import type { LoginProof, LoginStore } from "../logins/login-store.ts";
+import { type LoginProof, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
 import type { LoginPurpose, LoginResult } from "./login-step.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
-/** The access epoch of the row that a pending login uses up. No user has it, so the row never counts as a login. */
-const PENDING_EPOCH = "pending";
 
 /** The properties of a login that waits for a step. */
 export interface WaitingLogin {
