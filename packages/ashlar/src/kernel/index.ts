@@ -15,7 +15,7 @@ export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 export { discard, prepare } from "./prepared-response.ts";
 export { redact } from "./redaction.ts";
 export { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
-export { type AbortReason, RequestLog } from "./request-log.ts";
+export { RequestLog } from "./request-log.ts";
 export { type RequestTrace, requestTraces } from "./request-trace.ts";
 export { buildRoutes } from "./route-pipelines.ts";
 export {
@@ -28,4 +28,12 @@ export {
   runFor,
   runningApplications,
 } from "./running-applications.ts";
-export { beginAnswer, logAnswer, logCutOff, type ServedParts, servedParts } from "./served-request.ts";
+export {
+  abortReason,
+  beginAnswer,
+  logAbandoned,
+  logAnswer,
+  logCutOff,
+  type ServedParts,
+  servedParts,
+} from "./served-request.ts";

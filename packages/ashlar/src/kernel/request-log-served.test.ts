@@ -92,12 +92,73 @@ test("a client that went away while a stream was sent, or before there was an an
   await gone;
   early.socket.destroy();
   await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", 200, "client"]]);
+  expect(lines()).toEqual([["/", null, "client"]]);
   const { socket, received } = rawSocket(port, get("/").replace("Host", "X-Stream: 1\r\nHost"));
   await vi.waitUntil(() => received().includes("piece"));
   socket.destroy();
   await vi.waitUntil(() => lines().length > 1);
   expect(lines()[1]).toEqual(["/", 200, "client"]);
+});
+
+test("a request that hangs has its line when its client goes away, and no other if it is answered after all", async () => {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const { port, lines } = await serve(async () => {
+    begin();
+    await released;
+    setImmediate(answer);
+    return "too late";
+  });
+  const { socket } = rawSocket(port, get("/"));
+  await begun;
+  socket.destroy();
+  await vi.waitUntil(() => lines().length > 0);
+  expect(lines()).toEqual([["/", null, "client"]]);
+  release();
+  await answered;
+  expect(await rawSocket(port, get("/next")).closed).toMatch(/next$/);
+  expect(lines()).toEqual([
+    ["/", null, "client"],
+    ["/next", 200, undefined],
+  ]);
+});
+
+test("requests sent at once of which the first hangs all have a line when their client goes away", async () => {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  let count = 0;
+  const { port, lines } = await serve(() => {
+    if (++count === 2) begin();
+    return new Promise(() => {});
+  });
+  const { socket } = rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2));
+  await begun;
+  socket.destroy();
+  await vi.waitUntil(() => lines().length > 1);
+  expect(lines()).toEqual([
+    ["/", null, "client"],
+    ["/", null, "client"],
+  ]);
+});
+
+test("requests sent at once that a shutdown cuts off all have a line", async () => {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  let count = 0;
+  const { application, port, lines } = await serve(
+    () => {
+      if (++count === 2) begin();
+      return new Promise(() => {});
+    },
+    { shutdownTimeoutSeconds: 0.2 },
+  );
+  const { closed } = rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2));
+  await begun;
+  await application.shutdown();
+  expect(await closed).toBe("");
+  expect(lines()).toEqual([
+    ["/", null, "shutdown"],
+    ["/", null, "shutdown"],
+  ]);
 });
 
 test("a request that a shutdown cuts off has a line, without a status if nothing was sent", async () => {

@@ -21,16 +21,18 @@ export interface ServedParts extends NodeParts {
   startedAt: number;
 }
 
-/** A connection, with the latest request on it whose response is not out yet. */
+/** A connection, with the requests on it whose responses are not out yet: several if the client sends them at once. */
 interface ServedSocket extends Socket {
-  [UNANSWERED]?: ServedParts | null;
+  [UNANSWERED]?: Set<ServedParts>;
 }
 
 const UNANSWERED: unique symbol = Symbol("unanswered");
 
-/** Records on the connection that a request is being handled, so that {@link logCutOff} finds it. */
+/** Records on the connection that a request is being handled, so that its line is written if the connection ends. */
 export function beginAnswer(parts: ServedParts): void {
-  (parts.req.socket as ServedSocket)[UNANSWERED] = parts;
+  const socket: ServedSocket = parts.req.socket;
+  socket[UNANSWERED] ??= new Set();
+  socket[UNANSWERED].add(parts);
 }
 
 /**
@@ -40,18 +42,37 @@ export function beginAnswer(parts: ServedParts): void {
  * @param aborted why the client did not get the complete response; `null` if it did
  */
 export function logAnswer(parts: ServedParts, status: number | null, aborted: AbortReason | null): void {
-  const socket: ServedSocket = parts.req.socket;
-  if (socket[UNANSWERED] === parts) socket[UNANSWERED] = null;
+  (parts.req.socket as ServedSocket)[UNANSWERED]?.delete(parts);
   const { log, context } = parts;
   if (log === null || context === null) return;
   parts.log = null;
   log.write(context, status, parts.startedAt, aborted);
 }
 
-/** Logs the request that a connection is still handling, before a shutdown cuts it off. */
+/** Logs the requests that a connection is still handling, before a shutdown cuts it off. */
 export function logCutOff(socket: Socket): void {
-  const parts = (socket as ServedSocket)[UNANSWERED];
-  if (parts) logAnswer(parts, parts.res.headersSent ? parts.res.statusCode : null, "shutdown");
+  logUnanswered(socket, () => "shutdown");
+}
+
+/**
+ * Logs the requests whose connection has closed before their responses were out. This does not wait for their handlers:
+ * one that waits for a store or a database that hangs may never finish.
+ */
+export function logAbandoned(socket: Socket): void {
+  // If nothing was sent, the only error is Node's own about a disconnected client.
+  logUnanswered(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"));
+}
+
+/** Why the client did not get all of a response that is over; `null` if it did. */
+export function abortReason(response: ServerResponse): AbortReason | null {
+  if (response.writableFinished) return null;
+  return response.errored ? "error" : "client";
+}
+
+function logUnanswered(socket: ServedSocket, reason: (parts: ServedParts) => AbortReason | null): void {
+  for (const parts of socket[UNANSWERED] ?? []) {
+    logAnswer(parts, parts.res.headersSent ? parts.res.statusCode : null, reason(parts));
+  }
 }
 
 /** What the server keeps with a request; `undefined` for one that came to `fetch` without a server. */

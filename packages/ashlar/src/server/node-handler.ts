@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import {
-  type AbortReason,
+  abortReason,
   answerGiven,
   beginAnswer,
   discard,
@@ -162,11 +162,6 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
 function logStream(served: ServedParts, response: ServerResponse, status: number): void {
   if (isGone(response)) logAnswer(served, status, "client");
   else whenEnded(response, () => logAnswer(served, response.statusCode, abortReason(response)));
-}
-
-function abortReason(response: ServerResponse): AbortReason | null {
-  if (response.writableFinished) return null;
-  return response.errored ? "error" : "client";
 }
 
 function refuse(response: ServerResponse, status: number): void {

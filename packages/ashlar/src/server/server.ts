@@ -3,7 +3,7 @@ import type { Socket, Server as SocketServer } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import type { TrustedProxies } from "../http/index.ts";
-import { type Logger, logCutOff } from "../kernel/index.ts";
+import { type Logger, logAbandoned, logCutOff } from "../kernel/index.ts";
 import type { Complete } from "../support/index.ts";
 import { listen } from "./listen.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
@@ -77,7 +77,10 @@ export async function startServer(
       return;
     }
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    socket.once("close", () => {
+      sockets.delete(socket);
+      logAbandoned(socket);
+    });
   });
   const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
