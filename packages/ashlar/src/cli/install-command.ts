@@ -1,11 +1,13 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import {
   type Feature,
   type FilledSecrets,
   type Installation,
   planInstallation,
+  planMigrations,
   type RemainingStep,
   writeInstallation,
+  writeMigrations,
 } from "../scaffold/index.ts";
 import { describeSecrets } from "./describe-secrets.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
@@ -13,19 +15,24 @@ import { emphasis, type Terminal } from "./terminal.ts";
 interface Options {
   readonly dryRun?: true;
   readonly force?: true;
+  readonly migrations?: true;
 }
 
 /** A command that adds a feature to the application, and prints what has to be added by hand. */
 export function installCommand(terminal: Terminal, name: string, feature: Feature, description: string): Command {
   const command = new Command(name)
     .description(description)
-    .option("--dry-run", "print what would change without writing anything");
+    .option("--dry-run", "print what would change without writing anything")
+    .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"));
   // The API's own files are never overwritten: existing ones belong to the application's author.
   if (feature === "pages") command.option("--force", "overwrite existing files that differ");
-  return command.action(async ({ dryRun, force }: Options) => {
-    const plan = await planInstallation(terminal.root, feature);
+  return command.action(async ({ dryRun, force, migrations }: Options) => {
+    const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, feature);
     if (dryRun) await printDiff(terminal, plan);
-    else printWritten(terminal, plan, await writeInstallation(terminal.root, plan, force ?? false));
+    else if (migrations) {
+      await writeMigrations(terminal.root, plan);
+      printWritten(terminal, plan);
+    } else printWritten(terminal, plan, await writeInstallation(terminal.root, plan, force ?? false));
     printRemaining(terminal, plan.remaining);
   });
 }

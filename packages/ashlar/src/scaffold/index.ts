@@ -1,6 +1,6 @@
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
-export { type Installation, planInstallation, writeInstallation } from "./install.ts";
+export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
 export type { Feature } from "./install-steps.ts";
 export {
   makeController,

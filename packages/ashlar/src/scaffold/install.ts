@@ -66,7 +66,7 @@ const DATABASES = ["sqlite", "postgres"] as const;
 export async function planInstallation(root: string, feature: Feature): Promise<Installation> {
   // An unreadable file fails here, before anything is written.
   const environment = readEnvFile(join(root, ".env"));
-  const isApplication = (await readIfThere(root, "app.ts")) !== null;
+  const isApplication = await hasEntry(root);
   const has = await traitsOf(root, feature === "pages" && !isApplication);
   const wanted = { ...has, [feature]: true };
   const former = await everyMade(has);
@@ -93,9 +93,7 @@ export async function planInstallation(root: string, feature: Feature): Promise<
       files.push({ path, text: replacement, before, isInTheWay });
     }
   }
-  for (const file of await missingMigrations(root, feature, wanted)) {
-    files.push({ ...file, before: null, isInTheWay: false });
-  }
+  files.push(...(await newMigrations(root, feature, wanted)));
   const isMade = (file: string): boolean => files.some(({ path, before }) => path === file && before === null);
   const ignored = await ignoredFiles(root, isMade("config/database.ts"));
   if (ignored !== null) files.push({ ...ignored, isInTheWay: false });
@@ -116,6 +114,24 @@ export async function planInstallation(root: string, feature: Feature): Promise<
 }
 
 /**
+ * Plans the migrations that an application lacks for a feature, and nothing else, so that an application whose generated
+ * files were edited can be upgraded.
+ *
+ * @param root the application's folder
+ * @throws `E_COMMAND` if there is no application in it
+ */
+export async function planMigrations(root: string, feature: Feature): Promise<Installation> {
+  const has = await traitsOf(root, feature === "pages" && !(await hasEntry(root)));
+  const files = await newMigrations(root, feature, { ...has, [feature]: true });
+  return { files, environment: null, remaining: [] };
+}
+
+/** Writes planned migrations. No other file changes, including `.env`. */
+export async function writeMigrations(root: string, { files }: Installation): Promise<void> {
+  for (const file of files) await writeNewFile(root, file);
+}
+
+/**
  * Writes the planned changes, and the secrets missing from `.env`.
  *
  * @param force whether to overwrite the author's files
@@ -131,7 +147,8 @@ export async function writeInstallation(
     throw new AshlarError(
       "E_COMMAND",
       `These files differ from what would be written:\n${blocking.map(({ path }) => `  ${path}`).join("\n")}\n` +
-        "Nothing was written. Use --dry-run to see the differences, or --force to overwrite these files.",
+        "Nothing was written. Use --dry-run to see the differences, --migrations to write only the missing migrations, " +
+        "or --force to overwrite these files.",
     );
   }
   for (const file of files) {
@@ -139,6 +156,15 @@ export async function writeInstallation(
   }
   if (environment !== null) await replaceEnvFile(join(root, ".env"), environment);
   return await fillSecrets(root);
+}
+
+async function newMigrations(root: string, feature: Feature, traits: ApplicationTraits): Promise<PlannedFile[]> {
+  const files = await missingMigrations(root, feature, traits);
+  return files.map((file) => ({ ...file, before: null, isInTheWay: false }));
+}
+
+async function hasEntry(root: string): Promise<boolean> {
+  return (await readIfThere(root, "app.ts")) !== null;
 }
 
 function isAsMade(before: string, text: string | undefined): boolean {

@@ -60,8 +60,8 @@ export class DefaultStore implements ThrottleStore {
     if (await hasTable(this.#container.make("database"), RATE_LIMITS_TABLE)) return this.#database;
     this.#warn(
       `Limits count in the memory of each process, because the database has no table ${RATE_LIMITS_TABLE}: several ` +
-        "processes allow several times the attempts, and a restart forgets them. Run ashlar auth again for the " +
-        "migration, or ashlar api:install if there are no pages, then ashlar migrate, and restart every process, " +
+        "processes allow several times the attempts, and a restart forgets them. Run ashlar auth --migrations, or " +
+        "ashlar api:install --migrations if there are no pages, then ashlar migrate, and restart every process, " +
         'because each looks for the table only once; or set store: "memory" in config/throttle.ts.',
     );
     return this.#memory;

@@ -236,7 +236,8 @@ routes/web.ts
       output: "",
       errors:
         "These files differ from what would be written:\n  views/home.edge\n  public/style.css\n" +
-        "Nothing was written. Use --dry-run to see the differences, or --force to overwrite these files.",
+        "Nothing was written. Use --dry-run to see the differences, --migrations to write only the missing migrations, " +
+        "or --force to overwrite these files.",
     });
     expect(await filesOf(root)).toEqual(before);
   });
