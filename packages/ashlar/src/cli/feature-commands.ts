@@ -6,6 +6,7 @@ import {
   loadProviders,
   readEnvironment,
 } from "../boot/index.ts";
+import { printMails } from "../mail/index.ts";
 import { planPublication, writePublication } from "../scaffold/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { printDiff, printRemaining, printWritten } from "./install-command.ts";
@@ -59,7 +60,10 @@ function asCommand(terminal: Terminal, { name, description, load }: FeatureComma
         args,
         print: (line) => terminal.print(line),
         application: async () => {
-          booted[0] ??= await loadApplication(terminal.root);
+          if (booted[0] === undefined) {
+            booted[0] = await loadApplication(terminal.root);
+            printMails(booted[0].container, (line) => terminal.print(line));
+          }
           return booted[0];
         },
         publish: (files) => publish(terminal, files, args.includes("--dry-run")),

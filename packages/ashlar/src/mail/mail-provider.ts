@@ -4,8 +4,9 @@ import { ConfigurationError } from "../support/index.ts";
 import { MailComposer } from "./mail-composer.ts";
 import { MailLinks } from "./mail-links.ts";
 import type { MailTransport } from "./mail-transport.ts";
-import { MAILBOX_PREFIX, Mailbox, mailbox } from "./mailbox/mailbox.ts";
+import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
+import { offeredPreviews } from "./mailbox/previews.ts";
 import { Mailer } from "./mailer.ts";
 import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
@@ -94,8 +95,10 @@ export class MailProvider extends Provider {
 
   #mountMailbox(transport: MailTransport, composer: MailComposer): void {
     const mailbox = transport instanceof Mailbox ? transport : null;
+    if (mailbox !== null) useMailbox(this.application.container, mailbox);
     const mailables = join(this.application.root, "app/mailables");
-    this.application.mountDevelopmentTool(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables }));
+    const offered = () => offeredPreviews(this.application.container);
+    this.application.mountDevelopmentTool(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables, offered }));
     this.application.mountDevelopmentTool(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
   }
 }

@@ -51,7 +51,8 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  * language, and `url()`, `route()` and `signedRoute()`, which return absolute URLs. A text view prints values unchanged; an
  * HTML view escapes them.
  *
- * If the class has a static `preview()` that creates one with sample data, `/dev/mailbox/preview` shows it in development.
+ * If the class has a static `preview()` that creates one with sample data, `/dev/mailbox/preview` shows it in development:
+ * a class that a file in `app/mailables` exports, or one that a feature declares with `declareAccountMails`.
  */
 export abstract class Mailable {
   readonly #recipients: Readonly<Record<Role, MailAddress[]>> = { to: [], cc: [], bcc: [], replyTo: [] };

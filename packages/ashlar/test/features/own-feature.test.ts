@@ -22,7 +22,7 @@ import { captureEvents, captureMail, createTestClient, linksIn, type MailCapture
 import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { COMMAND, execute, generatedApplication } from "../support/generated-application.ts";
+import { COMMAND, edit, execute, generatedApplication } from "../support/generated-application.ts";
 import {
   InvitationAcceptedMail,
   InvitationMail,
@@ -229,6 +229,46 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
     expect((await ashlar(root, "migrate")).output).toMatch(/Migrated \S+_create_invitations\n$/);
     const again = await ashlar(root, "invitations:install");
     expect(again.output).toContain("Every file is already in place; nothing was changed.\n");
+  });
+
+  test("prints its mails in development, since no page shows its mailbox", async () => {
+    const root = await generatedApplication({ api: false });
+    await writeFile(
+      join(root, "app/greeting.ts"),
+      `import { type FeatureCommand, Provider } from "ashlar";
+       import { Mailable } from "ashlar/mail";
+       class Greeting extends Mailable {
+         subject() { return "Hello"; }
+         content() { return { text: "greeting", data: { link: this.url("/home") } }; }
+       }
+       const run: Awaited<ReturnType<FeatureCommand["load"]>>["run"] = async ({ application, args }) => {
+         (await application()).container.make("mail").queue(new Greeting(), args[0]!);
+       };
+       export class GreetingProvider extends Provider {
+         static override commands = [{ name: "greet", description: "Greets.", load: () => Promise.resolve({ run }) }];
+       }`,
+    );
+    await writeFile(join(root, "views/greeting.edge"), "Hello\u001b[2J\n\nOpen {{ link }}\n");
+    await edit(root, "config/providers.ts", [
+      "export const",
+      'import { GreetingProvider } from "../app/greeting.ts";\n\nexport const',
+    ]);
+    await edit(root, "config/providers.ts", ["  AuthProvider,", "  AuthProvider,\n  GreetingProvider,"]);
+    expect(await ashlar(root, "greet", "ada@example.com")).toEqual({
+      code: 0,
+      output: [
+        "A mail, which in development is printed and not sent:",
+        "",
+        "To: ada@example.com",
+        "Subject: Hello",
+        "",
+        "Hello[2J",
+        "",
+        "Open http://localhost:3000/home",
+        "",
+        "",
+      ].join("\n"),
+    });
   });
 
   test("boots the application if it needs to, and fails with its own errors", async () => {

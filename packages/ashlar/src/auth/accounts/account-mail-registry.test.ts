@@ -1,6 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { type Application, createApplication, Provider, type ProviderClass } from "../../boot/index.ts";
-import { Mailable, type MailContent } from "../../mail/index.ts";
+import { Mailable, type MailContent, MailProvider } from "../../mail/index.ts";
+import { generateSecret } from "../../security/index.ts";
+import { ViewProvider } from "../../views/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { declareAccountMails } from "./account-mail-registry.ts";
 import type { AccountMailables } from "./account-mailables.ts";
@@ -40,6 +43,26 @@ async function boot(providers: readonly ProviderClass[], mailables: object = {})
   onTestFinished(() => application.shutdown());
   return application;
 }
+
+test("a declared mail with a preview is shown in development", async () => {
+  class Greeting extends WelcomeMail {
+    static preview(): Greeting {
+      return new Greeting();
+    }
+  }
+  const root = folderWith({ "views/welcome.edge": "Welcome, {{ app.name }}" });
+  const application = await createApplication({
+    root,
+    providers: [declaring({ welcome: Greeting }), ViewProvider, MailProvider],
+    environment: { APP_ENV: "development", APP_KEY: generateSecret() },
+    config: { app: { APP: { name: "Shop", log: { level: "silent" } } } },
+  });
+  onTestFinished(() => application.shutdown());
+  const show = async (path: string): Promise<string> =>
+    (await application.fetch(new Request(`http://localhost:3000/dev/mailbox/preview${path}`))).text();
+  expect(await show("")).toContain('<a href="/dev/mailbox/preview/Greeting">Greeting</a>');
+  expect(await show("/Greeting/text")).toBe("Welcome, Shop");
+});
 
 describe("the names in ACCOUNTS.mailables", () => {
   test("are those of the framework and of the features, regardless of their order in PROVIDERS", async () => {

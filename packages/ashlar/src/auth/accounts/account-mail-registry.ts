@@ -1,4 +1,5 @@
 import type { Container } from "../../kernel/index.ts";
+import { offerPreviews } from "../../mail/index.ts";
 import { AshlarError, ConfigurationError, SourceLocation, unknownSetting } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName, QueuedMailData } from "./account-mailables.ts";
 import { BUILT_IN_NAMES, isMailableClass, MAILABLE } from "./settings.ts";
@@ -83,11 +84,14 @@ export function accountMailsOf(container: Container): AccountMailRegistry {
  * }
  * ```
  *
+ * In development, `/dev/mailbox/preview` shows those with a static `preview()`.
+ *
  * @param mailables by name; a mail is created with its data of `AccountMailMap`
  * @throws `E_INVALID_CONFIGURATION` if a name is taken, with both places, or if a value is not the class of a mail
  */
 export function declareAccountMails(application: { readonly container: Container }, mailables: AccountMailables): void {
   accountMailsOf(application.container).add(mailables, String(new SourceLocation(declareAccountMails)));
+  offerPreviews(application.container, Object.values(mailables));
 }
 
 /**

@@ -14,6 +14,8 @@ export interface MailboxSiteDependencies {
   readonly composer: MailComposer;
   /** The absolute path of `app/mailables`. */
   readonly mailables: string;
+  /** Returns the mailables of features. */
+  readonly offered: () => readonly unknown[];
 }
 
 /** A mail and its page. */
@@ -46,7 +48,7 @@ export function mailboxSite(dependencies: MailboxSiteDependencies): FetchFunctio
     if (first !== "preview")
       return showMail(dependencies.mailbox, first, second === undefined ? [] : [second, ...rest]);
     if (second === undefined || second === "")
-      return page(200, previewsPage(await findPreviews(dependencies.mailables)));
+      return page(200, previewsPage(await findPreviews(dependencies.mailables, dependencies.offered())));
     return showPreview(dependencies, second, rest);
   };
 }
@@ -78,7 +80,7 @@ async function showPreview(
   name: string,
   rest: readonly string[],
 ): Promise<Response> {
-  const { previews } = await findPreviews(dependencies.mailables);
+  const { previews } = await findPreviews(dependencies.mailables, dependencies.offered());
   const preview = previews.find((one) => one.name === name);
   if (preview === undefined) return missing("preview");
   let message: MailMessage;

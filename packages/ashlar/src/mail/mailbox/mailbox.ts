@@ -1,5 +1,5 @@
-import type { Logger } from "../../kernel/index.ts";
-import type { MailMessage } from "../mail-message.ts";
+import type { Container, Logger } from "../../kernel/index.ts";
+import { addressLine, type MailMessage } from "../mail-message.ts";
 import type { MailTransport, MailTransportSource } from "../mail-transport.ts";
 
 /** A mail in the mailbox. */
@@ -24,6 +24,7 @@ export class Mailbox implements MailTransport {
   readonly #capacity: number;
   readonly #mails: KeptMail[] = [];
   #count = 0;
+  #print: ((line: string) => void) | null = null;
 
   /** @param capacity the number of mails to keep */
   constructor(logger: Logger, capacity: number = DEFAULT_CAPACITY) {
@@ -35,14 +36,21 @@ export class Mailbox implements MailTransport {
     const id = String(++this.#count);
     this.#mails.unshift({ id, message });
     if (this.#mails.length > this.#capacity) this.#mails.pop();
-    this.#logger.info(
-      { mailable: message.mailable, path: `${MAILBOX_PREFIX}/${id}` },
-      "A mail was added to the mailbox.",
-    );
+    if (this.#print !== null) for (const line of printed(message)) this.#print(line);
+    else
+      this.#logger.info(
+        { mailable: message.mailable, path: `${MAILBOX_PREFIX}/${id}` },
+        "A mail was added to the mailbox.",
+      );
     return Promise.resolve([]);
   }
 
   close(): void {}
+
+  /** Prints further mails instead of logging their paths. */
+  printTo(print: (line: string) => void): void {
+    this.#print = print;
+  }
 
   /** The mails, newest first. */
   get mails(): readonly KeptMail[] {
@@ -53,6 +61,32 @@ export class Mailbox implements MailTransport {
   find(id: string): KeptMail | null {
     return this.#mails.find((mail) => mail.id === id) ?? null;
   }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
+const CONTROL_CHARACTERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** The lines that show a mail on a terminal, which would obey control characters that a visitor wrote. */
+function printed({ to, subject, text }: MailMessage): string[] {
+  const what = "A mail, which in development is printed and not sent:";
+  const lines = [what, "", `To: ${addressLine(to)}`, `Subject: ${subject}`, "", ...text.trimEnd().split("\n"), ""];
+  return lines.map((line) => line.replaceAll(CONTROL_CHARACTERS, ""));
+}
+
+/** The mailboxes, by the container of their application. */
+const mailboxes = new WeakMap<Container, Mailbox>();
+
+/** Makes a mailbox the one of an application. */
+export function useMailbox(container: Container, mailbox: Mailbox): void {
+  mailboxes.set(container, mailbox);
+}
+
+/**
+ * Prints the mails that would go to an application's mailbox, if it has one. A command calls this: its mailbox ends with
+ * its process, and no page shows it.
+ */
+export function printMails(container: Container, print: (line: string) => void): void {
+  mailboxes.get(container)?.printTo(print);
 }
 
 /** Keeps mails at `/dev/mailbox`: the default in development, refused elsewhere. */

@@ -23,6 +23,12 @@ const PAGES: readonly (readonly [string, string])[] = [
   ["a problem", problemPage("Not found", "This mail does not exist.", "preview")],
 ];
 
+test("a page's title names the page and the mailbox, each once", () => {
+  const titles = PAGES.map(([, page]) => /<title>(.+)<\/title>/.exec(page)?.[1]);
+  expect(titles.slice(0, 3)).toEqual(Array(3).fill("Mails · Mailbox"));
+  expect(titles).not.toContain("Mailbox · Mailbox");
+});
+
 describe("each page", () => {
   test.each(PAGES)(
     "%s is a complete document with a language, a title, one first-level heading, and one landmark of each kind",

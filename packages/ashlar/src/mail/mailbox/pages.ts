@@ -54,12 +54,12 @@ export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
   const list = mails.length === 0 ? none : html`<ul class="mails">${items}</ul>`;
   const kept = html`${list}
 <p class="soft">The mailbox is emptied whenever the application starts; with --watch, that's after every saved change.</p>`;
-  return layout("Mailbox", "mailbox", isOn ? kept : list);
+  return layout("Mails", "mailbox", isOn ? kept : list);
 }
 
 /** The page that lists the mailables with a preview. */
 export function previewsPage({ previews, problems }: PreviewList): string {
-  const none = html`<p>No class in app/mailables has a static preview() method that creates one with sample data.</p>`;
+  const none = html`<p>No class in app/mailables has a static preview() method that creates one with sample data, and neither has a mail of a feature.</p>`;
   const items = previews.map(({ name }) => {
     return html`<li><a href="${MAILBOX_PREFIX}/preview/${name}">${name}</a></li>
 `;

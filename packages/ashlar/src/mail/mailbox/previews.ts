@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Mailable } from "../mailable.ts";
 
@@ -22,16 +23,36 @@ interface PreviewableClass {
   readonly preview: () => MaybePromise<Mailable>;
 }
 
-/** Finds the classes with a static `preview()` in the modules of a folder and its subfolders, sorted by name. */
-export async function findPreviews(folder: string): Promise<PreviewList> {
+/** The mailables of features, by the container of their application. */
+const ofFeatures = new WeakMap<Container, unknown[]>();
+
+/** Offers a feature's mailables to the previews; those without a static `preview()` are left out. */
+export function offerPreviews(container: Container, mailables: readonly unknown[]): void {
+  ofFeatures.set(container, [...(ofFeatures.get(container) ?? []), ...mailables]);
+}
+
+/** The mailables that features of an application have offered to the previews. */
+export function offeredPreviews(container: Container): readonly unknown[] {
+  return ofFeatures.get(container) ?? [];
+}
+
+/**
+ * Finds the classes with a static `preview()`, sorted by name.
+ *
+ * @param folder its modules and those of its subfolders are searched. A class in them replaces an offered one of its name
+ * @param offered what features have offered
+ */
+export async function findPreviews(folder: string, offered: readonly unknown[]): Promise<PreviewList> {
   const previews = new Map<string, Preview>();
+  const add = (one: PreviewableClass): void => {
+    previews.set(one.name, { name: one.name, make: () => one.preview() });
+  };
+  for (const mailable of offered.filter(isPreviewable)) add(mailable);
   const problems: { file: string; problem: string }[] = [];
   for (const file of moduleFiles(folder)) {
     try {
       const module = (await import(/* @vite-ignore */ pathToFileURL(join(folder, file)).href)) as object;
-      for (const exported of Object.values(module).filter(isPreviewable)) {
-        previews.set(exported.name, { name: exported.name, make: () => exported.preview() });
-      }
+      for (const exported of Object.values(module).filter(isPreviewable)) add(exported);
     } catch (error) {
       problems.push({ file, problem: error instanceof Error ? error.message : String(error) });
     }
