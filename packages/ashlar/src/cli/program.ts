@@ -5,6 +5,7 @@ import { AshlarError, PACKAGE_FOLDER } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
+import { langKeysCommand } from "./commands/lang-keys.ts";
 import { makeCommands } from "./commands/make.ts";
 import { migrateCommands } from "./commands/migrate.ts";
 import { pruneCommand } from "./commands/prune.ts";
@@ -38,6 +39,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     serveCommand(terminal),
     ...migrateCommands(terminal),
     routesCommand(terminal),
+    langKeysCommand(terminal),
     pruneCommand(terminal),
     keyGenerateCommand(terminal),
     authCommand(terminal),

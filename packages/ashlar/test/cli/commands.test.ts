@@ -26,6 +26,7 @@ describe("help", () => {
       "migrate:status",
       "migrate:fresh",
       "routes",
+      "lang:keys",
       "prune",
       "key:generate",
       "auth",

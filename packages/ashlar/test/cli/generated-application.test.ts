@@ -254,6 +254,37 @@ describe("routes", () => {
   });
 });
 
+describe("lang:keys", () => {
+  test("lists a sentence as it is written in lang/en.ts, where it changes the page", async () => {
+    const root = await generatedApplication();
+    const { code, output } = await ashlar(root, "lang:keys", "pages.welcome.lead");
+    const sentence = "The application is running. This page is {view}, and its route is in {routes}.";
+    expect([code, output]).toEqual([0, `"pages.welcome.lead": "${sentence}",`]);
+    await mkdir(join(root, "lang"));
+    const own = output.replace("The application is running.", "We are open.");
+    await writeFile(join(root, "lang/en.ts"), `export const MESSAGES = {\n  ${own}\n};\n`);
+    const page = await (await fetch((await serve(root)).url)).text();
+    expect(page).toContain("We are open. This page is views/welcome.edge, and its route is in routes/web.ts.");
+  });
+
+  test("lists all of them by key, plural forms included", async () => {
+    const root = await generatedApplication();
+    const orders = { one: "{count} order", other: "{count} orders" };
+    await mkdir(join(root, "lang"));
+    await writeFile(join(root, "lang/en.ts"), `export const MESSAGES = ${JSON.stringify({ "app.orders": orders })};\n`);
+    const { output } = await ashlar(root, "lang:keys");
+    const listed = JSON.parse(`{${output.replace(/,$/, "")}}`) as Record<string, unknown>;
+    expect(Object.keys(listed)).toEqual(Object.keys(listed).toSorted());
+    expect(Object.keys(listed).length).toBeGreaterThan(100);
+    expect(listed["app.orders"]).toEqual(orders);
+  });
+
+  test("fails if no key begins so", async () => {
+    const { code, errors } = await ashlar(await generatedApplication(), "lang:keys", "pages.wellcome");
+    expect([code, errors]).toEqual([1, 'No key begins with "pages.wellcome". Run: npx ashlar lang:keys']);
+  });
+});
+
 test("prune deletes what has expired, and reports how much that was", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
