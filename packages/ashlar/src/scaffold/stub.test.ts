@@ -44,6 +44,7 @@ test("every stub of the package renders without leftover directives", async () =
     database: "sqlite",
     class: "A",
     table: "as",
+    column: "total",
     resource: "as",
   };
   const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".stub"));
@@ -56,6 +57,7 @@ test("every stub of the package renders without leftover directives", async () =
         pages: on,
         postgres: on,
         welcome: on,
+        removes: on,
       });
       expect(text, path).not.toMatch(/\/\/#|%\{/);
     }
