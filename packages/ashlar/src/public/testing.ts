@@ -1,5 +1,6 @@
 export type { CapturedMail, MailMatch } from "../mail/index.ts";
 export {
+  type AccountStoreSuiteOptions,
   type AccountStoreUnderTest,
   type ActingAsOptions,
   type ArrivedMail,
@@ -21,6 +22,7 @@ export {
   factory,
   freeze,
   type HtmlForm,
+  type LoginStoreSuiteOptions,
   type LoginStoreUnderTest,
   type LoginSuiteUsers,
   linksIn,
@@ -33,6 +35,7 @@ export {
   resetDatabase,
   type SendOptions,
   type SentRequest,
+  type SessionStoreSuiteOptions,
   type SuiteTest,
   sessionStoreSuite,
   type TestApplicationOptions,

@@ -6,9 +6,18 @@ export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
-export { type AccountStoreUnderTest, accountStoreSuite } from "./suites/account-store-suite.ts";
+export {
+  type AccountStoreSuiteOptions,
+  type AccountStoreUnderTest,
+  accountStoreSuite,
+} from "./suites/account-store-suite.ts";
 export { type DialectSuiteOptions, dialectSuite } from "./suites/dialect-suite.ts";
-export { type LoginStoreUnderTest, type LoginSuiteUsers, loginStoreSuite } from "./suites/login-store-suite.ts";
+export {
+  type LoginStoreSuiteOptions,
+  type LoginStoreUnderTest,
+  type LoginSuiteUsers,
+  loginStoreSuite,
+} from "./suites/login-store-suite.ts";
 export {
   type ArrivedMail,
   type MailTransportSuiteOptions,
@@ -16,7 +25,7 @@ export {
   type TransportUnderTest,
 } from "./suites/mail-transport-suite.ts";
 export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
-export { sessionStoreSuite } from "./suites/session-store-suite.ts";
+export { type SessionStoreSuiteOptions, sessionStoreSuite } from "./suites/session-store-suite.ts";
 export type { SuiteTest } from "./suites/suite-test.ts";
 export { type ThrottleStoreSuiteOptions, throttleStoreSuite } from "./suites/throttle-store-suite.ts";
 export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AccountStore, AccountUser } from "../../src/public/auth.ts";
+import type { AccountChanges, AccountStore, AccountUser } from "../../src/public/auth.ts";
 import { UniqueViolationError } from "../../src/public/database.ts";
 import { accountStoreSuite } from "../../src/public/testing.ts";
 import { type DrizzleUsers, makeDrizzleUsers } from "./drizzle-users.ts";
@@ -59,6 +59,30 @@ describe("the suite notices a store that", () => {
         update: (user, changes, { verifiedAt: _, ...conditions }) => store.update(user as never, changes, conditions),
       }),
       "an address is verified only once, even if several requests try at the same time",
+    ],
+    [
+      "verifies an address whatever the access epoch is by now",
+      (store) => ({
+        update(user, changes, { accessEpoch, ...conditions }) {
+          const kept = changes.verifiedAt === undefined && accessEpoch !== undefined ? { accessEpoch } : {};
+          return store.update(user as never, changes, { ...conditions, ...kept });
+        },
+      }),
+      "an address is verified only if neither it nor the access epoch has changed since",
+    ],
+    [
+      "writes the epoch first, and then the rest",
+      (store) => ({
+        async update(user, { accessEpoch, ...rest }, conditions) {
+          if (accessEpoch === undefined || Object.keys(rest).length === 0) {
+            return store.update(user as never, { accessEpoch, ...rest } as AccountChanges, conditions);
+          }
+          const changed = await store.update(user as never, { accessEpoch }, conditions);
+          await turn();
+          return changed && store.update(changed, rest, {});
+        },
+      }),
+      "of a change that writes several values, no one sees only some",
     ],
     [
       "checks whether an address is free, and then throws an error of its own",
@@ -160,3 +184,41 @@ describe("the suite notices a store that", () => {
     expect(await problemsOf(() => ({}))).toEqual([]);
   });
 });
+
+test.each<[keyof AccountStore, unknown]>([
+  ["findByAuthId", null],
+  ["findByIdentifier", null],
+  ["findByEmail", null],
+  ["create", null],
+  ["update", null],
+  ["delete", false],
+  ["existing", []],
+  ["transaction", null],
+])(
+  "the suite notices a store that cannot be reached, and whose %s looks like that of an empty one",
+  async (name, answer) => {
+    const refuse = async (): Promise<never> => {
+      throw new Error("The server cannot be reached.");
+    };
+    const names = [
+      "findByAuthId",
+      "findByIdentifier",
+      "findByEmail",
+      "create",
+      "update",
+      "delete",
+      "existing",
+    ] as const;
+    const { store } = makeDrizzleUsers();
+    const refusing = { ...bound(store), ...Object.fromEntries([...names, "transaction"].map((one) => [one, refuse])) };
+    const run = (changes: object) => {
+      const unreachable = () => ({ store: { ...refusing, ...changes } as unknown as AccountStore, attributes });
+      return accountStoreSuite(() => ({ store, attributes }), { unreachable })
+        .at(-1)!
+        .run();
+    };
+    await run({});
+    await store.delete((await store.findByEmail("ada@example.com"))!);
+    await expect(run({ [name]: async () => answer })).rejects.toThrow(`${name} resolved`);
+  },
+);

@@ -71,6 +71,21 @@ describe("the suite notices a store that", () => {
       "a new token is only set while the proof is valid, for a login of its access epoch",
     ],
     [
+      "asks whether users exist without regard to the guard",
+      (store) => ({
+        prune: (pruning) => store.prune({ ...pruning, existingUsers: (_, ids) => pruning.existingUsers("web", ids) }),
+      }),
+      "pruning asks for the users of each guard, and deletes only the logins of those that are gone",
+    ],
+    [
+      "turns keys into numbers",
+      (store) => ({
+        start: (login, proof) => store.start({ ...login, userId: Number(login.userId) }, proof),
+        list: (owner) => store.list({ ...owner, userId: Number(owner.userId) }),
+      }),
+      "a login that was started is found by its token, unchanged",
+    ],
+    [
       "keeps addresses",
       (store) => ({ prune: (pruning) => store.prune({ ...pruning, unusedSince: new Date(0) }) }),
       "pruning removes the address and the user agent from logins that have not been used since",
@@ -88,6 +103,32 @@ describe("the suite notices a store that", () => {
     expect(problems).toContain(title);
   });
 });
+
+test.each<[keyof LoginStore, unknown]>([
+  ["find", null],
+  ["start", null],
+  ["renew", false],
+  ["touch", undefined],
+  ["list", []],
+  ["end", false],
+  ["endAll", 0],
+  ["prune", { logins: 0, addresses: 0 }],
+])(
+  "the suite notices a store that cannot be reached, and whose %s looks like that of an empty one",
+  async (name, answer) => {
+    const refuse = async (): Promise<never> => {
+      throw new Error("The server cannot be reached.");
+    };
+    const names = ["find", "start", "renew", "touch", "list", "end", "endAll", "prune"] as const;
+    const refusing = Object.fromEntries(names.map((one) => [one, refuse])) as unknown as LoginStore;
+    const run = (store: LoginStore) => {
+      const suite = loginStoreSuite(() => ({ store: new MemoryLogins() }), { unreachable: () => ({ store }) });
+      return suite.at(-1)!.run();
+    };
+    await run(refusing);
+    await expect(run({ ...refusing, [name]: async () => answer })).rejects.toThrow(new RegExp(`^${name}.* resolved`));
+  },
+);
 
 const started = new Map<string, NewLogin>();
 

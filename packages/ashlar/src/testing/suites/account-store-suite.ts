@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { AccountChanges, AccountStore, AccountUser, NewAccount } from "../../auth/index.ts";
 import { UniqueViolationError } from "../../database/index.ts";
 import { type MaybePromise, now } from "../../support/index.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
 /** A store under test, without accounts. */
 export interface AccountStoreUnderTest {
@@ -12,6 +13,12 @@ export interface AccountStoreUnderTest {
   readonly attributes?: readonly [NewAccount["attributes"], NewAccount["attributes"]];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
+}
+
+/** How {@link accountStoreSuite} tests a store. */
+export interface AccountStoreSuiteOptions {
+  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  readonly unreachable?: () => MaybePromise<AccountStoreUnderTest>;
 }
 
 const PARALLEL = 10;
@@ -101,7 +108,10 @@ function onlyOne(calls: string, count: number): void {
  *
  * @param make creates an empty store; called once for each test
  */
-export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest>): readonly SuiteTest[] {
+export function accountStoreSuite(
+  make: () => MaybePromise<AccountStoreUnderTest>,
+  { unreachable }: AccountStoreSuiteOptions = {},
+): readonly SuiteTest[] {
   const entry = (title: string, run: (bench: Bench) => Promise<void>): SuiteTest => ({
     title,
     async run() {
@@ -113,7 +123,7 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       }
     },
   });
-  return [
+  const always = [
     entry("an account is found by its key, address or identifier, exactly as it was stored", async (bench) => {
       const { store } = bench;
       const account = bench.account();
@@ -241,11 +251,50 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.equal(made[0]?.hasVerifiedEmail?.(), true);
       assert.deepEqual(await bench.stored(user), { ...shown(user), isVerified: true });
     }),
+    entry("an address is verified only if neither it nor the access epoch has changed since", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      if (user.hasVerifiedEmail === undefined) return;
+      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const verifiedAt = new Date(now());
+      for (const change of [{ accessEpoch: text() }, { email: "c@example.com" }]) {
+        const current = (await store.update((await store.findByAuthId(user.authId()))!, change, {}))!;
+        const stale = { ...condition, ...(change.email === undefined ? {} : { accessEpoch: current.accessEpoch() }) };
+        assert.equal(await store.update(user, { verifiedAt }, stale), null);
+        assert.deepEqual(await bench.stored(user), shown(current), `verified with another ${Object.keys(change)[0]}`);
+      }
+    }),
+    entry("of a change that writes several values, no one sees only some", async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      const change = { email: "countess@example.com", passwordHash: "!", accessEpoch: text() };
+      const before = shown(user);
+      const changing = store.update(user, change, { accessEpoch: user.accessEpoch() });
+      let isDone = false;
+      const done = changing.finally(() => {
+        isDone = true;
+      });
+      const seen: (object | null)[] = [];
+      while (!isDone) {
+        seen.push(await bench.stored(user));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const after = shown(await done);
+      for (const one of seen)
+        assert.ok(
+          [before, after].some((whole) => isDeepStrictEqual(one, whole)),
+          "it saw a part",
+        );
+      assert.deepEqual(await bench.stored(user), after);
+    }),
     entry("an update to an address that is already in use is refused, and writes nothing", async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
       const before = await bench.stored(user);
-      await refusesTaken("update", store.update(user, { email: other.email, passwordHash: "!" }, {}));
+      await refusesTaken(
+        "update",
+        store.update(user, { email: other.email, passwordHash: "!", accessEpoch: text() }, {}),
+      );
       assert.deepEqual(await bench.stored(user), before);
     }),
     entry("storePasswordHash replaces the given hash only if it is still stored", async (bench) => {
@@ -374,4 +423,28 @@ export function accountStoreSuite(make: () => MaybePromise<AccountStoreUnderTest
       assert.equal((await store.findByAuthId(other.authId()))?.accessEpoch(), epoch);
     }),
   ];
+  if (unreachable === undefined) return always;
+  const failures = entry(FAILURES_THROW, async (bench) => {
+    const user = await bench.created();
+    const { store, end } = await unreachable();
+    try {
+      await failuresThrow(store, user, bench.account(1));
+    } finally {
+      await end?.();
+    }
+  });
+  return [...always, failures];
+}
+
+async function failuresThrow(store: AccountStore, user: AccountUser, account: NewAccount): Promise<void> {
+  await assertEachFails({
+    findByAuthId: () => store.findByAuthId(user.authId()),
+    findByIdentifier: () => store.findByIdentifier(user.email),
+    findByEmail: () => store.findByEmail(user.email),
+    create: () => store.create(account),
+    update: () => store.update(user, { passwordHash: "!" }, {}),
+    delete: () => store.delete(user),
+    existing: () => store.existing("email", [user.email]),
+    transaction: () => store.transaction(() => store.findByEmail(user.email)),
+  });
 }

@@ -8,9 +8,10 @@ import type {
   LoginPruning,
   LoginStore,
   NewLogin,
+  UserId,
 } from "../../auth/index.ts";
 import { type MaybePromise, now } from "../../support/index.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
 /** Two users that a store can read, for stores that also access users. */
 export interface LoginSuiteUsers {
@@ -29,20 +30,30 @@ export interface LoginStoreUnderTest {
   readonly users?: LoginSuiteUsers;
   /** The names of the two guards of the invented users: `web` and `staff` if omitted. */
   readonly guards?: readonly [string, string];
+  /** The keys of the invented users, for a store that takes only numbers: two texts if omitted. */
+  readonly keys?: readonly [UserId, UserId];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
 }
 
+/** How {@link loginStoreSuite} tests a store. */
+export interface LoginStoreSuiteOptions {
+  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  readonly unreachable?: () => MaybePromise<LoginStoreUnderTest>;
+}
+
 const HOUR_MS = 3_600_000;
+/** Two keys that are the same number. */
+const TEXT_KEYS = ["007", "7"] as const;
 
 /** The store and what the tests do with it. */
 class Bench {
   readonly store: LoginStore;
   readonly users: LoginSuiteUsers;
 
-  constructor({ store, users, guards }: LoginStoreUnderTest) {
+  constructor({ store, users, guards, keys }: LoginStoreUnderTest) {
     this.store = store;
-    this.users = users ?? madeUpUsers(guards ?? ["web", "staff"]);
+    this.users = users ?? madeUpUsers(guards ?? ["web", "staff"], keys ?? TEXT_KEYS);
   }
 
   get guard(): string {
@@ -110,14 +121,14 @@ function epochOf(user: Authenticatable): string {
   return user.accessEpoch?.() ?? "";
 }
 
-function madeUpUsers(guards: readonly [string, string]): LoginSuiteUsers {
+function madeUpUsers(guards: readonly [string, string], keys: readonly [UserId, UserId]): LoginSuiteUsers {
   const epochs = ["first", "second"];
   return {
     guards,
     read: async (index) => {
       const epoch = epochs[index]!;
       return {
-        authId: () => index + 1,
+        authId: () => keys[index],
         passwordHash: () => null,
         storePasswordHash: async () => {},
         accessEpoch: () => epoch,
@@ -134,11 +145,14 @@ function madeUpUsers(guards: readonly [string, string]): LoginSuiteUsers {
  *
  * @param make creates an empty store; called once for each test
  */
-export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): readonly SuiteTest[] {
-  const entry = (title: string, run: (bench: Bench) => Promise<void>): SuiteTest => ({
+export function loginStoreSuite(
+  make: () => MaybePromise<LoginStoreUnderTest>,
+  { unreachable }: LoginStoreSuiteOptions = {},
+): readonly SuiteTest[] {
+  const entry = (title: string, run: (bench: Bench) => Promise<void>, create = make): SuiteTest => ({
     title,
     async run() {
-      const made = await make();
+      const made = await create();
       try {
         await run(new Bench(made));
       } finally {
@@ -146,7 +160,7 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       }
     },
   });
-  return [
+  const always = [
     entry("a login that was started is found by its token, unchanged", async (bench) => {
       const login = await bench.started();
       const found = await bench.store.find(login.guard, login.tokenHash);
@@ -408,6 +422,20 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
         [false, true, false],
       );
     }),
+    entry(
+      "pruning asks for the users of each guard, and deletes only the logins of those that are gone",
+      async (bench) => {
+        const [guard, other] = bench.users.guards;
+        const login = await bench.started(0);
+        const elsewhere = await bench.started(0, { guard: other });
+        const known = new Set([String(login.userId)]);
+        const prune = (existing: (of: string) => ReadonlySet<string> | null) =>
+          bench.store.prune(bench.pruning({ existingUsers: async (of) => existing(of) }));
+        assert.equal((await prune((of) => (of === guard ? known : null))).logins, 0);
+        assert.equal((await prune((of) => (of === guard ? known : new Set()))).logins, 1);
+        assert.deepEqual([await bench.isThere(login), await bench.isThere(elsewhere)], [true, false]);
+      },
+    ),
     entry("pruning removes the address and the user agent from logins that have not been used since", async (bench) => {
       const at = now();
       const unused = await bench.started(0, { lastUsedAt: new Date(at - HOUR_MS) });
@@ -420,4 +448,24 @@ export function loginStoreSuite(make: () => MaybePromise<LoginStoreUnderTest>): 
       assert.deepEqual(shown((await bench.store.find(unused.guard, unused.tokenHash))!), shown(unused));
     }),
   ];
+  if (unreachable === undefined) return always;
+  return [...always, entry(FAILURES_THROW, failuresThrow, unreachable)];
+}
+
+async function failuresThrow(bench: Bench): Promise<void> {
+  const proof = await bench.proof();
+  const { store } = bench;
+  const login = { ...bench.login(proof), id: "1" };
+  const { guard, userId, id, tokenHash, ip, userAgent, lastUsedAt, expiresAt } = login;
+  await assertEachFails({
+    find: () => store.find(guard, tokenHash),
+    start: () => store.start(login, proof),
+    renew: () => store.renew({ guard, userId, id }, { tokenHash, authenticatedAt: lastUsedAt }, proof),
+    touch: () => store.touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }),
+    list: () => store.list({ guard, userId }),
+    "end by token": () => store.end({ guard, tokenHash }),
+    "end by key": () => store.end({ guard, userId, id }),
+    endAll: () => store.endAll({ guard, userId }),
+    prune: () => store.prune(bench.pruning()),
+  });
 }

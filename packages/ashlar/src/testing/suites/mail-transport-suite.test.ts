@@ -21,8 +21,11 @@ import { type ArrivedMail, mailTransportSuite, type TransportUnderTest } from ".
 const text = (content: string | Uint8Array): string => Buffer.from(content).toString();
 
 function arrivedAs(message: MailMessage): ArrivedMail {
-  const { subject, html, attachments } = message;
+  const { id, subject, html, attachments } = message;
   return {
+    id,
+    from: message.from.address,
+    replyTo: message.replyTo.map(({ address }) => address),
     recipients: [...message.to, ...message.cc, ...message.bcc].map(({ address }) => address),
     subject,
     text: message.text,
@@ -51,6 +54,9 @@ async function smtpServer(): Promise<TransportUnderTest> {
           text(new Uint8Array(content as never)),
         ]);
         mails.push({
+          id: mail.messageId?.replace(/^<(.*)>$/, "$1") ?? "",
+          from: mail.from?.address ?? "",
+          replyTo: (mail.replyTo ?? []).map(({ address }) => address ?? ""),
           recipients: envelope.rcptTo.map(({ address }) => address),
           subject: mail.subject ?? "",
           text: mail.text ?? "",
@@ -116,6 +122,8 @@ function memory(): TransportUnderTest {
     arrived: () =>
       transport.captured.map(({ to, cc, bcc, attachments, ...mail }) => ({
         ...mail,
+        id: null,
+        replyTo: null,
         recipients: [to, cc, bcc].flatMap(split),
         attachments: Object.fromEntries(attachments.map(({ filename, content }) => [filename, text(content)])),
       })),
@@ -142,9 +150,9 @@ describe.each([
   for (const { title, run } of suite) test(title, run);
 });
 
-const [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN, LOST] = mailTransportSuite(memory, {
+const [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN, LOST] = mailTransportSuite(memory, {
   unreachable: () => new MemoryTransport(),
-}).map(({ title }) => title) as [string, string, string, string, string, string];
+}).map(({ title }) => title) as [string, string, string, string, string, string, string];
 
 /** A transport that delivers what a function makes of the mails. */
 function keeping(
@@ -167,7 +175,7 @@ const changed = (change: (mail: ArrivedMail) => Partial<ArrivedMail>) =>
   });
 
 test.each([
-  ["drops them", keeping(() => []), [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN]],
+  ["drops them", keeping(() => []), [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN]],
   [
     "reports a refused recipient who was not refused",
     keeping((message, mails) => {
@@ -182,7 +190,7 @@ test.each([
       setImmediate(() => mails.push(arrivedAs(message)));
       return [];
     }),
-    [ARRIVES, EVERYONE, CONTENT, AT_ONCE, AGAIN],
+    [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN],
   ],
   [
     "delivers each mail twice",
@@ -206,6 +214,9 @@ test.each([
   ["loses subjects", changed(() => ({ subject: "" })), [ARRIVES, CONTENT, AT_ONCE]],
   ["loses the HTML", changed(() => ({ html: null })), [CONTENT]],
   ["turns text into HTML", changed((mail) => ({ html: mail.text })), [ARRIVES, CONTENT]],
+  ["sends as someone else", changed(() => ({ from: "relay@service.example" })), [SENDER]],
+  ["drops the addresses for replies", changed(() => ({ replyTo: [] })), [SENDER]],
+  ["gives each attempt a new id", changed(({ id }) => ({ id: `${id}.${Math.random()}` })), [AGAIN]],
   ["loses attachments", changed(() => ({ attachments: {} })), [CONTENT]],
   ["ends a mail at a line with a dot", changed((mail) => ({ text: mail.text.split("\n.\n")[0]! })), [CONTENT]],
 ])("the suite finds a transport that %s", async (_, make, titles) => {

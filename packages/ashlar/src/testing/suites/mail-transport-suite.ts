@@ -5,6 +5,12 @@ import type { SuiteTest } from "./suite-test.ts";
 
 /** A mail as received at the other end of a transport. */
 export interface ArrivedMail {
+  /** Its `id`, without angle brackets; `null` if the other end does not show it. */
+  readonly id: string | null;
+  /** The sender's address; `null` if the other end does not show it. */
+  readonly from: string | null;
+  /** The addresses that replies go to; `null` if the other end does not show them. */
+  readonly replyTo: readonly string[] | null;
   /** The addresses it was delivered to, in any order: those of `to`, `cc` and `bcc`. */
   readonly recipients: readonly string[];
   readonly subject: string;
@@ -113,6 +119,14 @@ export function mailTransportSuite(
       const recipients = (await arrived()).flatMap((mail) => mail.recipients);
       assert.deepEqual(recipients.toSorted(), ["ada@example.com", "bcc@example.com", "cc@example.com"]);
     }),
+    entry("the sender and the addresses for replies arrive", async ({ transport, arrived }) => {
+      const replyTo = ["help", "sales"].map((name) => ({ address: `${name}@shop.example`, name: null }));
+      await transport.deliver(message({ replyTo }), delivery());
+      const [mail] = await arrived();
+      assert.ok(mail !== undefined, "nothing has arrived");
+      if (mail.from !== null) assert.equal(mail.from, "shop@shop.example");
+      if (mail.replyTo !== null) assert.deepEqual([...mail.replyTo], ["help@shop.example", "sales@shop.example"]);
+    }),
     entry("text, HTML and attachments arrive unchanged", async ({ transport, arrived }) => {
       const text = `Grüße, 漢字 🔑\n.\n..\nFrom here\n${"x".repeat(2000)}\n\n=3D %20 <b>`;
       const html = `<p>Grüße &amp; 漢字 🔑</p>\n<p>${"y".repeat(2000)}</p>`;
@@ -138,7 +152,9 @@ export function mailTransportSuite(
       await transport.deliver(mail, delivery());
       await transport.deliver(mail, delivery());
       assert.equal(JSON.stringify(mail), before);
-      assert.ok((await arrived()).length >= 1, "nothing has arrived");
+      const ids = (await arrived()).map(({ id }) => id);
+      assert.ok(ids.length >= 1, "nothing has arrived");
+      for (const id of ids) if (id !== null) assert.equal(id, mail.id, "each attempt must keep the id of the mail");
     }),
   ];
   if (unreachable === undefined) return always;

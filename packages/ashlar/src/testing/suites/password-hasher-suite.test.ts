@@ -76,6 +76,21 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
     but({ verify: async (hash, plain) => hash === "" || good.verify(hash, plain) }),
   ],
   [
+    "accepts everything with a hash of an unknown algorithm",
+    MATCH_NOTHING,
+    but({ verify: async (hash, plain) => hash?.startsWith("$foo$") === true || good.verify(hash, plain) }),
+  ],
+  [
+    "throws for a hash of an unknown algorithm",
+    MATCH_NOTHING,
+    but({
+      async verify(hash, plain) {
+        if (hash?.startsWith("$foo$")) throw new Error("The algorithm foo is unknown.");
+        return good.verify(hash, plain);
+      },
+    }),
+  ],
+  [
     "compares with the stored text",
     MATCH_NOTHING,
     but({ verify: async (hash, plain) => hash === plain || good.verify(hash, plain) }),

@@ -7,6 +7,9 @@ const PLAIN = "correct horse battery staple";
 /** The length of the hash column in a generated application. */
 const MAX_LENGTH = 255;
 
+/** Hashes of algorithms that no hasher knows. */
+const UNKNOWN_HASHES = ["$foo$", `$foo$${PLAIN}`, `$foo$v=1$${"ab".repeat(40)}`, "$", "$$", "$0$"];
+
 /**
  * Tests what every {@link PasswordHasher} promises, as far as it can be observed. That `verify` takes as long without a
  * hash, and that the work is done off the event loop, must be measured.
@@ -55,7 +58,7 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
     }),
     entry("without a hash, or with text that is not one, nothing matches", async (hasher) => {
       const hash = await hasher.hash(PLAIN);
-      for (const none of [null, "", "!", PLAIN, hash.slice(0, -8), `${hash}x`]) {
+      for (const none of [null, "", "!", PLAIN, hash.slice(0, -8), `${hash}x`, ...UNKNOWN_HASHES]) {
         assert.equal(await hasher.verify(none, PLAIN), false, `${String(none)} must not match any password`);
       }
     }),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { DatabaseSessions } from "../../session/database-sessions.ts";
 import { cookieSessions, createSessionDataTable, type SessionStore, type StoredSession } from "../../session/index.ts";
+import { now } from "../../support/index.ts";
 import { sessionStoreSuite } from "./session-store-suite.ts";
 
 describe("cookieSessions()", () => {
@@ -128,3 +129,64 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
 ])("the suite finds a store that %s", async (_, titles, change) => {
   expect(await failures(change)).toEqual(expect.arrayContaining(titles));
 });
+
+const EXPIRES = "an update also sets when the session expires";
+const FAILS = "each call to a store that cannot be reached fails, and none looks like an empty store";
+
+/** A store that expires entries by itself. */
+function expiring(updateKeeps: boolean, clock: () => number): SessionStore {
+  const ends = new Map<string, number>();
+  return inMemory((sessions) => ({
+    read: (key) => ((ends.get(key) ?? 0) > clock() ? (sessions.get(key) ?? null) : null),
+    create(key, session, expiresAt) {
+      ends.set(key, expiresAt);
+      sessions.set(key, session);
+    },
+    update(key, session, expiresAt) {
+      if (!sessions.has(key)) return false;
+      if (!updateKeeps) ends.set(key, expiresAt);
+      return sessions.set(key, session) === sessions;
+    },
+  }));
+}
+
+test.each([
+  ["ignores when an updated session expires", true, [EXPIRES]],
+  ["expires sessions correctly", false, []],
+])("the suite judges a store that %s, by the framework's clock and by its own", async (_, updateKeeps, titles) => {
+  let moved = 0;
+  const elapse = (seconds: number): void => {
+    moved += seconds * 1000;
+  };
+  const failed = async (suite: ReturnType<typeof sessionStoreSuite>): Promise<string[]> => {
+    const found: string[] = [];
+    for (const { title, run } of suite) await run().catch(() => found.push(title));
+    return found;
+  };
+  expect(await failed(sessionStoreSuite(() => expiring(updateKeeps, now)))).toEqual(titles);
+  const own = () => expiring(updateKeeps, () => Date.now() + moved);
+  expect(await failed(sessionStoreSuite(own, { elapse }))).toEqual(titles);
+});
+
+const refuse = async (): Promise<never> => {
+  throw new Error("The server cannot be reached.");
+};
+const REFUSING = { read: refuse, create: refuse, update: refuse, destroy: refuse, prune: refuse };
+
+test.each<[keyof typeof REFUSING, unknown]>([
+  ["read", null],
+  ["create", undefined],
+  ["update", false],
+  ["destroy", undefined],
+  ["prune", 0],
+])(
+  "the suite finds a store that cannot be reached, and whose %s looks like that of an empty one",
+  async (name, answer) => {
+    const run = (change: Partial<SessionStore>) => {
+      const suite = sessionStoreSuite(() => inMemory(() => ({})), { unreachable: () => inMemory(() => change) });
+      return suite.find(({ title }) => title === FAILS)!.run();
+    };
+    await run(REFUSING);
+    await expect(run({ ...REFUSING, [name]: async () => answer })).rejects.toThrow(`${name} resolved`);
+  },
+);

@@ -11,10 +11,12 @@ import {
   type SessionStore,
   type StoredSession,
 } from "../../session/index.ts";
-import type { MaybePromise } from "../../support/index.ts";
+import { type MaybePromise, now } from "../../support/index.ts";
 import { createTestClient, type TestClient } from "../test-client.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { travel, travelBack } from "../time.ts";
+import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2030, 0, 1);
 /** Longer than any test: a store that expires entries by itself must not do so during a test. */
@@ -29,13 +31,27 @@ function session(own: Partial<StoredSession> = {}): StoredSession {
   return { createdAt: START, usedAt: START + 1234, contents: '{"d":{"a":1}}', ...own };
 }
 
+/** How {@link sessionStoreSuite} tests a store. */
+export interface SessionStoreSuiteOptions {
+  /**
+   * Advances the time of a store that expires entries by itself, in seconds; moves the framework's clock if omitted. Pass
+   * it if the store has a clock of its own: otherwise nothing expires during the tests.
+   */
+  readonly elapse?: (seconds: number) => MaybePromise<void>;
+  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  readonly unreachable?: () => MaybePromise<SessionStore>;
+}
+
 /**
  * Tests what every {@link SessionStore} promises, on its own and in an application. `cookieSessions()` has no store, so
  * only the application is tested. Sharing a store between several processes must be tested separately.
  *
  * @param make creates an empty store; called once for each test, which closes it
  */
-export function sessionStoreSuite(make: () => MaybePromise<SessionStore | CookieSessions>): readonly SuiteTest[] {
+export function sessionStoreSuite(
+  make: () => MaybePromise<SessionStore | CookieSessions>,
+  { elapse = (seconds) => void travel(seconds / 60), unreachable }: SessionStoreSuiteOptions = {},
+): readonly SuiteTest[] {
   const alone = ALONE.map(([title, test]) => ({
     title,
     async run() {
@@ -59,7 +75,42 @@ export function sessionStoreSuite(make: () => MaybePromise<SessionStore | Cookie
       }
     },
   }));
-  return [...alone, ...inApplication];
+  const expiry = {
+    title: "an update also sets when the session expires",
+    async run() {
+      const store = await make();
+      if (store instanceof CookieSessions) return;
+      try {
+        const one = key();
+        const changed = session({ contents: '{"i":1}' });
+        await store.create(one, session(), now() + MINUTE_MS);
+        assert.equal(await store.update(one, changed, now() + HOUR_MS), true);
+        await elapse(120);
+        assert.deepEqual(await read(store, one), changed, "the session has expired as if it had not been updated");
+      } finally {
+        travelBack();
+        await store.close();
+      }
+    },
+  };
+  if (unreachable === undefined) return [...alone, ...inApplication, expiry];
+  return [...alone, ...inApplication, expiry, { title: FAILURES_THROW, run: () => failuresThrow(unreachable) }];
+}
+
+async function failuresThrow(unreachable: () => MaybePromise<SessionStore>): Promise<void> {
+  const store = await unreachable();
+  const [one, until] = [key(), now() + HOUR_MS];
+  try {
+    await assertEachFails({
+      read: () => store.read(one),
+      create: () => store.create(one, session(), until),
+      update: () => store.update(one, session(), until),
+      destroy: () => store.destroy(one),
+      ...(store.prune === undefined ? {} : { prune: () => store.prune?.(START, START) }),
+    });
+  } finally {
+    await store.close();
+  }
 }
 
 const ALONE: readonly (readonly [title: string, test: (store: SessionStore) => Promise<void>])[] = [

@@ -60,3 +60,26 @@ test("a store with its own clock passes if elapse moves that clock, and gets a h
     "a window begins with the first attempt, and its whole count ends with it": expect.stringContaining("pass elapse"),
   });
 });
+
+const refuse = async (): Promise<never> => {
+  throw new Error("The server cannot be reached.");
+};
+
+test.each([
+  ["add", { attempts: 1, resetInMs: 1000 }],
+  ["takeBack", undefined],
+  ["get", null],
+  ["delete", undefined],
+])(
+  "the suite finds a store that cannot be reached, and whose %s looks like that of an empty one",
+  async (name, answer) => {
+    const refusing: AttemptCounter = { add: refuse, takeBack: refuse, get: refuse, delete: refuse };
+    const run = (change: object) => {
+      const unreachable = (): ThrottleStore => ({ counter: () => ({ ...refusing, ...change }), close() {} });
+      const suite = throttleStoreSuite(() => storeBy(Date.now), { elapse: null, unreachable });
+      return suite.at(-1)!.run();
+    };
+    await run({});
+    await expect(run({ [name]: async () => answer })).rejects.toThrow(`${name} resolved`);
+  },
+);

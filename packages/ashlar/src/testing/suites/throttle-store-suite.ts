@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { MaybePromise } from "../../support/index.ts";
 import type { AttemptCounter, Bucket, ThrottleStore } from "../../throttle/index.ts";
 import { travel, travelBack } from "../time.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
 const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1000;
@@ -18,6 +18,8 @@ export interface ThrottleStoreSuiteOptions {
    * a store whose server has its own clock.
    */
   readonly elapse?: ((seconds: number) => MaybePromise<void>) | null;
+  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  readonly unreachable?: () => MaybePromise<ThrottleStore>;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface ThrottleStoreSuiteOptions {
  */
 export function throttleStoreSuite(
   make: () => MaybePromise<ThrottleStore>,
-  { elapse = (seconds) => void travel(seconds / 60) }: ThrottleStoreSuiteOptions = {},
+  { elapse = (seconds) => void travel(seconds / 60), unreachable }: ThrottleStoreSuiteOptions = {},
 ): readonly SuiteTest[] {
   const entry = (title: string, run: (counter: AttemptCounter, store: ThrottleStore) => Promise<void>): SuiteTest => ({
     title,
@@ -128,6 +130,7 @@ export function throttleStoreSuite(
       for (const key of keys) assert.equal((await counter.add(key, 1)).attempts, 1, JSON.stringify(key));
     }),
   ];
+  if (unreachable !== undefined) always.push({ title: FAILURES_THROW, run: () => failuresThrow(unreachable) });
   if (elapse === null) return always;
   return [
     ...always,
@@ -164,4 +167,20 @@ export function throttleStoreSuite(
       assert.equal((await counter.get("new"))?.attempts, 2);
     }),
   ];
+}
+
+async function failuresThrow(unreachable: () => MaybePromise<ThrottleStore>): Promise<void> {
+  const store = await unreachable();
+  try {
+    const counter = store.counter(bucket("login"));
+    await assertEachFails({
+      add: () => counter.add("a", 1),
+      takeBack: () => counter.takeBack("a", 1),
+      get: () => counter.get("a"),
+      delete: () => counter.delete("a"),
+      ...(store.prune === undefined ? {} : { prune: () => store.prune?.() }),
+    });
+  } finally {
+    await store.close();
+  }
 }

@@ -41,7 +41,7 @@ async function withUsersElsewhere(engine: TestEngine): Promise<LoginStoreUnderTe
     engine,
     guards: { people: { driver: "web", model: Person }, others: { driver: "web", model: Person } },
   });
-  return { store: storeOf(web), guards: ["people", "others"] };
+  return { store: storeOf(web), guards: ["people", "others"], keys: [1, 2] };
 }
 
 await onEachDatabase("databaseLogins()", (engine) => {
