@@ -32,7 +32,7 @@ export interface Equivalent {
  * them, `k` if a test noticed it and `-` otherwise. A function keeps its letters as long as it is the same, also if its
  * file moves.
  */
-type Record = { readonly [file: string]: readonly string[] };
+type Record = { readonly [file: string]: string };
 
 const recordFile: string = join(import.meta.dirname, "record.json");
 
@@ -66,11 +66,12 @@ export class Results {
 
   #recordedResults(): Map<string, Result> {
     const record = readRecord();
-    const lettersOf = (lines: readonly string[]) => lines.map((line) => line.split(" ") as [string, string]);
+    const lettersOf = (line: string): (readonly [string, string])[] =>
+      [...line.matchAll(/(\S+) (\S+)/g)].map(([, digest = "", letters = ""]) => [digest, letters] as const);
     const anywhere = new Map(Object.values(record).flatMap(lettersOf));
     const recorded = new Map<string, Result>();
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
-      const here = new Map(lettersOf(record[file] ?? []));
+      const here = new Map(lettersOf(record[file] ?? ""));
       for (const group of unitsOf(mutants)) {
         const digest = digestOf(group);
         const letters = here.get(digest) ?? anywhere.get(digest) ?? "";
@@ -85,13 +86,12 @@ export class Results {
   /** Writes the results of these files for future clones; the records of other files stay. */
   record(files: ReadonlySet<string>): void {
     const before = readRecord();
-    const record: { [file: string]: readonly string[] } = {};
+    const record: { [file: string]: string } = {};
     const letter = (mutant: NumberedMutant): string => (this.get(mutant)?.state === "killed" ? "k" : "-");
     for (const [file, mutants] of Map.groupBy(this.#build.mutants, (mutant) => mutant.file)) {
-      const lines = files.has(file)
-        ? unitsOf(mutants).map((group) => `${digestOf(group)} ${group.map(letter).join("")}`)
-        : before[file];
-      if (lines !== undefined) record[file] = lines;
+      const units = unitsOf(mutants).map((group) => `${digestOf(group)} ${group.map(letter).join("")}`);
+      const line = files.has(file) ? units.join(" ") : before[file];
+      if (line !== undefined) record[file] = line;
     }
     writeFileSync(recordFile, `${JSON.stringify(record, null, 2)}\n`);
   }
