@@ -182,7 +182,7 @@ test.for([
   const application = await make({
     environment: {
       APP_ENV: environment,
-      APP_URL: "http://shop.example",
+      APP_URL: "https://shop.example",
       APP_KEY: randomBytes(32).toString("base64url"),
     },
     config: { app: { APP: { name: "Shop" } } },

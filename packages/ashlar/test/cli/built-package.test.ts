@@ -85,8 +85,8 @@ test("the README of the package says what the repository's says, without what on
   const whole = await readmeOf(".");
   const [before = "", section = ""] = whole.split("\n## This repository\n");
   const published = `${before}\n${section.slice(section.lastIndexOf("\n\n") + 2)}`
-    // A link that does not work on a registry's page.
-    .replace("are in [bench/RESULTS.md](bench/RESULTS.md)", "are in the repository, under `bench/RESULTS.md`");
+    // Links that do not work on a registry's page.
+    .replaceAll(/(are|is)(\s+)in \[[\w/.-]+\]\(((?:bench|docs)\/[\w.-]+)\)/g, "$1$2in the repository, under `$3`");
   expect(await readmeOf("packages/ashlar")).toBe(published);
 });
 

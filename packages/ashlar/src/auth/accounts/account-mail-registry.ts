@@ -3,6 +3,7 @@ import { offerPreviews } from "../../mail/index.ts";
 import { AshlarError, ConfigurationError, SourceLocation, unknownSetting } from "../../support/index.ts";
 import type { AccountMailables, AccountMailName, QueuedMailData } from "./account-mailables.ts";
 import { BUILT_IN_NAMES, isMailableClass, MAILABLE } from "./settings.ts";
+import "../errors.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
