@@ -129,12 +129,12 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async peek(name: LimitName, keys: ThrottleKeys): Promise<ThrottleResult> {
-    const { limit } = this.#find(name);
-    const applicable = applicableBuckets(this.#find(name), keys);
+    const found = this.#find(name);
+    const applicable = applicableBuckets(found, keys);
     const results = applicable.map(async (one) => {
       return peekedResult(one.bucket, await one.counter.get(one.key), one.isClientsOwn);
     });
-    return summarize(await Promise.all(results), mostOf(limit), publicPolicy(applicable));
+    return summarize(await Promise.all(results), mostOf(found.limit), publicPolicy(applicable));
   }
 
   /**

@@ -77,14 +77,8 @@ class ConditionalWriter implements LoginWriter {
     return row === undefined ? null : String(row.id);
   }
 
-  async renew(login: OwnedLogin, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    const { numUpdatedRows } = await this.#connection.kysely
-      .updateTable(LOGIN_TABLE)
-      .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
-      .where("id", "=", login.id)
-      .where("guard", "=", login.guard)
-      .where("user_id", "=", login.userId)
-      .where("access_epoch", "=", proof.accessEpoch)
+  async renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof)
       .where(({ exists }) => exists(this.#userWith(proof.user.authId(), conditionsOf(proof), (_, value) => value)))
       .executeTakeFirst();
     return numUpdatedRows > 0n;
@@ -143,18 +137,27 @@ class ComparingWriter implements LoginWriter {
     return null;
   }
 
-  async renew(login: OwnedLogin, { tokenHash, authenticatedAt }: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    const { numUpdatedRows } = await this.#connection.kysely
-      .updateTable(LOGIN_TABLE)
-      .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
-      .where("id", "=", login.id)
-      .where("guard", "=", login.guard)
-      .where("user_id", "=", login.userId)
-      .where("access_epoch", "=", proof.accessEpoch)
-      .executeTakeFirst();
+  async renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof).executeTakeFirst();
     // A login carries the epoch it began in, so a renewal without a valid proof is useless in any case.
     return numUpdatedRows > 0n && proof.holds();
   }
+}
+
+/** The statement that gives an owner's login a new token, in the access epoch of the proof. */
+function renewing(
+  { kysely }: Connection,
+  { id, guard, userId }: OwnedLogin,
+  { tokenHash, authenticatedAt }: LoginRenewal,
+  { accessEpoch }: LoginProof,
+) {
+  return kysely
+    .updateTable(LOGIN_TABLE)
+    .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
+    .where("id", "=", id)
+    .where("guard", "=", guard)
+    .where("user_id", "=", userId)
+    .where("access_epoch", "=", accessEpoch);
 }
 
 /** The conditions as values of parameters, with names that no property of a login has. */
