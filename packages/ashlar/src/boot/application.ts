@@ -61,9 +61,9 @@ export type ApplicationFetch = (request: Request, options?: FetchOptions) => May
 
 /** Where and how an application listens. */
 export interface ListenOptions {
-  /** The port; the configured one (`PORT`, 3000) if omitted, any free one if 0. */
+  /** The port; `0` takes any free one. Default: the configured one (`PORT`, 3000). */
   readonly port?: number;
-  /** The address; the configured one if omitted: `HOST`, or else loopback in development and all addresses otherwise. */
+  /** The address; default: the configured one (`HOST`), else loopback in development and all addresses otherwise. */
   readonly hostname?: string;
   /**
    * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit

@@ -1,9 +1,9 @@
 import { ConfigurationError, isPlainObject, nearest, suggestion, unknownSetting } from "../support/index.ts";
 
-/** What one configuration file exports, by name: `config/api.ts` gives `{ DRIVERS: … }`. */
+/** The exports of one configuration file by name, such as `{ DRIVERS: … }` for `config/api.ts`. */
 export type ConfigurationSection = Readonly<Record<string, unknown>>;
 
-/** The configuration of an application, section by section, frozen. A feature validates its own at boot. */
+/** The frozen configuration of an application, by section. A feature validates its own at boot. */
 export class Configuration {
   readonly #sections: ReadonlyMap<string, ConfigurationSection>;
 
@@ -12,7 +12,7 @@ export class Configuration {
     this.#sections = new Map(Object.entries(frozenCopy(sections)));
   }
 
-  /** Tells whether there is a section of this name: a file `config/<name>.ts`. */
+  /** Reports whether there is a section with this name: a file `config/<name>.ts`. */
   has(name: string): boolean {
     return this.#sections.has(name);
   }
@@ -23,11 +23,11 @@ export class Configuration {
   }
 
   /**
-   * The exports of a configuration file.
+   * Returns the exports of a configuration file.
    *
    * @param name the file's name without folder and extension, such as `api`
-   * @param known the exports that are read; the file may have others
-   * @throws `E_INVALID_CONFIGURATION` if there is no such file, or if it lacks one of `known` and exports a near name
+   * @param known the exports that are read; the file may have others. Default: none
+   * @throws `E_INVALID_CONFIGURATION` if the file doesn't exist, or if it lacks one of `known` and exports a similar name
    */
   section(name: string, known: readonly string[] = []): ConfigurationSection {
     const section = this.#sections.get(name);
@@ -47,11 +47,11 @@ export class Configuration {
   }
 
   /**
-   * The exports of a configuration file that need not exist; an empty object if it does not.
+   * Returns the exports of an optional configuration file; an empty object if it doesn't exist.
    *
    * @param name the file's name without folder and extension, such as `session`
    * @param known the exports that are read; the file may have others
-   * @throws `E_INVALID_CONFIGURATION` if it exports none of `known`, or lacks one of them and exports a near name
+   * @throws `E_INVALID_CONFIGURATION` if it exports none of `known`, or lacks one of them and exports a similar name
    */
   optionalSection(name: string, known: readonly string[]): ConfigurationSection {
     if (!this.has(name)) return {};
@@ -63,8 +63,8 @@ export class Configuration {
 }
 
 /**
- * A frozen copy of plain data, to any depth. Classes, functions and instances of classes are handed on as they are:
- * they are somebody else's.
+ * Returns a frozen deep copy of plain data. Classes, functions and instances of classes are passed on unchanged: they
+ * belong to others.
  */
 export function frozenCopy<T>(value: T): T {
   return copy(value, new Map()) as T;

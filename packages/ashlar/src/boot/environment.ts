@@ -4,45 +4,45 @@ import { parseEnv } from "node:util";
 import { currentApplication, runningApplications } from "../kernel/index.ts";
 import { ConfigurationError, type EnvironmentVariables, readEnvFile } from "../support/index.ts";
 
-/** Those of the configuration that is being loaded, for its files alone. */
+/** The variables of the configuration that is being loaded; only its files see them. */
 const loading = new AsyncLocalStorage<EnvironmentVariables>();
-/** Those of the configuration loaded last: of a command that reads one without making an application. */
+/** The variables of the latest configuration, for a command that loads one without creating an application. */
 let latest: EnvironmentVariables | null = null;
 
 /**
- * The environment of an application: its `.env`, over which the process's own variables win, over which `given` wins.
+ * Returns the environment of an application: `.env`, overridden by the process's variables, overridden by `given`.
  *
- * The process's environment itself is left as it is.
+ * `process.env` itself isn't changed.
  *
- * @param root the folder with the `.env`; `null` where the application has none
- * @param given what wins over the machine's own, for tests; its `APP_ENV` is also the `NODE_ENV`
- * @throws `E_INVALID_CONFIGURATION` if there is a `.env` that cannot be read
+ * @param root the folder with the `.env`; `null` if the application has no folder
+ * @param given overrides the process's variables, for tests; its `APP_ENV` also sets `NODE_ENV`
+ * @throws `E_INVALID_CONFIGURATION` if there is a `.env` that can't be read
  */
 export function readEnvironment(root: string | null, given: EnvironmentVariables = {}): EnvironmentVariables {
   const written = root === null ? {} : parseEnv(readEnvFile(join(root, ".env")) ?? "");
-  // Code that names the environment has the last word: what NODE_ENV happens to be says nothing then.
+  // Code that names the environment has the last word, whatever NODE_ENV happens to be.
   const named = given.APP_ENV ? { NODE_ENV: given.APP_ENV } : {};
   return Object.freeze(Object.assign(Object.create(null), written, process.env, named, given));
 }
 
-/** Runs a function, such as one that loads configuration files, in which `env()` reads these variables. */
+/** Runs a function in which `env()` reads these variables, such as one that loads configuration files. */
 export function withEnvironment<T>(variables: EnvironmentVariables, task: () => T): T {
   latest = variables;
   return loading.run(variables, task);
 }
 
 /**
- * Reads an environment variable, in a configuration file above all: from the process, else from the application's `.env`.
+ * Returns an environment variable, mostly for configuration files: from the process, else from the application's `.env`.
  *
- * With several applications in one process, it reads that of the application whose configuration is loaded, which
- * boots, or whose request is answered.
+ * If there are several applications in the process, it reads the variables of the one whose configuration is being
+ * loaded, that is booting, or whose request is being handled.
  *
- * A variable that is set to nothing (`NAME=`) counts as not set. The type of the default decides what is answered: a
- * number or a boolean (`true`, `false`, `1`, `0`) is read from the text.
+ * A variable that is empty (`NAME=`) counts as not set. The fallback's type determines the result's type: a number or a
+ * boolean (`true`, `false`, `1`, `0`) is parsed from the text.
  *
- * @param fallback what is answered where the variable is not set
- * @throws `E_INVALID_CONFIGURATION` if the text is not of the default's type, and outside of all of that if the
- * applications of the process have different values
+ * @param fallback returned if the variable isn't set; default: `undefined`
+ * @throws `E_INVALID_CONFIGURATION` if the text can't be parsed as the fallback's type, or if this is none of these moments
+ *   and the applications of the process have different values
  */
 export function env(name: string): string | undefined;
 export function env(name: string, fallback: string): string;
@@ -65,7 +65,7 @@ function read(name: string): string | undefined {
   if (others.every((other) => other.variables[name] === text)) return text;
   throw new ConfigurationError(
     `Environment variable ${name}`,
-    "was read outside of a request, and the applications of this process have different values of it.",
+    "was read outside of a request, and the applications of this process have different values for it.",
     `Read it in a configuration file, in a provider or in a request: const value = env("${name}");`,
   );
 }

@@ -34,7 +34,7 @@ export interface CommandContext {
   readonly root: string;
   /** The arguments after the command's name. Parse them with `parseArgs` from `node:util`. */
   readonly args: readonly string[];
-  /** Prints one line; an empty one if it is left out. */
+  /** Prints one line; default: an empty one. */
   readonly print: (line?: string) => void;
   /**
    * Boots the application, once. It is shut down after the command.

@@ -16,7 +16,7 @@ let queue: Promise<unknown> = Promise.resolve();
  * @param root the application's folder; `null` if it has none
  * @param environment what `env()` reads while the files run
  * @param given sections by name
- * @param only the name of the only file to load; all if left out
+ * @param only the name of the only file to load; default: all
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function loadConfiguration(

@@ -200,7 +200,7 @@ describe("APP_URL", () => {
 
 describe("APP_KEY", () => {
   const MISSING =
-    "E_WEAK_SECRET Environment variable APP_KEY: is not set, and the keys of signed URLs and cookies are made of it. " +
+    "E_WEAK_SECRET Environment variable APP_KEY: is not set, and the keys of signed URLs and cookies are derived from it. " +
     "Run: npx ashlar key:generate";
 
   test("S48 production does not boot without a key, with a folder or without", () => {
@@ -231,7 +231,7 @@ describe("APP_KEY", () => {
 
 describe("APP_PREVIOUS_KEYS", () => {
   const [FIRST, SECOND] = [[...KEY].reverse().join(""), `${KEY}-of-last-year`];
-  const REMEDY = "Put the whole key there that APP_KEY was before, or take the entry out.";
+  const REMEDY = "Set it to a complete former APP_KEY, or remove the entry.";
 
   test("the keys stand between commas; blanks and blank entries count for nothing", () => {
     const keys = (list: string) => read(undefined, { ...PRODUCTION, APP_PREVIOUS_KEYS: list }).previousKeys;

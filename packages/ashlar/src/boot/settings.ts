@@ -26,61 +26,61 @@ const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"
 const YEAR = 31_536_000;
 const WHERE = "config/app.ts: APP";
 
-/** The shape of `APP.log` in `config/app.ts`: how much is logged. */
+/** The shape of `APP.log` in `config/app.ts`: what is logged. */
 export interface LogSettings {
-  /** Lines of lesser weight are left out. `info` if it is not set, and `silent` in tests. */
+  /** The lowest level that is logged; default: `info`, in tests `silent`. */
   readonly level?: (typeof LOG_LEVELS)[number];
-  /** Whether each request leaves a line; if it is not set, it does, but for tests. */
+  /** Whether each request is logged; default: `true`, in tests `false`. */
   readonly requests?: boolean;
 }
 
 /** The shape of `APP` in `config/app.ts`. */
 export interface ApplicationSettings {
-  /** `Ashlar` if left out. */
+  /** The application's name, for mails and pages; default: `Ashlar`. */
   readonly name?: string;
-  /** What the application is run for; `APP_ENV` of the environment if left out. */
+  /** The environment that the application runs in; default: `APP_ENV` of the environment. */
   readonly environment?: EnvironmentName;
-  /** The origin that it is reached by, such as `https://shop.example`; `APP_URL` if left out. Production needs it. */
+  /** The origin that visitors use, such as `https://shop.example`; default: `APP_URL`. Required in production. */
   readonly url?: Optional<string>;
-  /** The secret of which the keys of signed URLs and sealed cookies are derived; `APP_KEY` if left out. */
+  /** The secret that the keys of signed URLs and sealed cookies are derived from; default: `APP_KEY`. */
   readonly key?: string | undefined;
   /**
-   * The secrets that were the key before, the newest first; `APP_PREVIOUS_KEYS`, separated by commas, if left out. What was
-   * made with them is accepted, nothing new is made with them.
+   * Earlier values of {@link key}, newest first; default: `APP_PREVIOUS_KEYS`, separated by commas. Links and cookies made
+   * with them are still accepted, but new ones never use them.
    *
-   * Security: a key that leaked must not be here. Whoever has it makes links and cookies that are accepted.
+   * Security: don't list a key that leaked. Anyone who has it can forge links and cookies.
    */
   readonly previousKeys?: readonly string[];
-  /** The language of visitors whose own is unknown or not offered, as its tag (BCP 47); `en` if left out. */
+  /** The language of visitors whose own is unknown or not offered, as a tag (BCP 47); default: `en`. */
   readonly language?: string;
   /**
-   * The languages that visitors are offered besides {@link language}, as their tags. Those that `lang/` has a file of are
-   * offered in any case.
+   * The languages that visitors are offered besides {@link language}, as tags; default: none. Languages with a file in
+   * `lang/` are always offered.
    */
   readonly languages?: readonly string[];
   readonly log?: LogSettings;
   readonly server?: ServerSettings;
   readonly limits?: Partial<BodyLimits>;
   /**
-   * For how many seconds browsers come back over https only, once they have seen a page (RFC 6797), up to two years; `0`
-   * doesn't ask them to. The default is a year in production if `APP_URL` is https, and otherwise `0`.
+   * For how many seconds a browser that has loaded a page uses https only (RFC 6797), up to two years; `0` sends no
+   * header. Default: a year in production if `APP_URL` is https, else `0`.
    */
   readonly hstsMaxAgeSeconds?: number;
   /**
-   * The application's own proxies, the only ones whose forwarding headers count: for `ip()`, for limits, for the audit
-   * trail, for the scheme and the host. Names addresses, ranges (`10.0.0.0/8` and smaller), `loopback` and `private`, as a
-   * list or separated by commas; `TRUSTED_PROXIES` if left out.
+   * Your own proxies, the only ones whose forwarding headers are trusted, for the client's address (`ip()`, limits, the
+   * list of logins), the scheme and the host. Addresses, ranges (`10.0.0.0/8` and smaller), `loopback` and `private`, as a
+   * list or separated by commas; default: `TRUSTED_PROXIES`.
    *
-   * Security: anyone can send these headers. Name no address that is not your own proxy's.
+   * Security: anyone can send these headers. Only list addresses of your own proxies.
    */
   readonly trustedProxies?: string | readonly string[] | undefined;
 }
 
-/** {@link ApplicationSettings}, as they are read. */
+/** {@link ApplicationSettings} as read. */
 export interface CompleteApplicationSettings extends Omit<Complete<ApplicationSettings>, "trustedProxies"> {
   /**
-   * The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not set, which it is in production. What
-   * makes links takes `application.url`, which has a default.
+   * The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not set, never in production. For links, use
+   * `application.url`, which has a default.
    */
   readonly url: string | null;
   readonly log: Complete<LogSettings>;
@@ -123,11 +123,11 @@ const LIMITS = settings<Partial<BodyLimits>>()({
 });
 
 /**
- * Reads `APP`. What it leaves out comes from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
- * `TRUSTED_PROXIES`, `PORT`, `HOST`), so that a one-file application needs no configuration file.
+ * Reads `APP`. Settings that are missing come from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
+ * `TRUSTED_PROXIES`, `PORT`, `HOST`), so a one-file application needs no configuration file.
  *
  * @param app what `config/app.ts` exports as `APP`
- * @param hasRoot whether the application has a folder, and so a place for a key
+ * @param hasRoot whether the application has a folder, and so a `.env` that can hold a key
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`
  */
 export function readApplicationSettings(
@@ -194,7 +194,7 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
     if (mayBeRandom) return randomBytes(32).toString("base64url");
     throw new ConfigurationError(
       "Environment variable APP_KEY",
-      "is not set, and the keys of signed URLs and cookies are made of it.",
+      "is not set, and the keys of signed URLs and cookies are derived from it.",
       "Run: npx ashlar key:generate",
       "E_WEAK_SECRET",
     );
@@ -208,9 +208,9 @@ function readPreviousKeys(given: readonly string[] | null, environment: Environm
   return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
 }
 
-/** The keys of a list. One that is blank counts for nothing; one that is weak is told by its place, never by its text. */
+/** Blank entries are skipped; a weak one is reported by position, never by value. */
 function fitKeys(entries: readonly string[], where: string): string[] {
-  const remedy = "Put the whole key there that APP_KEY was before, or take the entry out.";
+  const remedy = "Set it to a complete former APP_KEY, or remove the entry.";
   return entries.flatMap((entry, index) =>
     entry.trim() === "" ? [] : [requireSecret(entry, `${where}, entry ${index + 1}`, remedy)],
   );
@@ -231,7 +231,7 @@ function hstsMaxAge(given: number | null, url: string | null, name: EnvironmentN
   const isHttps = url?.startsWith("https:") ?? false;
   const seconds = given ?? (isHttps && name === "production" ? YEAR : 0);
   if (seconds === 0 || isHttps) return seconds;
-  // Browsers ignore the header on answers over http (RFC 6797 §8.1).
+  // Browsers ignore the header in responses over http (RFC 6797 §8.1).
   const problem = "has no effect, because APP_URL is not https.";
   const remedy = "Set APP_URL to an https address, or leave it out.";
   throw new ConfigurationError(`${WHERE}.hstsMaxAgeSeconds`, problem, remedy);

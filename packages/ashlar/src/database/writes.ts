@@ -38,7 +38,7 @@ export interface UpsertPlan extends InsertPlan {
 export interface DeletePlan {
   readonly table: string;
   readonly where: Expression<SqlBool>;
-  /** The maximum number of rows to delete, in no particular order; all if left out. */
+  /** The maximum number of rows to delete, in no particular order; default: all. */
   readonly limit?: number;
   /** A unique column of the table. */
   readonly key: string;

@@ -16,19 +16,19 @@ const FORBIDDEN = /[\p{Cc};]/u;
 
 /** Attributes of a cookie in a response. */
 export interface CookieOptions {
-  /** How long the browser keeps it, in whole seconds; until the browser's session ends if omitted. */
+  /** How long the browser keeps it, in whole seconds; default: until the browser's session ends. */
   readonly maxAgeSeconds?: number;
   /** Until when the browser keeps it, as a date. */
   readonly expires?: Date;
-  /** The path it is sent to; `/` if omitted. */
+  /** The path it is sent to; default: `/`. */
   readonly path?: string;
-  /** The domain whose subdomains get it too; only the host that sets it if omitted. */
+  /** The domain whose subdomains get it too; default: only the host that sets it. */
   readonly domain?: string;
   /** Whether it is sent over https only; the default is yes if the application's URL is https. */
   readonly secure?: boolean;
   /** Whether it is hidden from scripts of the page; the default is yes. */
   readonly httpOnly?: boolean;
-  /** Which requests from other sites include it; `lax` if omitted. `none` needs `secure`. */
+  /** Which requests from other sites include it; default: `lax`. `none` needs `secure`. */
   readonly sameSite?: "lax" | "strict" | "none";
 }
 

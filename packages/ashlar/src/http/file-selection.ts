@@ -15,7 +15,7 @@ export interface FileSelection {
  * Decides what a request gets of a file: everything, the range that it asks for, or nothing if it has the file already
  * (RFC 9110 §13, §14).
  *
- * @param ownEtag the application's own validator; derived from the file's size and time if omitted
+ * @param ownEtag the application's own validator; default: derived from the file's size and time
  */
 export function selectFromFile(request: HttpRequest, file: FileBytes, ownEtag?: string): FileSelection {
   const { length, modifiedMs } = file;

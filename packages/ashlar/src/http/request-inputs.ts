@@ -88,7 +88,7 @@ export abstract class RequestInputs {
   /**
    * The input at a path.
    *
-   * @param fallback what to return if the path does not exist; `null` if omitted
+   * @param fallback what to return if the path does not exist; default: `null`
    */
   input(name: string, fallback: unknown = null): unknown {
     const value = this.#find(name);

@@ -79,7 +79,7 @@ export class HttpRequest extends RequestInputs {
    * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
    * `Middleware.beforeBody`).
    *
-   * @param routes the routes that the request may be for; the matched one if omitted
+   * @param routes the routes that the request may be for; default: the matched one
    * @returns nothing if there is nothing to wait for
    * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what callbacks of
    *   {@link whenBodyIsRead} throw

@@ -197,7 +197,7 @@ export class HttpResponse {
    * Security: never build the path from input, or a client can request any file of the machine.
    *
    * @param path the path of the file
-   * @param name the name to save it under; the file's own if omitted
+   * @param name the name to save it under; default: the file's own
    * @throws `E_NOT_FOUND` if there is no such file
    */
   download(path: string, name?: string): Promise<this>;

@@ -29,7 +29,7 @@ export class Mounts {
   }
 
   /**
-   * @param answers reports whether it handles a request; handles all requests if omitted
+   * @param answers reports whether it handles a request; default: it handles all requests
    * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
    */
   add(prefix: string, fetch: FetchFunction, answers: (raw: Request) => boolean = () => true): void {

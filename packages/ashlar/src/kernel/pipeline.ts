@@ -11,7 +11,7 @@ export interface PipelineStep {
   readonly middleware: Middleware;
   /** As written in the route; `@name` stands for that parameter of the route. */
   readonly args: readonly string[];
-  /** Whether it may run before the body is read; `false` if omitted. */
+  /** Whether it may run before the body is read; default: `false`. */
   readonly isEarly?: boolean;
 }
 

@@ -5,7 +5,7 @@ import "./errors.ts";
 
 /** What a signed link contains in addition to its route and parameters. */
 export interface SignedLinkOptions {
-  /** How long it is valid, in minutes, greater than 0. Forever by default. */
+  /** How long it is valid, in minutes, greater than 0; default: forever. */
   readonly expiresInMinutes?: number;
   readonly query?: QueryParameters;
 }

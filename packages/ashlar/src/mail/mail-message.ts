@@ -5,7 +5,7 @@ export interface MailAttachment {
   /** The file name that the reader sees. */
   readonly filename: string;
   readonly content: string | Uint8Array;
-  /** The media type, such as `application/pdf`. Derived from the file name by default. */
+  /** The media type, such as `application/pdf`; default: derived from the file name. */
   readonly contentType?: string;
 }
 

@@ -77,14 +77,14 @@ describe("the boot", () => {
   test("S48 in production it ends where no server is configured, and names what is missing", async () => {
     await expect(create("production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("config/mail.ts: MAIL: does not say smtp.host and from.address"),
+      message: expect.stringContaining("config/mail.ts: MAIL: needs smtp.host and from.address"),
     });
   });
 
   test("S48 in production it ends where the mailbox is on", async () => {
     await expect(create("production", { ...PRODUCTION, transport: "mailbox" })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("The mailbox is for development alone."),
+      message: expect.stringContaining("The mailbox is for development only."),
     });
   });
 

@@ -35,7 +35,7 @@ export interface Delivery {
  * reaches the log, so it must not repeat the mail or the service's key.
  */
 export interface MailTransport {
-  /** How many mails are delivered at once, at most. 5 by default. */
+  /** The maximum number of mails that are delivered at once; default: 5. */
   readonly concurrency?: number;
   /**
    * Delivers a mail. Resolves once the other side has accepted it, not earlier: a mail that is only in memory is lost with

@@ -142,8 +142,8 @@ test("it is closed at shutdown, which waits for it", async () => {
 });
 
 test.each([
-  ["S48 the mailbox in production", mailbox(), "production", "The mailbox is for development alone."],
-  ["S48 the mailbox in tests", mailbox(), "test", "The mailbox is for development alone."],
+  ["S48 the mailbox in production", mailbox(), "production", "The mailbox is for development only."],
+  ["S48 the mailbox in tests", mailbox(), "test", "The mailbox is for development only."],
   ["S48 the memory in production", memoryTransport(), "production", "which sends no mail, in production"],
   ["a server without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): has no host."],
   ["a server with no such port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is "],

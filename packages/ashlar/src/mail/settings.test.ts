@@ -40,7 +40,7 @@ describe("the transport", () => {
 
   test.each(["production", "test"] as const)("S48 in %s the mailbox cannot be on", (environment) => {
     expect(problem({ ...COMPLETE, transport: "mailbox" }, environment)).toBe(
-      `${WHERE}.transport: is "mailbox", in ${environment}. The mailbox is for development alone.`,
+      `${WHERE}.transport: is "mailbox", in ${environment}. The mailbox is for development only.`,
     );
   });
 
@@ -55,15 +55,15 @@ describe("the transport", () => {
       'Write: export const MAIL = { from: { address: "shop@shop.example" }, smtp: { host: env("SMTP_HOST"), … } }.';
     for (const mail of [undefined, {}, { smtp: {}, from: {} }]) {
       expect(problem(mail, "production")).toBe(
-        `${WHERE}: does not say smtp.host and from.address, and mails are sent by SMTP here. ${example}`,
+        `${WHERE}: needs smtp.host and from.address to send mails by SMTP. ${example}`,
       );
     }
-    expect(problem({ smtp: COMPLETE.smtp }, "production")).toMatch("does not say from.address, and");
-    expect(problem({ from: COMPLETE.from }, "production")).toMatch("does not say smtp.host, and");
+    expect(problem({ smtp: COMPLETE.smtp }, "production")).toMatch("needs from.address to");
+    expect(problem({ from: COMPLETE.from }, "production")).toMatch("needs smtp.host to");
   });
 
   test("SMTP in development needs a server, not a sender", () => {
-    expect(problem({ transport: "smtp" })).toMatch("does not say smtp.host, and");
+    expect(problem({ transport: "smtp" })).toMatch("needs smtp.host to");
     expect(read({ transport: "smtp", smtp: COMPLETE.smtp }).from.address).toBe("no-reply@localhost");
   });
 
@@ -90,7 +90,7 @@ describe("the transport", () => {
     const transport = { deliver: async () => {}, close() {} };
     expect(read({ transport }, "development").transport).toBe(transport);
     expect(read({ transport, from: COMPLETE.from }, "production").transport).toBe(transport);
-    expect(problem({ transport }, "production")).toMatch("does not say from.address, and mails are sent here. ");
+    expect(problem({ transport }, "production")).toMatch("needs from.address to send mails. ");
   });
 });
 
@@ -120,7 +120,7 @@ describe("the sender", () => {
 test("of settings that are written down and empty, the variables are named, all at once", () => {
   const written = { from: { address: null }, smtp: { host: "", port: 587 } };
   expect(problem(written, "production")).toBe(
-    `${WHERE}: does not say smtp.host and from.address, and mails are sent by SMTP here. Set SMTP_HOST and MAIL_FROM in the environment.`,
+    `${WHERE}: needs smtp.host and from.address to send mails by SMTP. Set SMTP_HOST and MAIL_FROM in the environment.`,
   );
 });
 

@@ -18,56 +18,56 @@ import {
 import { type MailAddress, mailAddress } from "./mail-address.ts";
 import type { MailTransport, MailTransportSource } from "./mail-transport.ts";
 
-/** The transports that the framework brings: an SMTP server, the mailbox of development, and memory, for tests. */
+/** The built-in transports: an SMTP server, the development mailbox, and memory for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";
 
-/** Whom mails are from. */
+/** The sender of mails. */
 export interface SenderSettings {
-  /** An email address. It must be set in production; elsewhere `no-reply@` the application's host if left out. */
+  /** The email address. Required in production; default elsewhere: `no-reply@` the application's host. */
   readonly address?: Optional<string>;
-  /** The application's name if left out. */
+  /** The name that recipients see; default: the application's name. */
   readonly name?: Optional<string>;
 }
 
-/** How long a connection to the SMTP server may take. */
+/** Time limits of a connection to the SMTP server. */
 export interface SmtpTimeouts {
-  /** To be made, and then to be greeted, 0.1 to 600 seconds; 10 if left out. */
+  /** How long to wait for the connection, and then for the server's greeting, 0.1 to 600 seconds; default: 10. */
   readonly connectSeconds?: number;
-  /** To stay silent while a mail is under way, 0.1 to 600 seconds; 60 if left out. */
+  /** How long the server may be silent while a mail is sent, 0.1 to 600 seconds; default: 60. */
   readonly idleSeconds?: number;
 }
 
-/** A server that takes mails, as `smtp()` and `MAIL.smtp` of `config/mail.ts` name it. */
+/** The settings of `smtp()`, and the shape of `MAIL.smtp` in `config/mail.ts`. */
 export interface SmtpSettings {
-  /** Its name, without scheme and port. */
+  /** The server's host name or address, without scheme and port. */
   readonly host?: Optional<string>;
-  /** 587 if it is left out, or 465 with `secure`. */
+  /** The port; default: 587, or 465 with `secure`. */
   readonly port?: number | undefined;
-  /** Whether the connection is encrypted from its first byte; true if it is left out and the port is 465. */
+  /** Whether the connection is encrypted from its first byte; default: `true` if the port is 465, else `false`. */
   readonly secure?: boolean | undefined;
-  /** Whether a server that does not offer encryption (STARTTLS) is refused; true if left out, unless it is on this machine. */
+  /** Whether to refuse a server without encryption (STARTTLS); default: `true`, except for one on this machine. */
   readonly requireTls?: boolean | undefined;
-  /** The name to log in by, with `password`; no login if both are left out. */
+  /** The name to log in with, along with `password`; default: no login. */
   readonly user?: Optional<string>;
   readonly password?: Optional<string>;
-  /** How many connections there are at most, 1 to 100, and so how many mails are sent at once; 5 if it is left out. */
+  /** The maximum number of connections, and so of mails that are sent at once, 1 to 100; default: 5. */
   readonly poolSize?: number | undefined;
   readonly timeouts?: SmtpTimeouts | undefined;
 }
 
-/** {@link SmtpSettings}, as they are read. */
+/** {@link SmtpSettings} as read. */
 export interface CompleteSmtpSettings extends Complete<SmtpSettings> {
   readonly host: string;
   readonly timeouts: Complete<SmtpTimeouts>;
 }
 
-/** What the queue does with a mail that could not be sent. */
+/** How often and when sending a mail is tried again. */
 export interface RetrySettings {
-  /** How often a mail is tried in all, 1 to 100; 8 if left out. */
+  /** How many times sending is tried in total, 1 to 100; default: 8. */
   readonly attempts?: number;
   /**
-   * How long the first pause is, 0.01 to 60 seconds; 2 if left out. Each is twice as long as the one before, a minute at
-   * most.
+   * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. Each further wait is twice as long as the
+   * one before, up to a minute.
    */
   readonly delaySeconds?: number;
 }
@@ -75,7 +75,7 @@ export interface RetrySettings {
 /** The shape of `MAIL` in `config/mail.ts`. */
 export interface MailSettings {
   /**
-   * What mails go by. If left out, it is `smtp` in production, `mailbox` in development, and `memory` in tests. `smtp` needs
+   * How mails are sent; default: `smtp` in production, `mailbox` in development, `memory` in tests. `smtp` needs
    * `MAIL.smtp`.
    */
   readonly transport?: MailTransportName | MailTransportSource;
@@ -85,7 +85,7 @@ export interface MailSettings {
   readonly retry?: RetrySettings;
 }
 
-/** {@link MailSettings}, as they are read. */
+/** {@link MailSettings} as read. */
 export interface CompleteMailSettings {
   readonly transport: MailTransportName | MailTransportSource;
   readonly from: MailAddress;
@@ -197,7 +197,7 @@ export function isTransport(value: unknown): value is MailTransport {
 }
 
 /**
- * @internal Refuses one of the framework's transports where it must not be used.
+ * @internal Refuses a built-in transport in an environment that it isn't meant for.
  *
  * @throws `E_INVALID_CONFIGURATION` if it is the mailbox and this is not development, or the memory and this is production
  */
@@ -205,14 +205,14 @@ export function requireFittingTransport(name: MailTransportName, environment: En
   const where = `${WHERE}.transport`;
   if (name === "mailbox" && environment !== "development") {
     // Everyone could read everyone's mails there, reset links included.
-    throw new ConfigurationError(where, `is "mailbox", in ${environment}.`, "The mailbox is for development alone.");
+    throw new ConfigurationError(where, `is "mailbox", in ${environment}.`, "The mailbox is for development only.");
   }
   if (name === "memory" && environment === "production") {
     throw new ConfigurationError(where, 'is "memory", which sends no mail, in production.', 'Set it to "smtp".');
   }
 }
 
-/** Everything that is missing, at once: the server that `"smtp"` needs, and in production a sender. */
+/** Reports everything that is missing at once: the server that `"smtp"` needs, and the sender that production needs. */
 function requireCompleteness(mail: unknown, read: Read, environment: EnvironmentName, isBySmtp: boolean): void {
   const missing = [
     ...(isBySmtp && read.smtp.host === null ? [{ group: "smtp", name: "host", variable: "SMTP_HOST" }] : []),
@@ -222,8 +222,8 @@ function requireCompleteness(mail: unknown, read: Read, environment: Environment
   ];
   if (missing.length === 0) return;
   const paths = missing.map(({ group, name }) => `${group}.${name}`).join(" and ");
-  const problem = `does not say ${paths}, and mails are sent${isBySmtp ? " by SMTP" : ""} here.`;
-  // If the lines are there already, it is their variables that have no value.
+  const problem = `needs ${paths} to send mails${isBySmtp ? " by SMTP" : ""}.`;
+  // If the settings are written already, their environment variables are empty.
   const isWritten = missing.every(({ group, name }) => {
     const members = isPlainObject(mail) ? mail[group] : undefined;
     return isPlainObject(members) && Object.hasOwn(members, name);

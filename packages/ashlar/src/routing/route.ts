@@ -59,7 +59,7 @@ export interface RouteBuilder {
    * A route for `GET` that redirects the caller.
    *
    * @param to a path or an absolute URL
-   * @param status 301, 302, 303, 307 or 308; 302 if omitted
+   * @param status 301, 302, 303, 307 or 308; default: 302
    */
   redirect(from: string, to: string, status?: number): RouteDefinition;
   /**

@@ -7,7 +7,7 @@ import "./errors.ts";
 
 /** Additional data in a signed URL besides its route and parameters. */
 export interface SignedUrlOptions {
-  /** How long it is valid, in minutes, greater than 0; it never expires if omitted. */
+  /** How long it is valid, in minutes, greater than 0; default: it never expires. */
   readonly expiresInMinutes?: number;
   /** Its query; `expires` and `signature` are reserved. */
   readonly query?: QueryParameters;

@@ -18,7 +18,7 @@ export interface ProjectOptions {
   /** The default connection in its configuration. */
   readonly database: "sqlite" | "postgres";
   /**
-   * Whether the package `node` is one of its dependencies, for a machine whose own Node.js is too old. `false` by default.
+   * Whether the package `node` is one of its dependencies, for a machine whose own Node.js is too old; default: `false`.
    */
   readonly bringsNode?: boolean;
 }

@@ -24,7 +24,7 @@ export function digestEquals(a: string, b: string): boolean {
 /**
  * Generates a token with the system's generator, as base64url.
  *
- * @param bytes how much randomness it contains, from 16 to 1024 bytes; 32 if omitted
+ * @param bytes how much randomness it contains, from 16 to 1024 bytes; default: 32
  * @throws `E_INVALID_CONFIGURATION` if `bytes` is out of range or not an integer
  */
 export function randomToken(bytes = 32): string {

@@ -18,7 +18,7 @@ export interface RotationOptions {
 
 /** Additional data in a signed value. */
 export interface SignOptions {
-  /** How long it is valid, in seconds, greater than 0; it never expires if omitted. */
+  /** How long it is valid, in seconds, greater than 0; default: it never expires. */
   readonly expiresInSeconds?: number;
 }
 

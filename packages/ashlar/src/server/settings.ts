@@ -11,28 +11,28 @@ import {
   whole,
 } from "../support/index.ts";
 
-/** The shape of `APP.server` in `config/app.ts`: how the server listens, and how long it waits for whom. */
+/** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {
-  /** The port; `0` takes any that is free. `PORT` of the environment if omitted, or 3000. */
+  /** The port; `0` takes any free one. Default: `PORT` of the environment, else 3000. */
   readonly port?: number;
-  /** The address to listen on. `HOST` of the environment if omitted, or all of them, and in development loopback. */
+  /** The address to listen on; default: `HOST` of the environment, else loopback in development and all otherwise. */
   readonly hostname?: Optional<string>;
-  /** How long an idle connection is kept open, 0.1 to 86,400 seconds; 65 if omitted. A proxy in front must close it earlier. */
+  /** How long an idle connection stays open, 0.1 to 86,400 seconds; default: 65. A proxy in front must close it earlier. */
   readonly keepAliveTimeoutSeconds?: number;
-  /** How long a client may take to send the headers of a request, 0.1 to 86,400 seconds; 15 if omitted. */
+  /** How long a client may take to send the headers of a request, 0.1 to 86,400 seconds; default: 15. */
   readonly headersTimeoutSeconds?: number;
-  /** How long a client may take to send a request, its body included, 0.1 to 86,400 seconds; 120 if omitted. */
+  /** How long a client may take to send a request including its body, 0.1 to 86,400 seconds; default: 120. */
   readonly requestTimeoutSeconds?: number;
   /**
-   * How long a client may take nothing of an answer that waits for it, 0.1 to 86,400 seconds; 60 if omitted. One that reads
-   * slowly is let be.
+   * How long a client may go without reading any of a pending response, 0.1 to 86,400 seconds; default: 60. A client that
+   * reads slowly stays connected.
    */
   readonly stallTimeoutSeconds?: number;
-  /** How many connections are open at once; no limit if omitted, or `0`. */
+  /** The maximum number of open connections, up to 2,147,483,648; default: `0`, no limit. */
   readonly maxConnections?: number | null;
-  /** How many bytes the headers of a request may have together, 1024 to 1,048,576; 16,384 if omitted. */
+  /** The maximum size of a request's headers, in bytes, 1024 to 1,048,576; default: 16,384. */
   readonly maxHeaderBytes?: number;
-  /** How long a shutdown waits for the requests that are under way, 0 to 3600 seconds; 10 if omitted. */
+  /** How long a shutdown waits for pending requests, 0 to 3600 seconds; default: 10. */
   readonly shutdownTimeoutSeconds?: number;
 }
 
@@ -60,7 +60,7 @@ const SCHEMA = settings<ServerSettings>()(
   },
 );
 
-/** `APP.server`. What it leaves out comes from the environment: `PORT`, `HOST`. */
+/** `APP.server`. A missing port or address comes from the environment: `PORT`, `HOST`. */
 export function serverSettings(environment: EnvironmentVariables): Setting<Complete<ServerSettings>, ServerSettings> {
   return derived(SCHEMA, (server) => {
     const port = server.port ?? portOf(environment.PORT);

@@ -98,7 +98,7 @@ const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-aft
 export interface AshlarErrorOptions {
   /** The error that caused this one. It is logged and never shown to a caller. */
   readonly cause?: unknown;
-  /** Headers of the response, such as `Allow`. A 503 gets `Retry-After` if they are left out. */
+  /** Headers of the response, such as `Allow`. Default: none, but a 503 gets `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Members added to the problem document (RFC 9457 §3.2), such as `errors` by field. */
   readonly extensions?: Readonly<Record<string, unknown>>;
@@ -186,7 +186,7 @@ export class ValidationError extends AshlarError {
 
   /**
    * @param errors by field; under `""` what is wrong with the input as a whole
-   * @param detail what the response says above them; "Some of the input is not valid." if omitted
+   * @param detail what the response says above them; default: "Some of the input is not valid."
    */
   constructor(errors: FieldSentences, detail?: string | Message) {
     const messages = fieldErrors(errors);

@@ -24,7 +24,7 @@ export interface CookieJarEntry {
   readonly path?: string;
   readonly secure?: boolean;
   readonly httpOnly?: boolean;
-  /** How long it is kept; until the jar is emptied if omitted. */
+  /** How long it is kept; default: until the jar is emptied. */
   readonly maxAgeSeconds?: number;
 }
 

@@ -39,7 +39,7 @@ export class EventCapture implements Disposable {
   /**
    * Asserts that an event happened.
    *
-   * @param match which events of the name: `{ guard: "web" }`, or a function; any if omitted
+   * @param match which events of the name: `{ guard: "web" }`, or a function; default: any
    * @returns the first such event's payload
    * @throws `AssertionError`
    */

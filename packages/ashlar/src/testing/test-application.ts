@@ -18,7 +18,7 @@ import { testDatabases, withTestDatabase } from "./test-database.ts";
 export interface TestApplicationOptions extends ApplicationOptions {
   /**
    * A connection such as `postgres({ url })`, for tests that need a real server: an empty database is created next to
-   * it, on the same server, and dropped at shutdown. SQLite in memory if omitted.
+   * it, on the same server, and dropped at shutdown. Default: SQLite in memory.
    */
   readonly database?: DialectSource | NamedDialect;
 }

@@ -11,9 +11,9 @@ import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
 /** Who a client is to the application. */
 export interface TestClientOptions {
-  /** The origin of its requests; `application.url` if omitted. Over https, cookies are `Secure`. */
+  /** The origin of its requests; default: `application.url`. Over https, cookies are `Secure`. */
   readonly origin?: string;
-  /** The address that its requests come from; `127.0.0.1` if omitted. */
+  /** The address that its requests come from; default: `127.0.0.1`. */
   readonly address?: string;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface TestClientOptions {
 
 /** Options of {@link TestClient.actingAs}. */
 export interface ActingAsOptions {
-  /** The guard's name; the default guard if omitted. */
+  /** The guard's name; default: the default guard. */
   readonly guard?: string;
   /** Whether the user has just confirmed the password, so that `password.confirm` does not ask for it. */
   readonly passwordConfirmed?: boolean;
@@ -262,7 +262,7 @@ export class TestClient {
    * The visitor's user for a guard, or `null`. This asks the application, like a request: it counts as a use of the
    * visitor's login.
    *
-   * @param guard the guard's name; the default guard if omitted
+   * @param guard the guard's name; default: the default guard
    * @throws `E_UNKNOWN_GUARD`
    */
   user(guard?: string): Promise<RegisteredUser | null> {
@@ -278,7 +278,7 @@ export class TestClient {
     return this.#visitor.sessionReader()();
   }
 
-  /** Asserts that the visitor is this user for a guard (the default guard if omitted); see {@link TestClient.user}. */
+  /** Asserts that the visitor is this user for a guard (default: the default guard); see {@link TestClient.user}. */
   async assertAuthenticatedAs(user: AnyUser, guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (sameUser(actual, user)) return this;
@@ -286,7 +286,7 @@ export class TestClient {
     throw failure(message, this.assertAuthenticatedAs);
   }
 
-  /** Asserts that the visitor is a guest for a guard (the default guard if omitted); see {@link TestClient.user}. */
+  /** Asserts that the visitor is a guest for a guard (default: the default guard); see {@link TestClient.user}. */
   async assertGuest(guard?: string): Promise<this> {
     const actual = await this.user(guard);
     if (actual === null) return this;

@@ -115,7 +115,7 @@ export class TestResponse {
   /**
    * Asserts that the response is a redirect.
    *
-   * @param to the target, with its query: a path, an absolute URL, or a regular expression; any if omitted
+   * @param to the target, with its query: a path, an absolute URL, or a regular expression; default: any
    */
   assertRedirect(to?: string | RegExp): this {
     const target = this.redirectsTo;
@@ -130,7 +130,7 @@ export class TestResponse {
   /**
    * Asserts that the response has a header.
    *
-   * @param value the complete value, or a regular expression; any if omitted
+   * @param value the complete value, or a regular expression; default: any
    */
   assertHeader(name: string, value?: string | RegExp): this {
     const actual = this.headers.get(name);
@@ -175,7 +175,7 @@ export class TestResponse {
    * Asserts the value at a path in the JSON.
    *
    * @param path `data.0.name`, or `data.*.name` for the list of all names
-   * @param expected the value; any if omitted
+   * @param expected the value; default: any
    */
   assertJsonPath(path: string, ...expected: readonly [expected?: unknown]): this {
     const actual = valueAt(this.#parse(this.assertJsonPath), path);
@@ -208,7 +208,7 @@ export class TestResponse {
   /**
    * Asserts that the visitor's session has a value after this response, put or flashed.
    *
-   * @param expected the value; any if omitted
+   * @param expected the value; default: any
    */
   async assertSessionHas(key: string, ...expected: readonly [expected?: unknown]): Promise<this> {
     assertHas(await this.#parts.readSession(), key, expected, this.assertSessionHas);

@@ -36,7 +36,7 @@ export function travel(to: number | Date): Disposable {
 /**
  * Freezes the framework's clock, so that times can be compared to the millisecond; {@link travel} still moves it.
  *
- * @param at the moment to freeze it at; now if omitted
+ * @param at the moment to freeze it at; default: now
  * @returns a disposable that restores the previous time, for `using`
  * @throws `E_INVALID_VALUE` if it is not a valid time
  */

@@ -78,7 +78,7 @@ export class Visitor {
     this.#users.set(name, user);
   }
 
-  /** The visitor's user for a guard (the default guard if omitted). */
+  /** The visitor's user for a guard (default: the default guard). */
   async user(guardName: string | null = null): Promise<RegisteredUser | null> {
     const { value } = await inOwnRequest(this.application, this.#ownRequest(), async (context) => {
       const auth = this.#silentAuth(context);

@@ -29,7 +29,7 @@ describe("without .env", () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
       "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
-        "made of it. Run: npx ashlar key:generate\n",
+        "derived from it. Run: npx ashlar key:generate\n",
     );
   });
 

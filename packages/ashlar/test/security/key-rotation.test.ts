@@ -160,7 +160,7 @@ test("S48 a weak previous key makes the boot fail, with its location and without
   await expect(createApplication({ environment })).rejects.toMatchObject({
     code: "E_WEAK_SECRET",
     message:
-      "Environment variable APP_PREVIOUS_KEYS, entry 2: the secret is shorter than 32 bytes. Put the whole key there that " +
-      "APP_KEY was before, or take the entry out.",
+      "Environment variable APP_PREVIOUS_KEYS, entry 2: the secret is shorter than 32 bytes. " +
+      "Set it to a complete former APP_KEY, or remove the entry.",
   });
 });

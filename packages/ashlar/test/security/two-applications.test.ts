@@ -211,7 +211,7 @@ describe("S64 outside of requests", () => {
     one = await site("One", class One extends FullUser {});
     other = await site("Other", class Other extends FullUser {});
     expect(env("SHARED")).toBe("both");
-    expect(() => env("SITE")).toThrow("the applications of this process have different values of it.");
+    expect(() => env("SITE")).toThrow("the applications of this process have different values for it.");
     await other.accounts.application.shutdown();
     expect(env("SITE")).toBe("One");
   });

@@ -68,7 +68,7 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "newDevice",
 ];
 
-/** A class of a mail in `ACCOUNTS.mailables`; `null` if it is left out. */
+/** A class of a mail in `ACCOUNTS.mailables`; `null` if it is missing. */
 export const MAILABLE: Setting<AnyMailable | null> = setting({
   what: "a class that extends Mailable",
   accept: (value) => (isMailableClass(value) ? value : undefined),

@@ -7,9 +7,9 @@ import "./errors.ts";
 
 /** How a token is signed, besides its claims and key. */
 export interface JwtSignOptions {
-  /** The header's `typ`; `JWT` if omitted. */
+  /** The header's `typ`; default: `JWT`. */
   readonly typ?: string;
-  /** The current time in seconds, for `iat`; taken from the clock if omitted. */
+  /** The current time in seconds, for `iat`; default: taken from the clock. */
   readonly now?: number;
 }
 

@@ -6,7 +6,7 @@ import { maxBytesOf } from "./verify-options.ts";
 
 /** How a JWS is verified. */
 export interface JwsVerifyOptions {
-  /** The longest token accepted, in bytes; 8192 if omitted. */
+  /** The longest token accepted, in bytes; default: 8192. */
   readonly maxBytes?: number;
 }
 

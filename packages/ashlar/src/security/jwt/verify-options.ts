@@ -3,16 +3,16 @@ import { DEFAULT_MAX_BYTES } from "./compact.ts";
 
 /** What a token is checked against, besides its signature. */
 export interface JwtVerifyOptions {
-  /** The current time in seconds; taken from the framework's clock if omitted. */
+  /** The current time in seconds; default: taken from the framework's clock. */
   readonly clock?: () => number;
-  /** How far in the future `iat` and `nbf` may be, in seconds; 0 if omitted. It does not apply to `exp`. */
+  /** How far in the future `iat` and `nbf` may be, in seconds; default: 0. It does not apply to `exp`. */
   readonly clockSkewSeconds?: number;
   /** The required `iss`. */
   readonly issuer?: string;
   /**
    * The required `aud`, or the value it must contain.
    *
-   * Security: if omitted, a token made with the same key for another audience is accepted.
+   * Security: without it, a token made with the same key for another audience is accepted.
    */
   readonly audience?: string;
   /**
@@ -29,7 +29,7 @@ export interface JwtVerifyOptions {
   readonly ignoreExpiry?: boolean;
   /** Refuses a token whose `sub` is missing or empty. */
   readonly requireSubject?: boolean;
-  /** The longest token accepted, in bytes; 8192 if omitted. */
+  /** The longest token accepted, in bytes; default: 8192. */
   readonly maxBytes?: number;
 }
 

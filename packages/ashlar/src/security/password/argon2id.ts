@@ -27,11 +27,11 @@ const LEAST_MEMORY_KIB = [47_104, 19_456, 12_288, 9_216, 7_168] as const;
 
 /** What {@link argon2id} uses for each password. */
 export interface Argon2idOptions {
-  /** Memory in KiB; 19456 if omitted. At most 262144 (256 MiB). */
+  /** Memory in KiB; default: 19456. At most 262144 (256 MiB). */
   readonly memoryKiB?: number;
-  /** Passes over the memory, from 1 to 16; 2 if omitted. */
+  /** Passes over the memory, from 1 to 16; default: 2. */
   readonly passes?: number;
-  /** Lanes, from 1 to 16; 1 if omitted. Each takes at least 8 KiB. */
+  /** Lanes, from 1 to 16; default: 1. Each takes at least 8 KiB. */
   readonly lanes?: number;
 }
 

@@ -23,11 +23,11 @@ const JOBS_AHEAD = 1;
 /** At some 10 ms a hash, the last job in the queue waits for less than a second. */
 const MAX_WAITING_PER_THREAD = 64;
 
-/** How {@link HashingThreads} work; omitted options are chosen to suit the machine. */
+/** How {@link HashingThreads} work; options have defaults that suit the machine. */
 export interface HashingThreadsOptions {
-  /** The maximum number of threads, at least 1; one per core, up to 8, if omitted. */
+  /** The maximum number of threads, at least 1; default: one per core, up to 8. */
   readonly threads?: number;
-  /** How many jobs may wait for a thread; the next one fails with `E_OVERLOADED`. 64 per thread if omitted. */
+  /** How many jobs may wait for a thread; the next one fails with `E_OVERLOADED`. Default: 64 per thread. */
   readonly maxWaiting?: number;
 }
 

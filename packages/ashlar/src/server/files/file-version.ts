@@ -15,7 +15,7 @@ interface Known {
 /**
  * Makes {@link FileVersions}, which read a file again when its size or modification time changes.
  *
- * @param maxBytes the size beyond which a file is not read and has no version; unlimited if omitted
+ * @param maxBytes the size beyond which a file is not read and has no version; default: unlimited
  */
 export function fileVersions(maxBytes: number = Number.POSITIVE_INFINITY): FileVersions {
   const known = new Map<string, Known>();

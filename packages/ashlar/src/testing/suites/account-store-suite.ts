@@ -9,7 +9,7 @@ import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts
 /** A store under test, without accounts. */
 export interface AccountStoreUnderTest {
   readonly store: AccountStore;
-  /** What two accounts are registered with, besides the address and the password; nothing if left out. */
+  /** What two accounts are registered with, besides the address and the password; default: nothing. */
   readonly attributes?: readonly [NewAccount["attributes"], NewAccount["attributes"]];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
@@ -17,7 +17,7 @@ export interface AccountStoreUnderTest {
 
 /** How {@link accountStoreSuite} tests a store. */
 export interface AccountStoreSuiteOptions {
-  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<AccountStoreUnderTest>;
 }
 

@@ -26,11 +26,11 @@ export interface LoginSuiteUsers {
 /** A store under test, initially empty. */
 export interface LoginStoreUnderTest {
   readonly store: LoginStore;
-  /** Users of the store itself; the suite invents two if omitted. */
+  /** Users of the store itself; default: two that the suite invents. */
   readonly users?: LoginSuiteUsers;
-  /** The names of the two guards of the invented users: `web` and `staff` if omitted. */
+  /** The names of the two guards of the invented users; default: `web` and `staff`. */
   readonly guards?: readonly [string, string];
-  /** The keys of the invented users, for a store that takes only numbers: two texts if omitted. */
+  /** The keys of the invented users, for a store that takes only numbers; default: two texts. */
   readonly keys?: readonly [UserId, UserId];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
@@ -38,7 +38,7 @@ export interface LoginStoreUnderTest {
 
 /** How {@link loginStoreSuite} tests a store. */
 export interface LoginStoreSuiteOptions {
-  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<LoginStoreUnderTest>;
 }
 

@@ -32,7 +32,7 @@ export interface TransportUnderTest {
 
 /** How {@link mailTransportSuite} tests a transport. */
 export interface MailTransportSuiteOptions {
-  /** Creates a transport whose other end cannot be reached; tests that need one are skipped if omitted. */
+  /** Creates a transport whose other end cannot be reached; default: tests that need one are skipped. */
   readonly unreachable?: () => MaybePromise<MailTransport>;
 }
 

@@ -34,11 +34,11 @@ function session(own: Partial<StoredSession> = {}): StoredSession {
 /** How {@link sessionStoreSuite} tests a store. */
 export interface SessionStoreSuiteOptions {
   /**
-   * Advances the time of a store that expires entries by itself, in seconds; moves the framework's clock if omitted. Pass
+   * Advances the time of a store that expires entries by itself, in seconds; default: it moves the framework's clock. Pass
    * it if the store has a clock of its own: otherwise nothing expires during the tests.
    */
   readonly elapse?: (seconds: number) => MaybePromise<void>;
-  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<SessionStore>;
 }
 

@@ -14,11 +14,11 @@ function bucket(name: string): Bucket {
 /** How {@link throttleStoreSuite} tests a store. */
 export interface ThrottleStoreSuiteOptions {
   /**
-   * Advances the store's time, in seconds; moves the framework's clock if omitted. `null` skips the tests that need it, for
+   * Advances the store's time, in seconds; default: it moves the framework's clock. `null` skips the tests that need it, for
    * a store whose server has its own clock.
    */
   readonly elapse?: ((seconds: number) => MaybePromise<void>) | null;
-  /** Creates a store whose server cannot be reached; the test that needs one is skipped if omitted. */
+  /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<ThrottleStore>;
 }
 
