@@ -31,8 +31,8 @@ async function create() {
     providers: [EventProvider, ListenerProvider],
     environment: { APP_ENV: "test" },
     routes: [
-      Route.get("/visit", ({ request }) => {
-        void application.container.make("events").emit("test.visited", { path: request.getPath() });
+      Route.get("/visit", ({ request, events }) => {
+        void events.emit("test.visited", { path: request.getPath() });
         return "welcome";
       }),
     ],

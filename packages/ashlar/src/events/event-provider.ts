@@ -8,6 +8,13 @@ declare module "../kernel/container.ts" {
   }
 }
 
+declare module "../http/context.ts" {
+  interface FrameworkContext {
+    /** Calls listeners when something happens. */
+    readonly events: Events;
+  }
+}
+
 /**
  * Adds events to the application. The application adds its own listeners in a provider:
  *
@@ -18,11 +25,18 @@ declare module "../kernel/container.ts" {
  *   }
  * }
  * ```
+ *
+ * and a handler emits an event with `context.events.emit("order.placed", { order })`.
  */
 export class EventProvider extends Provider {
   override register(): void {
     const { container } = this.application;
     container.singleton("events", () => new Events(container.make("logger")));
+  }
+
+  override boot(): void {
+    const events = this.application.container.make("events");
+    this.application.contextProperty("events", () => events);
   }
 
   override async shutdown(): Promise<void> {

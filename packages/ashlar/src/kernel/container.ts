@@ -16,6 +16,9 @@ export interface FrameworkServices {}
  * ```ts
  * declare module "ashlar" { interface Services { clock: Clock } }
  * ```
+ *
+ * Providers and commands get services with `application.container.make("clock")`. For handlers, a provider adds a
+ * property to the context: `application.contextProperty("clock", () => this.application.container.make("clock"))`.
  */
 export interface Services extends FrameworkServices {
   logger: Logger;

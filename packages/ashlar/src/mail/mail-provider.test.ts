@@ -74,6 +74,21 @@ describe("the boot", () => {
     expect(application.container.make("mail")).toBeInstanceOf(Mailer);
   });
 
+  test("a handler sends mails with the same service", async () => {
+    const application = await create("test", undefined, {
+      routes: [
+        Route.get("/orders/@id:int", () => "").name("orders.show"),
+        Route.post("/welcome", async ({ mail }) => {
+          await mail.send(new Welcome(), "jane@shop.example");
+          return "sent";
+        }),
+      ],
+    });
+    const response = await application.fetch(new Request("https://shop.example/welcome", { method: "POST" }));
+    expect(await response.text()).toBe("sent");
+    expect(application.container.make("mail").captured.map(({ subject }) => subject)).toEqual(["Welcome, Jane"]);
+  });
+
   test("S48 in production it ends where no server is configured, and names what is missing", async () => {
     await expect(create("production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",

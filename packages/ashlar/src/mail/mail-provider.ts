@@ -19,6 +19,13 @@ declare module "../kernel/container.ts" {
   }
 }
 
+declare module "../http/context.ts" {
+  interface FrameworkContext {
+    /** Sends mails. */
+    readonly mail: Mailer;
+  }
+}
+
 /**
  * Adds mail to the application, as configured by `MAIL` in `config/mail.ts`: by SMTP in production, to the mailbox at
  * `/dev/mailbox` in development, into memory in tests. It needs `ViewProvider`.
@@ -33,7 +40,8 @@ export class MailProvider extends Provider {
 
   /** Invalid settings end the boot, even if no mail is ever sent. */
   override boot(): void {
-    this.application.container.make("mail");
+    const mailer = this.application.container.make("mail");
+    this.application.contextProperty("mail", () => mailer);
   }
 
   /** Sends queued mails first. */

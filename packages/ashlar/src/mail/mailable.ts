@@ -44,8 +44,11 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  *   }
  * }
  *
- * mailer.queue(new OrderShipped(order), customer.email);
+ * // in a handler
+ * context.mail.queue(new OrderShipped(order), customer.email);
  * ```
+ *
+ * Elsewhere, in a provider or a command, `application.container.make("mail")` is the same mailer.
  *
  * In addition to its data, a view has `app.name`, `app.url`, `subject`, `language`, `t()`, which translates into that
  * language, and `url()`, `route()` and `signedRoute()`, which return absolute URLs. A text view prints values unchanged; an

@@ -155,9 +155,10 @@ await onEachDatabase("where limits count", (engine) => {
       expect([await exported(application), await application.prune()]).toEqual([3, { "counts of limits": 0 }]);
       expect(warnings).toEqual([
         "Limits count in the memory of each process, because the database has no table rate_limits: several processes " +
-          "allow several times the attempts, and a restart forgets them. Run ashlar auth --migrations, or " +
-          "ashlar api:install --migrations if there are no pages, then ashlar migrate, and restart every process, " +
-          'because each looks for the table only once; or set store: "memory" in config/throttle.ts.',
+          "allow several times the attempts, and a restart forgets them. Run npx ashlar migrate if a migration creates it; " +
+          "if none does, run npx ashlar auth --migrations first, or npx ashlar api:install --migrations in an application " +
+          "without pages. Then restart every process, because each looks for the table only once. To count in memory " +
+          "without this warning, set store: memoryStore() in config/throttle.ts.",
       ]);
     }
   });

@@ -60,9 +60,10 @@ export class DefaultStore implements ThrottleStore {
     if (await hasTable(this.#container.make("database"), RATE_LIMITS_TABLE)) return this.#database;
     this.#warn(
       `Limits count in the memory of each process, because the database has no table ${RATE_LIMITS_TABLE}: several ` +
-        "processes allow several times the attempts, and a restart forgets them. Run ashlar auth --migrations, or " +
-        "ashlar api:install --migrations if there are no pages, then ashlar migrate, and restart every process, " +
-        'because each looks for the table only once; or set store: "memory" in config/throttle.ts.',
+        "processes allow several times the attempts, and a restart forgets them. Run npx ashlar migrate if a migration " +
+        "creates it; if none does, run npx ashlar auth --migrations first, or npx ashlar api:install --migrations in an " +
+        "application without pages. Then restart every process, because each looks for the table only once. To count in " +
+        "memory without this warning, set store: memoryStore() in config/throttle.ts.",
     );
     return this.#memory;
   }

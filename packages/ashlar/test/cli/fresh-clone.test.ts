@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { generatedApplication, passesItsOwnChecks, serve } from "../support/generated-application.ts";
+import {
+  COMMAND,
+  freePort,
+  generatedApplication,
+  passesItsOwnChecks,
+  serve,
+} from "../support/generated-application.ts";
+import { startProcess } from "../support/long-process.ts";
 
 /** An application as in its repository: without what `.gitignore` names. */
 async function clonedApplication(options: Parameters<typeof generatedApplication>[0] = {}): Promise<string> {
@@ -94,6 +101,13 @@ describe("key:generate", () => {
       JWT_SECRET: expect.stringMatching(/^[\w-]{86}$/),
     });
   });
+});
+
+test("in development, a database that is not migrated is mentioned as soon as the application listens", async () => {
+  const root = await generatedApplication();
+  const child = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT: String(await freePort()) });
+  await child.printed(/ is listening on /);
+  await child.printed(/Migrations have not been run on this database: \S+_create_users.*Run: npx ashlar migrate/s);
 });
 
 test("in development without APP_URL, a registration is mailed a link to where the application listens", async () => {

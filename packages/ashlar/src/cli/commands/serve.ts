@@ -50,7 +50,7 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
     ...(host !== undefined && { hostname: host }),
   });
   if (isAnnounced) terminal.print(`${application.settings.name} is listening on ${server.url}`);
-  else await warnOfPendingMigrations(application);
+  await warnOfPendingMigrations(application);
 }
 
 function listenArguments({ port, host }: Options): string[] {

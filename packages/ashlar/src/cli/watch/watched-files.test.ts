@@ -35,6 +35,7 @@ test.each([
   ".git/hooks/x.js",
   ".env.example",
   ".env.1f2e3d.tmp",
+  ".env.lock",
   ".env.swp",
   ".env~",
   "app/.env",

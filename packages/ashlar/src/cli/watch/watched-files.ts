@@ -9,7 +9,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
 const OTHER_FOLDERS: ReadonlySet<string> = new Set(["public", "tests", "coverage", "storage", "tmp"]);
 
 /** Files that editors and tools leave next to a `.env`, and the example, which is only copied. */
-const OTHER_ENV_FILES = /\.(example|tmp|bak|orig|sw[a-z])$|~$/;
+const OTHER_ENV_FILES = /\.(example|tmp|lock|bak|orig|sw[a-z])$|~$/;
 
 /** Returns whether a folder may contain files that {@link isWatchedFile} accepts. @param path relative to the root */
 export function isWatchedFolder(path: string): boolean {

@@ -115,6 +115,16 @@ test("a missing table is reported with what to do", () => {
   });
 });
 
+test("a missing database is reported with what to do", () => {
+  const cause = serverError("3D000", { severity: "FATAL" });
+  expect(translatePostgresError(cause)).toMatchObject({
+    code: "E_DATABASE",
+    message:
+      `PostgreSQL: ${cause.message} (SQLSTATE 3D000). ` +
+      "Create it, with createdb for example, or correct the URL in config/database.ts.",
+  });
+});
+
 test.each([
   ["23505", "ERROR", true],
   ["23505", "FEHLER", true],

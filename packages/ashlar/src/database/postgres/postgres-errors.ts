@@ -28,7 +28,14 @@ const NOT_NULL_VIOLATION = "23502";
 const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
 const UNDEFINED_TABLE = "42P01";
+/** The database that the connection names does not exist. */
+const INVALID_CATALOG_NAME = "3D000";
 const UNDEFINED_COLUMN = "42703";
+/** What to do about an error, by its code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  [UNDEFINED_TABLE]: MIGRATE,
+  [INVALID_CATALOG_NAME]: " Create it, with createdb for example, or correct the URL in config/database.ts.",
+};
 /** The names that the message quotes, in any language. */
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 /** The server's error for every statement after a failed one. */
@@ -114,8 +121,7 @@ export function translatePostgresError(error: unknown): AshlarError {
     return new UnknownColumnError(reason, error.message.match(QUOTED) ?? [], error.code, error);
   }
   const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
-  const remedy = error.code === UNDEFINED_TABLE ? MIGRATE : "";
-  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedy}`;
+  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${REMEDIES[error.code] ?? ""}`;
   return new DatabaseError(message, error.code, error, code);
 }
 
