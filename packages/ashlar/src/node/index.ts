@@ -4,6 +4,7 @@ export {
   nodeParts,
   type PreparedResponse,
   parsedUrl,
+  pendingResponse,
   preparedByNode,
   takenBytes,
   unblockStandardOutput,

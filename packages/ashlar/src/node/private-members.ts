@@ -35,6 +35,10 @@ interface CountingSocket extends Socket {
   readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
+interface BusySocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null;
+}
+
 interface BlockingStream extends NodeJS.WriteStream {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null;
 }
@@ -67,6 +71,11 @@ export function preparedByNode(response: Response): PreparedResponse | null {
 export function takenBytes(socket: Socket): number | null {
   const handle = (socket as CountingSocket)._handle;
   return handle ? handle.bytesWritten - handle.writeQueueSize : null;
+}
+
+/** The response that a `node:http` server has yet to finish on a socket; `null` between requests. */
+export function pendingResponse(socket: Socket): ServerResponse | null {
+  return (socket as BusySocket)._httpMessage ?? null;
 }
 
 /**

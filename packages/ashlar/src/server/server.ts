@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import type { TrustedProxies } from "../http/index.ts";
 import { type Logger, logAbandoned, logCutOff } from "../kernel/index.ts";
+import { pendingResponse } from "../node/index.ts";
 import type { Complete } from "../support/index.ts";
 import { listen } from "./listen.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
@@ -100,11 +101,6 @@ export async function startServer(
   };
 }
 
-/** What `node:http` keeps on a socket while it handles a request there. */
-interface BusySocket extends Socket {
-  readonly _httpMessage?: ServerResponse | null;
-}
-
 function urlOf(hostname: string | null, port: number): string {
   const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
@@ -114,7 +110,7 @@ function urlOf(hostname: string | null, port: number): string {
 async function close(
   server: Server,
   listening: readonly SocketServer[],
-  sockets: ReadonlySet<BusySocket>,
+  sockets: ReadonlySet<Socket>,
   timeoutSeconds = 10,
 ): Promise<void> {
   const late = setTimeout(() => {
@@ -127,7 +123,10 @@ async function close(
       response.shouldKeepAlive = false;
     });
   }
-  for (const { _httpMessage } of sockets) if (_httpMessage) _httpMessage.shouldKeepAlive = false;
+  for (const socket of sockets) {
+    const response = pendingResponse(socket);
+    if (response !== null) response.shouldKeepAlive = false;
+  }
   await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
