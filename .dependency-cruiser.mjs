@@ -1,6 +1,6 @@
 // The layers of packages/ashlar/src. A folder imports only from the layers below its own, and only through the other
 // folder's index.ts. Of a folder on its own layer, a neighbor, it may import types. ARCHITECTURE.md draws the layers.
-const layers = [
+export const layers = [
   ["support", "node"],
   ["messages"],
   ["security"],

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 
 const repository = join(import.meta.dirname, "../../../..");
@@ -8,6 +9,8 @@ const packageFolder = join(repository, "packages/ashlar");
 const FOLDERS = [repository, packageFolder, join(packageFolder, "src")];
 /** What a table says an addition would create. */
 const ADDED = /^\|[^|]+\|([^|]+)\| \d/gm;
+/** A line of the drawing of the layers: the layer's number, if it begins there, and its folders. */
+const DRAWN = /^ {4}(?: ?(\d+)| {2}) {2}((?:\w+\/ +)+)/gm;
 /** An application's files, and modules as another file names them. */
 const ELSEWHERE = /^(?:config|lang)\/|^\.\./;
 
@@ -18,6 +21,20 @@ test("every file and folder that ARCHITECTURE.md names exists", async () => {
   expect(additions.size).toBeGreaterThan(5);
   expect(paths.length).toBeGreaterThan(50);
   expect(paths.filter((path) => !FOLDERS.some((folder) => existsSync(join(folder, path))))).toEqual([]);
+});
+
+test("ARCHITECTURE.md draws the layers that npm run layers checks, the lowest at the bottom", async () => {
+  const document = await readFile(join(repository, "ARCHITECTURE.md"), "utf8");
+  const { layers } = await import(pathToFileURL(join(repository, ".dependency-cruiser.mjs")).href);
+  const drawn: { number: number; folders: string[] }[] = [];
+  for (const [, number, names = ""] of document.matchAll(DRAWN)) {
+    const folders = names.split("/").map((name) => name.trim());
+    // A layer's second line has no number.
+    if (number === undefined) drawn.at(-1)?.folders.push(...folders.slice(0, -1));
+    else drawn.push({ number: Number(number), folders: folders.slice(0, -1) });
+  }
+  const checked = (layers as string[][]).map((folders, number) => ({ number, folders: folders.toSorted() }));
+  expect(drawn.map(({ number, folders }) => ({ number, folders: folders.toSorted() }))).toEqual(checked.toReversed());
 });
 
 /** The paths in backticks: files and folders with a folder in front. */
