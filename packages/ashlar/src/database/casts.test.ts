@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Cast, differs, fromDatabase, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
+import { type Cast, dateOf, differs, fromDatabase, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
 
 const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
+
+test("times that the framework wrote are read to the millisecond, as a Date or as text", () => {
+  const at = 1_900_000_000_123;
+  for (const time of [new Date(at), new Date(at).toISOString()]) expect(dateOf(time)).toEqual(new Date(at));
+});
 
 test("stored values come back the same, and compare as the same", () => {
   const kinds: [Cast | undefined, fc.Arbitrary<unknown>][] = [

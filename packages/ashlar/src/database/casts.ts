@@ -109,6 +109,11 @@ export function jsonText(column: string, value: unknown): string {
   throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" cannot be represented in JSON.`);
 }
 
+/** A time in a row that the framework wrote, as the database returns it: as a `Date` or as text. */
+export function dateOf(time: unknown): Date {
+  return time instanceof Date ? time : new Date(time as string);
+}
+
 function readDate(column: string, value: unknown): Date {
   const date = value instanceof Date || typeof value === "string" ? new Date(withZone(value)) : null;
   if (date !== null && !Number.isNaN(date.getTime())) return date;

@@ -1,8 +1,7 @@
-import { type BatchTable, type Database, hasTable, sql } from "../../database/index.ts";
+import { type BatchTable, type Database, dateOf, hasTable, sql } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
-import { dateOf } from "../logins/database/login-table.ts";
 import { UNDO_EXPIRES_IN_HOURS } from "./account-links.ts";
 
 const TABLE = "email_changes";

@@ -1,4 +1,4 @@
-import { type Database, deleteInBatches, type Row, visitInBatches } from "../../../database/index.ts";
+import { type Database, dateOf, deleteInBatches, type Row, visitInBatches } from "../../../database/index.ts";
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, currentDate, type MaybePromise } from "../../../support/index.ts";
 import type { AuthenticatableClass, UserId } from "../../authenticatable.ts";
@@ -18,7 +18,7 @@ import type {
   PrunedLogins,
 } from "../login-store.ts";
 import { type LoginFinder, loginFinder } from "./login-finder.ts";
-import { dateOf, isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
+import { isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
 interface GuardStatements {

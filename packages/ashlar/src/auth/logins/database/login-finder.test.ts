@@ -9,7 +9,6 @@ import { Route, type RouteEntry } from "../../../routing/index.ts";
 import { currentDate } from "../../../support/index.ts";
 import type { UserId } from "../../authenticatable.ts";
 import { loginFinder } from "./login-finder.ts";
-import { dateOf } from "./login-table.ts";
 import { loginWriter } from "./login-writer.ts";
 
 const JOINED = expect.stringMatching(/ from "logins" inner join "users" on /);
@@ -155,11 +154,6 @@ test("a class of another ORM may have its own tables and connections, so its own
   }
   const web = await testWeb({ guards: { people: { driver: "web", model: User } } });
   expect(await loginFinder(web.database, "people", User).find("x")).toBeNull();
-});
-
-test("times are read to the millisecond, as a Date or as text", () => {
-  const at = 1_900_000_000_123;
-  for (const time of [new Date(at), new Date(at).toISOString()]) expect(dateOf(time)).toEqual(new Date(at));
 });
 
 describe("users of a hand-written class", () => {

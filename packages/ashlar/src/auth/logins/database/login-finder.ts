@@ -1,9 +1,9 @@
-import { type Connection, type Database, Model, type Row, sql } from "../../../database/index.ts";
+import { type Connection, type Database, dateOf, Model, type Row, sql } from "../../../database/index.ts";
 import type { MaybePromise } from "../../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
 import { findsByPrimaryKey } from "../../authenticates.ts";
 import type { FoundLogin } from "../login-store.ts";
-import { dateOf, LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
+import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
 
 /** Finds logins of one guard. Its statement is compiled when it is created. */
 export interface LoginFinder {

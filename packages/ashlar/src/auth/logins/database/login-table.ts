@@ -1,4 +1,4 @@
-import type { Database, Model, ModelClass, Row } from "../../../database/index.ts";
+import { type Database, dateOf, type Model, type ModelClass, type Row } from "../../../database/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
 import { isModel } from "../../users-of.ts";
 import type { ListedLogin } from "../login-store.ts";
@@ -34,9 +34,4 @@ export function listedLogin(row: Row): ListedLogin {
     ip: row.ip as string | null,
     userAgent: row.user_agent as string | null,
   };
-}
-
-/** A time as returned by the databases. */
-export function dateOf(time: unknown): Date {
-  return time instanceof Date ? time : new Date(time as string);
 }
