@@ -9,7 +9,6 @@ import { answerExpiredForm } from "./answer-expired-form.ts";
 import { answerPendingStep } from "./answer-pending-step.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
-import { DailyPrune } from "./daily-prune.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
@@ -18,7 +17,6 @@ import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { authSettingsOf } from "./settings.ts";
-import { TaskClaim } from "./task-claim.ts";
 import { deleteUsersBy } from "./user-records.ts";
 import { WebGuards } from "./web/web-guards.ts";
 import "./accounts/limits.ts";
@@ -68,7 +66,6 @@ export function installAuth(application: Application): void {
  */
 export class AuthProvider extends Provider {
   readonly #webGuards: WebGuards = new WebGuards(this.application);
-  #dailyPrune: DailyPrune | null = null;
 
   override register(): void {
     installAuth(this.application);
@@ -81,9 +78,10 @@ export class AuthProvider extends Provider {
   override boot(): void {
     startAccounts(this.application);
     this.#countByAccounts();
-    const { container } = this.application;
+    const { container, dailyPrune } = this.application;
+    const { deletion, settings } = container.make("accounts");
+    if (!settings.retention.prune) dailyPrune.isOff = true;
     if (!container.has("database")) return;
-    const { deletion } = container.make("accounts");
     deleteUsersBy(container.make("database"), (user, deleteRow) => deletion.delete(user, deleteRow));
   }
 
@@ -107,27 +105,11 @@ export class AuthProvider extends Provider {
     if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);
   }
 
-  /** Starts the daily pruning of a server. Tests control their data themselves, so there it is off. */
-  override listening(): void {
-    const { application } = this;
-    const { container, environment, logger } = application;
-    const { retention } = container.make("accounts").settings;
-    const isOff = environment === "test" || !retention.prune;
-    if (isOff || container.make("logins").all.length === 0 || !container.has("database")) return;
-    this.#dailyPrune ??= new DailyPrune({
-      claim: new TaskClaim(container.make("database"), "prune"),
-      prune: (signal) => application.prune(signal),
-      logger,
-    });
-    this.#dailyPrune.start();
-  }
-
   override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
     return this.application.container.make("accounts").pruning.prune(signal);
   }
 
   override async shutdown(): Promise<void> {
-    await this.#dailyPrune?.stop();
     await this.#webGuards.shutdown();
   }
 

@@ -31,6 +31,7 @@ import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../su
 import type { Configuration } from "./configuration.ts";
 import type { ApplicationParts, BootPlan } from "./create-application.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
+import { DailyPrune } from "./daily-prune.ts";
 import { isDeveloperHost } from "./developer-host.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 import { endWithProcess } from "./process-end.ts";
@@ -92,6 +93,8 @@ export class Application {
   readonly variables: EnvironmentVariables;
   /** @internal Jobs that run after a response. A shutdown waits for them. */
   readonly background: Background;
+  /** @internal The daily pruning of a server. Tests control their data themselves, so there it is off. */
+  readonly dailyPrune: DailyPrune;
   readonly #languageFiles: readonly LanguageFile[];
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
@@ -122,6 +125,8 @@ export class Application {
     declarePasswordMessages(this.messages);
     this.background = new Background(parts.logger);
     const { environment, trustedProxies, url } = parts.settings;
+    this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: parts.logger });
+    this.dailyPrune.isOff = environment === "test";
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, parts.logger) : null;
     this.#errors = new ErrorHandler(
       parts.logger,
@@ -277,6 +282,7 @@ export class Application {
     const running = await startServer(this.#handler, settings, trustedProxies, this.logger, isLocal);
     this.#servers.add(running);
     await this.#providers.listening();
+    if (this.#providers.canPrune) this.dailyPrune.start();
     if (!options.isAnnounced) this.#logAddress(running);
     if (options.handleSignals ?? true) {
       const { shutdownTimeoutSeconds: timeoutSeconds } = server;
@@ -316,11 +322,15 @@ export class Application {
 
   async #stop(): Promise<void> {
     const seconds = this.settings.server.shutdownTimeoutSeconds;
+    const pruned = this.dailyPrune.stop();
     await Promise.all([...this.#servers].map((server) => server.close(seconds)));
     this.#dispatcher = null;
     for (const forget of this.#signalHandlers) forget();
     await within(seconds, this.background.settled()).catch((error: unknown) => {
       this.logger.error({ err: error, jobs: this.background.pending }, "Background jobs were not finished.");
+    });
+    await within(seconds, pruned).catch((error: unknown) => {
+      this.logger.error({ err: error }, "Expired data was not deleted in time.");
     });
     await this.#providers.shutdown(seconds);
     endApplication(this);

@@ -9,3 +9,4 @@ export { loadConfiguration } from "./load-configuration.ts";
 export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
 export type { ApplicationSettings, CompleteApplicationSettings, LogSettings } from "./settings.ts";
+export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";

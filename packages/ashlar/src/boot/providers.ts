@@ -1,6 +1,6 @@
 import { runFor } from "../kernel/index.ts";
 import type { Application } from "./application.ts";
-import type { Provider, ProviderClass } from "./provider.ts";
+import { Provider, type ProviderClass } from "./provider.ts";
 import { within } from "./within.ts";
 
 /** The providers of an application, in the order in which they start. */
@@ -39,6 +39,11 @@ export class Providers {
   /** Makes each start what only a server does. */
   async listening(): Promise<void> {
     for (const provider of this.#registered) await provider.listening();
+  }
+
+  /** Whether any of them has something to prune. */
+  get canPrune(): boolean {
+    return this.#registered.some((provider) => provider.prune !== Provider.prototype.prune);
   }
 
   /** See {@link Application.prune}. */

@@ -4,6 +4,7 @@ import { Database } from "./database.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
 import { DATABASE_MESSAGES } from "./messages.ts";
 import { bindApplication } from "./model-database.ts";
+import { DatabaseTaskClaim } from "./task-claim.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -40,6 +41,7 @@ export class DatabaseProvider extends Provider {
     }
     await database.connect();
     bindApplication(this.application, database);
+    this.application.dailyPrune.claim = new DatabaseTaskClaim(database, "prune");
   }
 
   override async shutdown(): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { TaskClaim } from "../../src/auth/task-claim.ts";
+import { DatabaseTaskClaim } from "../../src/database/task-claim.ts";
 import type { Row } from "../../src/public/database.ts";
 import type { TestResponse } from "../../src/public/testing.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
@@ -80,9 +80,9 @@ await onMariadb("an application on a database that the framework doesn't know", 
 
     test("of parallel claims of a task, one gets it", async () => {
       const database = shop.application.container.make("database");
-      const claims = Array.from({ length: MANY }, () => new TaskClaim(database, "report").take());
+      const claims = Array.from({ length: MANY }, () => new DatabaseTaskClaim(database, "report").take());
       expect((await Promise.all(claims)).filter((claim) => claim !== null)).toHaveLength(1);
-      expect(await new TaskClaim(database, "report").take()).toBeNull();
+      expect(await new DatabaseTaskClaim(database, "report").take()).toBeNull();
     });
   });
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { migrationOfStub } from "../../test/support/migration-folder.ts";
 import { onEachDatabase } from "../../test/support/services.ts";
-import type { Database } from "../database/index.ts";
 import { setClock } from "../support/index.ts";
-import { TaskClaim } from "./task-claim.ts";
+import type { Database } from "./database.ts";
+import { DatabaseTaskClaim } from "./task-claim.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const [HOUR, DAY] = [3_600_000, 86_400_000];
@@ -25,8 +25,8 @@ await onEachDatabase("a task that is claimed", (engine) => {
 
   test.each(tables)("%s is due again in an hour, or when its process says so", async (_, hasTable) => {
     const database = await opened({ hasTable });
-    const [prune, report] = [new TaskClaim(database, "prune"), new TaskClaim(database, "report")];
-    const isTaken = async (claim: TaskClaim, time: number): Promise<boolean> => {
+    const [prune, report] = [new DatabaseTaskClaim(database, "prune"), new DatabaseTaskClaim(database, "report")];
+    const isTaken = async (claim: DatabaseTaskClaim, time: number): Promise<boolean> => {
       setClock(() => time);
       return (await claim.take()) !== null;
     };
@@ -46,7 +46,7 @@ await onEachDatabase("a task that is claimed", (engine) => {
   });
 
   test("is not postponed by a process whose clock is ahead", async () => {
-    const prune = new TaskClaim(await opened(), "prune");
+    const prune = new DatabaseTaskClaim(await opened(), "prune");
     setClock(() => NOON + 400 * DAY);
     await prune.finish((await prune.take())!, NOON + 401 * DAY);
     setClock(() => NOON);
@@ -57,7 +57,7 @@ await onEachDatabase("a task that is claimed", (engine) => {
   });
 
   test("waits up to 48 hours for a time that was set", async () => {
-    const prune = new TaskClaim(await opened(), "prune");
+    const prune = new DatabaseTaskClaim(await opened(), "prune");
     setClock(() => NOON);
     const claimed = (await prune.take())!;
     await prune.finish(claimed, NOON + 2 * DAY);

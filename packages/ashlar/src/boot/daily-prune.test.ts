@@ -1,20 +1,14 @@
-import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { ADA, BOB, type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
-import { kernelWith } from "../../test/support/application-parts.ts";
-import { onEachDatabase, sqlite } from "../../test/support/services.ts";
-import { createApplication, Provider } from "../boot/index.ts";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
+import { onEachDatabase } from "../../test/support/services.ts";
+import { DatabaseTaskClaim } from "../database/task-claim.ts";
 import { setClock } from "../support/index.ts";
-import { AuthProvider } from "./auth-provider.ts";
 import { DailyPrune } from "./daily-prune.ts";
-import { TaskClaim } from "./task-claim.ts";
+import type { TaskClaim } from "./task-claim.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
-
-const QUIET = { app: { APP: { log: { level: "silent" } } } };
-const SERVED = { APP_ENV: "development", APP_KEY: "k3Vw9qLz7Rt2Xn8Bc5Mf1Hd6Js4Pg0YaQeTuIoWi" };
 
 afterEach(() => setClock(null));
 
@@ -29,17 +23,17 @@ class Process {
 
   constructor({ application, database }: TestAccounts) {
     this.daily = new DailyPrune({
-      claim: new TaskClaim(database, "prune"),
       prune: async (signal) => {
         this.prunes++;
         await this.also(signal);
-        return application.prune(signal);
+        return { batches: 1, ...(await application.prune(signal)) };
       },
       logger: {
         info: (details: object) => this.deleted.push(details),
         error: ({ err }: { err: Error }) => this.errors.push(err.message),
       } as never,
     });
+    this.daily.claim = new DatabaseTaskClaim(database, "prune");
   }
 }
 
@@ -74,7 +68,7 @@ await onEachDatabase("pruning once a day", (engine) => {
   test("if a process crashes while it prunes, another takes over after an hour", async () => {
     const [, two, accounts] = await twoProcesses();
     setClock(() => NOON);
-    expect(await new TaskClaim(accounts.database, "prune").take()).not.toBeNull();
+    expect(await new DatabaseTaskClaim(accounts.database, "prune").take()).not.toBeNull();
     setClock(() => NOON + HOUR - 1);
     await two.daily.look();
     expect(two.prunes).toBe(0);
@@ -152,8 +146,8 @@ await onEachDatabase("pruning once a day", (engine) => {
 describe("the time at which a process checks", () => {
   const nothingToDo = { take: async () => null } as unknown as TaskClaim;
   const processes = (count: number): DailyPrune[] => {
-    const parts = { claim: nothingToDo, prune: async () => ({}), logger: {} as never };
-    return Array.from({ length: count }, () => new DailyPrune(parts));
+    const parts = { prune: async () => ({}), logger: {} as never };
+    return Array.from({ length: count }, () => Object.assign(new DailyPrune(parts), { claim: nothingToDo }));
   };
 
   /** The delays of the timers since the last call, in minutes and in order, each once. */
@@ -216,118 +210,5 @@ describe("the time at which a process checks", () => {
     daily.start();
     expect(timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())).toEqual([false]);
     await daily.stop();
-  });
-});
-
-describe("a server", () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    onTestFinished(() => void vi.useRealTimers());
-  });
-
-  /** An application with an orphaned session, and the statements about the daily task. */
-  async function withOrphan(options: object): Promise<[TestAccounts, string[], Promise<void>]> {
-    const accounts = await testAccounts({ engine: sqlite, environment: SERVED, config: QUIET, ...options });
-    const statements: string[] = [];
-    const done = Promise.withResolvers<void>();
-    await accounts.loggedIn(BOB);
-    await accounts.loggedIn(ADA);
-    await accounts.User.where("id", ADA.id).delete();
-    accounts.database.onQuery(({ sql }) => {
-      if (sql.includes("maintenance")) statements.push(sql.split(" ")[0]!);
-      if (sql.startsWith("update") && sql.includes("maintenance")) done.resolve();
-    });
-    return [accounts, statements, done.promise];
-  }
-  const users = async (accounts: TestAccounts): Promise<unknown[]> => {
-    return (await accounts.rows("logins")).map((row) => row.user_id);
-  };
-
-  test("prunes within a quarter of an hour after it has started to listen", async () => {
-    const [accounts, statements, done] = await withOrphan({});
-    await accounts.application.listen({ port: 0, handleSignals: false });
-    expect([vi.getTimerCount(), await users(accounts)]).toEqual([1, [BOB.id, ADA.id]]);
-    await vi.advanceTimersByTimeAsync(15 * MINUTE);
-    await done;
-    expect(await users(accounts)).toEqual([BOB.id]);
-    expect(statements).toEqual(["insert", "update"]);
-    // The processes of an application share this name, in all its versions.
-    expect(await accounts.rows("maintenance")).toMatchObject([{ task: "prune" }]);
-  });
-
-  test("without logins has nothing to prune, and needs no database", async () => {
-    const application = await createApplication({
-      kernel: kernelWith({ web: [] }),
-      routes: [],
-      providers: [AuthProvider],
-      config: QUIET,
-      environment: SERVED,
-    });
-    onTestFinished(() => application.shutdown());
-    await application.listen({ port: 0, handleSignals: false });
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test.each([
-    ["by ACCOUNTS.retention.prune: false", { ACCOUNTS: { retention: { prune: false } } }],
-    ["in tests", { environment: { APP_ENV: "test" } }],
-  ])("does not prune if this is turned off, %s", async (_, options) => {
-    const [accounts, statements] = await withOrphan(options);
-    await accounts.application.listen({ port: 0, handleSignals: false });
-    await vi.advanceTimersByTimeAsync(2 * DAY);
-    expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
-    // The command still does.
-    expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
-  });
-
-  test("does not prune if an application does not listen, as in a command", async () => {
-    const [accounts, statements] = await withOrphan({});
-    await vi.advanceTimersByTimeAsync(2 * DAY);
-    expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
-  });
-
-  test("waits for a running prune when it shuts down", async () => {
-    const [accounts, statements, done] = await withOrphan({});
-    await accounts.application.listen({ port: 0, handleSignals: false });
-    const begun = Promise.withResolvers<void>();
-    accounts.database.onQuery(({ sql }) => {
-      if (sql.startsWith("insert") && sql.includes("maintenance")) begun.resolve();
-    });
-    await vi.advanceTimersByTimeAsync(15 * MINUTE);
-    await begun.promise;
-    await accounts.application.shutdown();
-    await done;
-    expect(statements).toEqual(["insert", "update"]);
-  });
-
-  test("stops a running prune when it shuts down, before the providers that it prunes are shut down", async () => {
-    const begun = Promise.withResolvers<void>();
-    const order: string[] = [];
-    class StockProvider extends Provider {
-      override async prune(signal?: AbortSignal): Promise<Record<string, number>> {
-        begun.resolve();
-        await once(signal!, "abort");
-        for (let turn = 0; turn < 20; turn++) await setImmediate();
-        order.push("pruned");
-        return {};
-      }
-
-      override async shutdown(): Promise<void> {
-        order.push("shut down");
-      }
-    }
-    // Listed last, so that it is shut down first.
-    class LaterAuthProvider extends AuthProvider {}
-    const { application } = await testAccounts({
-      environment: SERVED,
-      config: QUIET,
-      without: [AuthProvider],
-      providers: [StockProvider, LaterAuthProvider],
-    });
-    await application.listen({ port: 0, handleSignals: false });
-    await vi.advanceTimersByTimeAsync(15 * MINUTE);
-    await begun.promise;
-    await application.shutdown();
-    expect(order).toEqual(["pruned", "shut down"]);
   });
 });

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Logger } from "../kernel/index.ts";
-import type { TaskClaim } from "./task-claim.ts";
+import { ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
@@ -10,7 +10,6 @@ const NEXT_LOOK_MINUTES = [45, 75] as const;
 
 /** The dependencies of a {@link DailyPrune}. */
 export interface DailyPruneParts {
-  readonly claim: TaskClaim;
   /** Deletes expired data, and stops between two batches when the signal is aborted. */
   readonly prune: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
@@ -21,6 +20,10 @@ export interface DailyPruneParts {
  * does it. Failures are logged, and retried after an hour.
  */
 export class DailyPrune {
+  /** Decides which process prunes. Without a shared database, each one does. */
+  claim: TaskClaim = new ProcessTaskClaim();
+  /** Whether it is left to `ashlar prune`. */
+  isOff = false;
   readonly #parts: DailyPruneParts;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -30,9 +33,9 @@ export class DailyPrune {
     this.#parts = parts;
   }
 
-  /** Starts checking. */
+  /** Starts checking, unless it is off. */
   start(): void {
-    if (this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
+    if (!this.isOff && this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
   }
 
   /** Prunes, if that is due and no other process does it. It never rejects. */
@@ -57,14 +60,15 @@ export class DailyPrune {
   }
 
   async #look(): Promise<void> {
-    const { claim, prune, logger } = this.#parts;
+    const { prune, logger } = this.#parts;
+    const { claim } = this;
     const { signal } = this.#stop;
     if (signal.aborted) return;
     try {
       const claimed = await claim.take();
       if (claimed === null) return;
       const deleted = await prune(signal);
-      logger.info({ deleted }, "Deleted expired data.");
+      if (Object.keys(deleted).length > 0) logger.info({ deleted }, "Deleted expired data.");
       await claim.finish(claimed, signal.aborted ? claimed.claimedAt : claimed.claimedAt + DAY_MS);
     } catch (error) {
       logger.error({ err: error }, "Expired data could not be deleted. The next attempt is in about an hour.");
