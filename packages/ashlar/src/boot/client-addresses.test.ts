@@ -92,6 +92,12 @@ test("S54 one setting decides over address, scheme and host of a request that wa
   expect(await ask(application, sent, socket)).toEqual([{ ...believed, socket, client }, { a: "b" }]);
 });
 
+test("S54 proxies or not, nothing is believed of a request whose address is not known", async () => {
+  const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "private" });
+  const unchanged = { url: "http://inside:3000/seen", host: "inside", secure: false, socket: null, client: null };
+  expect(await ask(application, { headers: FORWARDED })).toEqual(unchanged);
+});
+
 test("S54 a forwarded host that is none leaves the request's own", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
   for (const host of ["shop.example/evil", "a b", "user@shop.example", "[::1", ""]) {
@@ -99,6 +105,16 @@ test("S54 a forwarded host that is none leaves the request's own", async () => {
     expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ url: "http://inside:3000/seen" });
   }
 });
+
+test.each(["ftp", "ws", "wss", "file", "HTTPS", "https:"])(
+  "S54 a forwarded scheme of %j leaves the request's own",
+  async (scheme) => {
+    const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
+    const headers = { "x-forwarded-proto": scheme };
+    const unchanged = { url: "http://inside:3000/seen", secure: false };
+    expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject(unchanged);
+  },
+);
 
 test("S54 where the proxy says nothing of the host, it is that of the Host header", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });

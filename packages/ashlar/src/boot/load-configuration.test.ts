@@ -118,6 +118,30 @@ describe("loadConfiguration", () => {
     await expect(loadConfiguration(root, {})).rejects.toThrow(/^config\/app\.ts: .*: too far \(at .*app\/own\.ts:3\)$/);
   });
 
+  test("an error of the framework that a file throws stays as it is", async () => {
+    const errors = new URL("../support/errors.ts", ENVIRONMENT);
+    const root = folderWith({
+      "config/app.ts": `import { AshlarError } from ${JSON.stringify(errors)};\nthrow new AshlarError("E_MISSING_ENVIRONMENT", "Set SHOP.");`,
+    });
+    const error = await loadConfiguration(root, {}).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "E_MISSING_ENVIRONMENT", message: "Set SHOP." });
+  });
+
+  test("what a file throws may be anything", async () => {
+    for (const [thrown, reason] of [
+      ["'only text'", "only text"],
+      ["null", "null"],
+      ["undefined", "undefined"],
+    ]) {
+      const root = folderWith({ "config/app.ts": `throw ${thrown};` });
+      const error = await loadConfiguration(root, {}).catch((error: unknown) => error);
+      expect(error).toMatchObject({
+        code: "E_INVALID_CONFIGURATION",
+        message: `config/app.ts: it could not be loaded: ${reason}`,
+      });
+    }
+  });
+
   test("a failed load does not stand in the way of the next", async () => {
     const broken = loadConfiguration(folderWith({ "config/app.ts": "throw new Error('broken');" }), {});
     const sound = loadConfiguration(folderWith({ "config/app.ts": "export const APP = 1;" }), {});

@@ -384,28 +384,39 @@ describe("unknown and mistyped settings", () => {
     ],
     [["203.0.113.9"], ["203.0.113.9:5678", "[203.0.113.9]", "garbage", ""], [true, false, false, false]],
     [["::1"], ["[::1]:80", "::1"], [true, true]],
+    [["fc00::/7"], ["fd00::1", "fe00::1"], [true, false]],
+    [
+      ["10.0.0.1", ""],
+      ["10.0.0.1", "10.0.0.2", ""],
+      [true, false, false],
+    ],
   ])("S54 the proxies %j are told from other peers", (trustedProxies, addresses, expected) => {
     expect(trusted(read({ trustedProxies }), ...addresses)).toEqual(expected);
     expect(trusted(read({}, { TRUSTED_PROXIES: trustedProxies.join(", ") }), ...addresses)).toEqual(expected);
   });
 
-  test.each(["0.0.0.0/0", "::/0", "::ffff:0:0/96", "0.0.0.0/1, 128.0.0.0/1", "2000::/3", "10.0.0.1, 8.0.0.0/7"])(
-    "S54 proxies at %s end the boot: anyone could forge an address",
-    (proxies) => {
-      const wide = proxies.split(", ").find((entry) => entry !== "10.0.0.1");
-      const message =
-        `names ${JSON.stringify(wide)}, a range of addresses that are not all your own proxies': anyone could forge theirs. ` +
-        'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].';
-      const APP_KEY = "a key of the application, with 32 bytes and more";
-      const environment = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY, TRUSTED_PROXIES: proxies };
-      expect(problem(() => read({}, environment))).toBe(
-        `E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: ${message}`,
-      );
-      expect(problem(() => read({ trustedProxies: proxies.split(", ") }))).toBe(
-        `E_INVALID_CONFIGURATION config/app.ts: APP.trustedProxies: ${message}`,
-      );
-    },
-  );
+  test.each([
+    "0.0.0.0/0",
+    "::/0",
+    "::ffff:0:0/96",
+    "0.0.0.0/1, 128.0.0.0/1",
+    "2000::/3",
+    "fc00::/6",
+    "10.0.0.1, 8.0.0.0/7",
+  ])("S54 proxies at %s end the boot: anyone could forge an address", (proxies) => {
+    const wide = proxies.split(", ").find((entry) => entry !== "10.0.0.1");
+    const message =
+      `names ${JSON.stringify(wide)}, a range of addresses that are not all your own proxies': anyone could forge theirs. ` +
+      'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].';
+    const APP_KEY = "a key of the application, with 32 bytes and more";
+    const environment = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY, TRUSTED_PROXIES: proxies };
+    expect(problem(() => read({}, environment))).toBe(
+      `E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: ${message}`,
+    );
+    expect(problem(() => read({ trustedProxies: proxies.split(", ") }))).toBe(
+      `E_INVALID_CONFIGURATION config/app.ts: APP.trustedProxies: ${message}`,
+    );
+  });
 
   test("S54 the configuration wins over TRUSTED_PROXIES, whose mistakes are named as its own", () => {
     const settings = read({ trustedProxies: ["10.0.0.1"] }, { TRUSTED_PROXIES: "10.0.0.2" });

@@ -74,6 +74,17 @@ test("the default language is the application's, and lang/ says which others the
   expect((await get(application, "/hello", "fr"))[0]).toBe("Hallo, Ada");
 });
 
+test("declarations and tests in lang/ are not languages", async () => {
+  const application = await create({
+    ...BOTH,
+    "lang/de.d.ts": "export declare const MESSAGES: {};",
+    "lang/de.test.ts": "throw new Error('not to be loaded');",
+    "lang/fr.test.js": "throw new Error('not to be loaded');",
+    "lang/readme.md": "# not a module",
+  });
+  expect(application.messages.languages).toEqual(["en", "de"]);
+});
+
 test("templates say sentences, escaped, and know the language", async () => {
   const [page, language] = await get(await create(BOTH), "/page", "de");
   expect([page, language]).toEqual(['<html lang="de">Hallo, &lt;Ada&gt;</html>', "de"]);

@@ -17,3 +17,9 @@ test("a message is translated together with the messages that it contains", asyn
     message: "Verkauft von dem Laden von Ada.",
   });
 });
+
+test("a message's dates and durations stay as they are when it is translated", () => {
+  const params = { end: new Date("2026-01-31T15:04:00Z"), lifetime: { minutes: 5 }, count: 2 };
+  const message = { rule: "shop.kept", params, message: "Kept." };
+  expect(translated(message, () => "Aufbewahrt.")).toEqual({ ...message, message: "Aufbewahrt." });
+});

@@ -17,6 +17,8 @@ test.each([
   ["*, en;q=0", "de"],
   ["es;q=1, *;q=0.1", "en"],
   ["de;q=0", null],
+  ["de-AT;q=0", null],
+  ["*;q=0", null],
   ["de-AT;q=0, de", "de"],
   ["de;q=0, de-AT", null],
   ["*, en;q=0, de;q=0, fr;q=0", null],

@@ -41,7 +41,9 @@ describe("declareErrors", () => {
   test("refuses an invalid status, code or sentence, with its location", () => {
     const place =
       /errors\.test\.ts:\d+: E_\w+ is not the declaration of an error code\. Write it as E_ORDER_CLOSED: \[409/i;
-    expect(() => declareErrors({ E_BAD_STATUS: [200, "Fine."] })).toThrow(place);
+    for (const status of [200, 399, 600, 404.5]) {
+      expect(() => declareErrors({ E_BAD_STATUS: [status, "Fine."] } as never)).toThrow(place);
+    }
     expect(() => declareErrors({ E_ORDER_CLOSED: [409, ""] })).toThrow(place);
     expect(() => declareErrors({ e_lower: [409, "Lower."] } as never)).toThrow(place);
   });

@@ -1,5 +1,5 @@
 import { AssertionError } from "node:assert";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import { captureEvents, type EventCapture } from "./index.ts";
@@ -12,17 +12,16 @@ declare module "../events/event-map.ts" {
 }
 
 let application: Application;
-let capture: EventCapture;
 
 beforeAll(async () => {
   application = await createApplication({ environment: { APP_ENV: "test" }, providers: [EventProvider] });
 });
 
 afterAll(() => application.shutdown());
-afterEach(() => capture.stop());
 
 function begin(): EventCapture {
-  capture = captureEvents(application);
+  const capture = captureEvents(application);
+  onTestFinished(() => capture.stop());
   return capture;
 }
 

@@ -159,6 +159,13 @@ describe("memory", () => {
     expect((await counter.get("key 19999"))?.attempts).toBe(1);
   });
 
+  test("S33 by default, that bound is a hundred thousand", async () => {
+    const store = new MemoryStore();
+    const counter = store.counter(bucket(60));
+    for (let key = 0; key <= 100_000; key++) await counter.add(`key ${key}`, 1);
+    expect(store.size).toBe(100_000);
+  });
+
   test("S33 in a flood, a new key causes only ended windows to be looked at", async () => {
     let looks = 0;
     const counter = new MemoryStore(100).counter(bucket(60));

@@ -61,7 +61,17 @@ describe("a new application", () => {
     }
     expect((await stat(join(root, ".env"))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(root, ".env.example"), "utf8")).toMatch(/^APP_KEY=$/m);
-    expect(await readFile(join(root, ".gitignore"), "utf8")).toMatch(/^\.env$/m);
+  });
+
+  test("leaves secrets, packages, logs and the database out of its repository", async () => {
+    const folder = await temporaryFolder();
+    await createProject({ folder, pages: true, api: true, database: "sqlite" });
+    await execute(folder, "git", ["init"]);
+    const secrets = [".env", ".env.x7.tmp", "database/app.sqlite", "database/app.sqlite-wal"];
+    const ignored = [...secrets, "node_modules/ashlar/package.json", "server.log", "logs/day.log"];
+    const asked = [...ignored, ".env.example", ".gitignore", "package.json", "config/app.ts"];
+    const { output } = await execute(folder, "git", ["check-ignore", ...asked]);
+    expect(output.trimEnd().split("\n")).toEqual(ignored);
   });
 
   test("is not created in a folder that is not empty", async () => {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Application, KernelClass } from "../../src/public/index.ts";
 import { createTestApplication, createTestClient, sessionStoreSuite } from "../../src/public/testing.ts";
 import { generateApplication } from "../support/generated-application.ts";
@@ -14,21 +14,25 @@ describe("an application's own session store keeps the promises", () => {
 });
 
 describe("a generated application with its own session store and dialect", () => {
-  const store = new MemorySessions();
+  let store: MemorySessions;
   let application: Application;
+  let root: string;
   let remove: () => Promise<void>;
 
   beforeAll(async () => {
-    const generated = await generateApplication();
-    remove = generated.remove;
-    const { Kernel } = (await import(join(generated.root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    ({ root, remove } = await generateApplication());
+  });
+  beforeEach(async () => {
+    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    store = new MemorySessions();
     application = await createTestApplication({
-      root: generated.root,
+      root,
       kernel: Kernel,
       database: oneConnection(":memory:"),
       config: { session: { SESSION: { store } } },
     });
   });
+  afterEach(() => application.shutdown());
   afterAll(() => remove());
 
   test("its dialect is the one that is used", () => {

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
@@ -12,7 +13,8 @@ function logTo(file) {
   closeSync(1);
   openSync(file, "a");
 }
-logTo("/dev/full");
+if (process.env.READER === undefined) logTo("/dev/full");
+Atomics.wait = () => console.error("the process waits");
 process.on("SIGUSR2", () => {
   logTo(import.meta.dirname + "/log");
   console.error("room again");
@@ -41,7 +43,23 @@ console.error("port " + server.port);
 const get = async ({ port }: ScriptProcess, path: string): Promise<string> =>
   await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
 
-describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", () => {
+/** Gives the log a file to write to. */
+async function makeRoom(running: ScriptProcess): Promise<void> {
+  running.child.kill("SIGUSR2");
+  await expect.poll(() => running.output()).toContain("room again");
+}
+
+test("S50 if the log's reader is gone, requests are answered, and nothing is kept for another", async () => {
+  const running = await runScript(SCRIPT, { env: { READER: "" } });
+  running.child.stdout!.destroy();
+  await once(running.child.stdout!, "close");
+  for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
+  await makeRoom(running);
+  expect(await get(running, "/page/last")).toBe("last");
+  expect(await get(running, "/log")).toBe("");
+});
+
+describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () => {
   test("requests are still handled, and the shutdown is orderly", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
@@ -53,13 +71,23 @@ describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", ()
     const running = await runScript(SCRIPT);
     expect(await get(running, "/broken")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
+    expect(running.output()).not.toContain("waits");
+  });
+
+  test("a process that has nothing else to do ends", async () => {
+    const running = await runScript(
+      SCRIPT.replace(
+        "const server = await application.listen({ port: 0 });",
+        'application.logger.info("One line.");',
+      ).replace("server.port", "0"),
+    );
+    expect(await running.ended).toEqual([0, null]);
   });
 
   test("what was kept in the meantime is written as soon as there is room", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 3; count++) await get(running, `/page/${count}`);
-    running.child.kill("SIGUSR2");
-    await expect.poll(() => running.output()).toContain("room again");
+    await makeRoom(running);
     await get(running, "/page/last");
     const lines = (await get(running, "/log")).trim().split("\n");
     const paths = lines
@@ -71,8 +99,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 where the log's disk is full", ()
   test("at most a megabyte is kept, and what is logged beyond that is dropped", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/many")).toBe("logged");
-    running.child.kill("SIGUSR2");
-    await expect.poll(() => running.output()).toContain("room again");
+    await makeRoom(running);
     await get(running, "/page/last");
     const log = await get(running, "/log");
     expect(log.length).toBeGreaterThan(1024 * 1024 - 20_000);

@@ -78,6 +78,24 @@ describe("S50 while the log's reader has stopped", () => {
     expect(numbers.length + pages + reports[0]!.count!).toBe(331);
   });
 
+  test("each time, as much is kept, and only the lines dropped this time are reported", async () => {
+    const running = await serve();
+    const reports = () => running.log().filter(({ msg }) => msg.includes("dropped"));
+    running.child.stdout!.pause();
+    expect(await get(running, "/many/300")).toBe("logged");
+    running.child.stdout!.resume();
+    await expect.poll(reports).toHaveLength(1);
+    const before = running.log().length;
+    running.child.stdout!.pause();
+    expect(await get(running, "/many/100")).toBe("logged");
+    running.child.stdout!.resume();
+    await expect.poll(() => running.log().at(-1)).toMatchObject({ path: "/many/100" });
+    expect(await get(running, "/page/last")).toBe("last");
+    await expect.poll(() => running.log().at(-1)).toMatchObject({ path: "/page/last" });
+    expect(running.log().slice(before)).toHaveLength(102);
+    expect(reports()).toHaveLength(1);
+  });
+
   test("a line that is larger than what is kept is written completely, and the next is not part of it", async () => {
     const running = await serve();
     running.child.stdout!.pause();

@@ -198,6 +198,7 @@ describe("an error that nothing handles", () => {
     await get(running, "/forgotten/users");
     expect(await running.ended).toEqual([1, null]);
     expect(await endless).toBe("cut off");
+    expect(running.output()).toContain("provider down");
   });
 
   test("S50 providers that hang one after the other do not keep the process for longer than twice that time", async () => {
@@ -251,6 +252,34 @@ describe("an error that nothing handles", () => {
     expect(await slow).toBe("finished");
     expect(await running.ended).toEqual([1, null]);
   });
+
+  test("S50 an error during the shutdown that a signal asked for is logged, and makes it a failure", async () => {
+    const running = await runScript(SERVE);
+    const again = get(running, "/again");
+    await printed(running, "again begun");
+    running.child.kill("SIGTERM");
+    await printed(running, "Shutting down.");
+    running.child.kill("SIGUSR2");
+    expect(await again).toBe("finished");
+    expect(await running.ended).toEqual([1, null]);
+    expect(logOf(running)).toContainEqual(expect.objectContaining({ msg: "Another error was not handled." }));
+    expect(running.output()).toContain("provider down");
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "S50 a second signal, %s, ends the process at once",
+    async (signal) => {
+      const running = await runScript(SERVE);
+      const endless = get(running, "/endless").catch(() => "cut off");
+      await printed(running, "endless begun");
+      running.child.kill("SIGTERM");
+      await printed(running, "Shutting down.");
+      running.child.kill(signal);
+      expect(await running.ended).toEqual([null, signal]);
+      expect(await endless).toBe("cut off");
+      expect(running.output()).not.toContain("provider down");
+    },
+  );
 
   test("S64 of two applications, the one it came from reports it, and both finish", async () => {
     const running = await runScript(`${SCRIPT}
