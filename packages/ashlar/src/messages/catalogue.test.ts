@@ -122,6 +122,7 @@ describe("a language", () => {
     const of = (language: unknown) => catalogue.ofUser({ language });
     expect([of("de"), of("de-CH"), of("fr"), of(""), of(null), of(7)]).toEqual(["de", "de", null, null, null, null]);
     expect([catalogue.ofUser({}), catalogue.ofUser(null)]).toEqual([null, null]);
+    expect([of(`de-${"a-".repeat(5000)}b`), of(`${"es,".repeat(5000)}de`)]).toEqual([null, null]);
   });
 
   test("a message without a sentence is used as it is", async () => {

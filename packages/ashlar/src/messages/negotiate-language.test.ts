@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { negotiateLanguage } from "./negotiate-language.ts";
 
 const OFFERED = ["en", "de", "fr-CA"];
@@ -29,6 +29,13 @@ test.each([
   ["de;q=0.1234, fr", "fr-CA"],
   ["de_DE, x y, fr;level=1", null],
   ["zh-Hant-x-de", null],
+  ["fr-CA-x-fr", "fr-CA"],
+  ["de-a-b-c", "de"],
+  ["x-de", null],
+  [`de-${"abcdefgh-".repeat(3)}abcde`, "de"],
+  [`de-${"abcdefgh-".repeat(3)}abcdef, en;q=0.1`, "en"],
+  [`${"es, ".repeat(31)}de`, "de"],
+  [`${"es, ".repeat(32)}de`, null],
 ])("%j leads to %j", (header, language) => {
   expect(negotiateLanguage(header, OFFERED)).toBe(language);
 });
@@ -44,4 +51,15 @@ test("any header results in an offered language or none, quickly", () => {
       expect([...OFFERED, null]).toContain(negotiateLanguage(parts.join(""), OFFERED));
     }),
   );
+});
+
+test.each([
+  ["many subtags", "a-".repeat(7999)],
+  ["many ranges", "b-c, ".repeat(3199)],
+])("a header with %s costs no more comparisons than one that a browser could send", (_, start) => {
+  const comparisons = vi.spyOn(String.prototype, "toLowerCase");
+  onTestFinished(() => comparisons.mockRestore());
+  expect(negotiateLanguage(`${start}d`, OFFERED)).toBeNull();
+  // 32 ranges of two subtags, each compared with three languages, and once more with those that it may be the start of.
+  expect(comparisons.mock.calls.length).toBeLessThanOrEqual(32 * (1 + 3 * OFFERED.length));
 });

@@ -1,6 +1,12 @@
 /** One entry of the header: a language range (RFC 4647 §2.1) in lower case, and its weight. */
 type WeightedRange = readonly [range: string, weight: number];
 
+/** How many entries of a header count. Browsers send a handful; a client chooses how long its header is. */
+const MAX_RANGES = 32;
+
+/** The longest language tag that a program has to accept (RFC 5646 §4.4.1). */
+const MAX_RANGE_LENGTH = 35;
+
 const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
 /**
@@ -8,12 +14,13 @@ const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d
  * matches an offered language, highest weight first, by Lookup (RFC 4647 §3.4): `de-CH` accepts `de`. A range that is
  * shorter than an offered tag matches too: `de` accepts `de-AT`.
  *
- * @param header `Accept-Language`; unreadable entries are skipped
+ * @param header `Accept-Language`, or one language tag. Entries that are unreadable or have a range of more than 35
+ *   characters are skipped, and those after the 32nd are ignored
  * @param offered language tags (BCP 47), the preferred one first
  * @returns one of `offered`, or `null` if none matches
  */
 export function negotiateLanguage(header: string | null, offered: readonly string[]): string | null {
-  const ranges = header === null ? [] : header.split(",").flatMap(readEntry);
+  const ranges = header === null ? [] : header.split(",", MAX_RANGES).flatMap(readEntry);
   const refused = ranges.filter(([, weight]) => weight === 0).map(([range]) => range);
   const left = offered.filter((language) => !refused.some((range) => covers(range, language)));
   const wanted = ranges.filter(([, weight]) => weight > 0).sort(([, a], [, b]) => b - a);
@@ -26,7 +33,7 @@ export function negotiateLanguage(header: string | null, offered: readonly strin
 
 function readEntry(entry: string): WeightedRange[] {
   const [, range, weight = "1"] = ENTRY.exec(entry) ?? [];
-  return range === undefined ? [] : [[range.toLowerCase(), Number(weight)]];
+  return range === undefined || range.length > MAX_RANGE_LENGTH ? [] : [[range.toLowerCase(), Number(weight)]];
 }
 
 function lookup(range: string, offered: readonly string[]): string | undefined {
@@ -39,7 +46,9 @@ function lookup(range: string, offered: readonly string[]): string | undefined {
 
 /** Removes the last subtag, and a single letter before it, which only introduces it. */
 function shortened(tag: string): string {
-  return tag.replace(/(?:^|-)(?:[a-z0-9]-)?[^-]+$/, "");
+  const end = tag.lastIndexOf("-");
+  const isIntroduced = end === 1 || tag[end - 2] === "-";
+  return tag.slice(0, Math.max(0, isIntroduced ? end - 2 : end));
 }
 
 /** Basic Filtering (RFC 4647 §3.3.1). `*` matches what no other range names, and excludes nothing here. */
