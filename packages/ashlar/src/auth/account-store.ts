@@ -84,7 +84,12 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
   findByAuthId(id: UserId): Promise<User | null>;
   /** The user with exactly this value in the property that `identifierColumn` names, or `null`. */
   findByIdentifier(identifier: string): Promise<User | null>;
-  /** The user with exactly this address, given in its normal form, or `null`. */
+  /**
+   * The user with exactly this address, given in its normal form, or `null`.
+   *
+   * Security: some databases treat texts as equal that differ in accents or case. Compare the address that you found in
+   * code as well: another address is another mailbox. The same applies to `findByIdentifier`.
+   */
   findByEmail(email: string): Promise<User | null>;
   /**
    * Returns what kind of value a registration may set for an attribute besides the address and the password: `"value"`

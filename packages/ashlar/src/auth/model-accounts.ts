@@ -49,8 +49,10 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     return this.#model.findByIdentifier(identifier);
   }
 
-  findByEmail(email: string): Promise<ModelUser | null> {
-    return this.#model.findBy("email", email);
+  async findByEmail(email: string): Promise<ModelUser | null> {
+    const user = await this.#model.findBy("email", email);
+    // Some columns treat different texts as equal, for example in accents, but they are different mailboxes.
+    return user?.email === email ? user : null;
   }
 
   attributeKind(name: string): "value" | "json" | null {

@@ -32,6 +32,9 @@ function bound(store: DrizzleUsers): object {
   return { name, userClass, identifierColumn, ...Object.fromEntries(methods) };
 }
 
+/** A text as many databases compare it by default. */
+const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}/gu, "");
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the suite notices a store that", () => {
@@ -116,6 +119,16 @@ describe("the suite notices a store that", () => {
     [
       "accepts a text that only begins with a key",
       (store) => ({ findByAuthId: (id) => store.findByAuthId(Number.parseFloat(String(id))) }),
+      "an unknown key, address or identifier finds no account",
+    ],
+    [
+      "finds an address that differs in an accent",
+      (store) => ({ findByEmail: (email) => store.findByEmail(folded(email)) }),
+      "an unknown key, address or identifier finds no account",
+    ],
+    [
+      "finds an identifier that differs in an accent",
+      (store) => ({ findByIdentifier: (identifier) => store.findByIdentifier(folded(identifier)) }),
       "an unknown key, address or identifier finds no account",
     ],
     [

@@ -245,6 +245,21 @@ describe("accounts in an application's own store", () => {
     expect([await isIn(visitor), (await accounts.rows("password_resets")).length]).toEqual([true, 1]);
   });
 
+  test("S39 mails go to the stored address, even if the store finds a user by one that only looks like it", async () => {
+    const { accounts, store, cleo } = await shop();
+    const folded = (address: string) => address.normalize("NFD").replaceAll(/\p{M}/gu, "");
+    const [findByEmail, existing] = [store.findByEmail.bind(store), store.existing.bind(store)];
+    store.findByEmail = (email) => findByEmail(folded(email));
+    store.existing = (attribute, values) => existing(attribute, values.map(String).map(folded));
+    await cleo();
+    const similar = { ...CLEO, email: "cleo@exämple.com" };
+    for (const path of ["/change_password", "/register"]) {
+      await accounts.mails();
+      await accounts.visitor().post(path, similar);
+      expect([path, (await accounts.mails()).map(({ to }) => to)]).toEqual([path, [CLEO.email]]);
+    }
+  });
+
   test("S58 registrations get the same response, and the mail contains the result", async () => {
     const { accounts, rows } = await shop({ ACCOUNTS: { preventEnumeration: true } });
     const register = async (name: string, password: string) => {

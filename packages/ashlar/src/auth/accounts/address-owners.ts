@@ -54,6 +54,7 @@ export class AddressOwners {
       if (user === null || unfinished.has(guard, user)) return;
     }
     if (!isAllowed) return;
-    mails.tryQueue("emailTaken", email, { guard, user, email, isChange, loginUrl: pages.urlIfAny(guard, "login") });
+    const { email: to } = user;
+    mails.tryQueue("emailTaken", to, { guard, user, email: to, isChange, loginUrl: pages.urlIfAny(guard, "login") });
   }
 }

@@ -64,7 +64,10 @@ export class PasswordReset {
       const url = pages.url(guard, "password_reset", {}, { token });
       announce(context, "auth.password_reset_requested", guard, { user, email });
       if (user === null) return;
-      mails.tryQueue("resetPassword", email, { guard, language: context.language, user, email, url, expiresInMinutes });
+      // Never to the address from the form: the link belongs to the account, whatever the store considers equal.
+      const { email: to } = user;
+      const data = { guard, language: context.language, user, email: to, url, expiresInMinutes };
+      mails.tryQueue("resetPassword", to, data);
     });
   }
 

@@ -32,10 +32,11 @@ export class ReservedAddresses {
    * @param user the account that wants the address; `null` for one that is being registered
    */
   async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
-    // Always both, so that the time it takes does not reveal which one it was.
-    const owner = await this.#parts.users.of(guard).findByEmail(email);
+    // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
+    // does not reveal which one it was.
+    const owned = await this.#parts.users.of(guard).existing("email", [email]);
     const reserved = await this.#isReserved(guard, email, user);
-    return owner !== null || reserved;
+    return owned.length > 0 || reserved;
   }
 
   /**
