@@ -1,12 +1,14 @@
+import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
 import { ADA, FullUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { SECRET, testApi } from "../../test/support/api-application.ts";
 import { createUserTable, insertUsers } from "../../test/support/application-parts.ts";
 import { ApiProvider, AuthenticatesTokens } from "../api/index.ts";
-import { compose, Model } from "../database/index.ts";
+import { compose, Database, Model } from "../database/index.ts";
 import { Route } from "../routing/index.ts";
 import type { RegisteredUser } from "../support/index.ts";
 import { Authenticates } from "./authenticates.ts";
+import { accountStoreOf } from "./model-accounts.ts";
 import { isUserClassOf, keepsSameRows } from "./users-of.ts";
 
 class Person extends compose(Model, Authenticates) {
@@ -50,10 +52,31 @@ describe("users of a guard's model", () => {
       true,
       false,
     ]);
-    expect([keepsSameRows(Archived, Person), keepsSameRows(Archived, Person, "archive")]).toEqual([false, true]);
+    expect([keepsSameRows(Archived, Person), keepsSameRows(Person, Archived)]).toEqual([false, false]);
+    expect(keepsSameRows(accountStoreOf(Stranger)!, Person)).toBe(true);
     expect([keepsSameRows(Foreign, Foreign), keepsSameRows(Foreign, ForeignChild)]).toEqual([true, false]);
     // A table may mean something else to another ORM.
     expect([keepsSameRows(Foreign, Person), keepsSameRows(Person, Foreign)]).toEqual([false, false]);
+  });
+
+  test.each([
+    ["main", false],
+    ["archive", true],
+  ])("S69 rows are the same if one class names the default connection: %s, and the other none", (name, expected) => {
+    const memory = { driver: "sqlite", path: ":memory:" };
+    class Reader extends compose(Model, Authenticates) {}
+    class Editor extends Reader {
+      static override table = "readers";
+      static override connection = "archive";
+    }
+    class Author extends compose(Model, Authenticates) {
+      static override table = "readers";
+    }
+    const database = new Database({ default: name, main: memory, archive: memory }, tmpdir());
+    for (const model of [Reader, Author]) model.useDatabase(database);
+    const pairs = [keepsSameRows(Editor, Reader), keepsSameRows(Author, Editor), isUserClassOf(Editor, Reader)];
+    expect(pairs).toEqual([expected, expected, expected]);
+    expect([keepsSameRows(Reader, Author), keepsSameRows(Editor, class extends Editor {})]).toEqual([true, true]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { Model, type ModelClass } from "../database/index.ts";
+import { haveSameTable, Model, type ModelClass } from "../database/index.ts";
 import { type UserClass, userClassOf } from "./authenticatable.ts";
 
 /**
@@ -24,14 +24,10 @@ export function isUserOf(user: object, model: object): boolean {
 /**
  * Reports whether two classes are models of one table, so that a primary key means the same row to both. Objects that
  * find users are compared by the class of these users.
- *
- * @param defaultConnection the connection of models that name none
  */
-export function keepsSameRows(one: object, other: object, defaultConnection: string | null = null): boolean {
-  if (userClassOf(one) === userClassOf(other)) return true;
-  if (!isModel(one) || !isModel(other)) return false;
-  const connections = [one, other].map(({ connection }) => connection ?? defaultConnection);
-  return one.table === other.table && connections[0] === connections[1];
+export function keepsSameRows(one: object, other: object): boolean {
+  const [own, others] = [userClassOf(one), userClassOf(other)];
+  return own === others || (isModel(own) && isModel(others) && haveSameTable(own, others));
 }
 
 /** Reports whether a class is a model, and therefore has a table. */

@@ -36,7 +36,7 @@ export type { ReportLongTransaction } from "./long-transactions.ts";
 export type { Migration } from "./migration-files.ts";
 export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
-export { applicationOf, applicationsNaming, claimModel, databaseOf } from "./model-database.ts";
+export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./model-database.ts";
 export { planOf } from "./model-plan.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";

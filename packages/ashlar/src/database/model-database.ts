@@ -71,20 +71,43 @@ export interface ModelDatabase {
  * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several and nothing decides
  */
 export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
+  const found = findDatabase(modelClass);
+  if (found !== null) return found;
+  const candidates = candidatesFor(modelClass);
+  if (candidates.length > 0) ambiguous(modelClass, candidates);
+  const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
+  throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
+}
+
+/** As {@link resolveDatabase}; `null` instead of an error. */
+function findDatabase(modelClass: ModelClass): ModelDatabase | null {
   for (const one of lineage(modelClass)) {
     const database = given.get(one);
     if (database !== undefined) return { database, isSettled: true };
   }
+  const candidates = candidatesFor(modelClass);
+  const isSettled = candidates.length === 1;
+  const application = isSettled ? candidates[0] : among(candidates);
+  return application === undefined ? null : { database: databases.get(application)!, isSettled };
+}
+
+/** The running applications whose database could be a model's. */
+function candidatesFor(modelClass: ModelClass): readonly RunningApplication[] {
   const owners = applicationsNaming(modelClass);
-  const candidates = (owners.length > 0 ? owners : runningApplications()).filter((one) => databases.has(one));
-  const [first, ...others] = candidates;
-  if (first === undefined) {
-    const remedy = "List DatabaseProvider in PROVIDERS, or call Model.useDatabase(database).";
-    throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
-  }
-  if (others.length === 0) return { database: databases.get(first)!, isSettled: true };
-  const application = among(candidates) ?? ambiguous(modelClass, candidates);
-  return { database: databases.get(application)!, isSettled: false };
+  return (owners.length > 0 ? owners : runningApplications()).filter((one) => databases.has(one));
+}
+
+/**
+ * Reports whether two models are of one table, so that a primary key means the same row to both. A model that names the
+ * default connection has the same one as a model that names none.
+ */
+export function haveSameTable(one: ModelClass, other: ModelClass): boolean {
+  return one.table === other.table && (one.connection === other.connection || nameOf(one) === nameOf(other));
+}
+
+/** The name of a model's connection; `null` for the default one of a database that is not known. */
+function nameOf(modelClass: ModelClass): string | null {
+  return modelClass.connection ?? findDatabase(modelClass)?.database.settings.default ?? null;
 }
 
 /**

@@ -206,6 +206,20 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
+  test("S51 S69 keeps the old address from new accounts, also at a guard that has another class for the same rows", async () => {
+    const accounts = await undoing({
+      guards: { staff: { driver: "web", model: class Staff extends FullUser {} } },
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "staff" }).prefix("/staff")],
+      bindsItself: true,
+    });
+    await stolen(accounts);
+    const eve = { name: "Eve", email: ADA.email, password: PASSWORD, password_confirmation: PASSWORD };
+    for (const path of ["/register", "/staff/register"]) {
+      const { status } = await accounts.visitor().post(path, eve, { accept: "application/json" });
+      expect([path, status, (await accounts.rows("users")).length]).toEqual([path, 422, 2]);
+    }
+  });
+
   test("S51 is refused while another account can still take the old address back, if it was never proved here", async () => {
     const accounts = await undoing();
     const { links, emailChanges } = accounts.application.container.make("accounts");

@@ -99,9 +99,8 @@ export class GuardUsers {
 
   /** The guards whose users are rows of a model's table, even if they have another class. */
   guardsKeeping(model: object): readonly string[] {
-    const { default: connection } = this.#parts.database().settings;
     return [...this.#parts.guards].flatMap(([name, { model: other }]) =>
-      other !== null && keepsSameRows(model, other, connection) ? [name] : [],
+      other !== null && keepsSameRows(model, other) ? [name] : [],
     );
   }
 
