@@ -12,6 +12,9 @@ import {
   type ThrottleStore,
 } from "../throttle/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
+import { GuardMiddleware } from "./guard-middleware.ts";
+import type { LoginGuard } from "./login-guard.ts";
+import type { LoginStep } from "./pipeline/login-step.ts";
 
 const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
 const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
@@ -254,6 +257,91 @@ test("S33 an attempt at an unknown guard is counted by the user, or by the addre
   // For such a guard, a name is not an account, so the attempt is counted by the address that it comes from.
   expect((await ada.post("/attempt", { by: "name" })).status).toBe(200);
   expect((await bob.post("/attempt", { by: "name" })).status).toBe(429);
+});
+
+/** Guards with the same rows: customers log in with the address, the staff with the name. */
+async function twoDoors(throttle: object, steps: readonly LoginStep[] = []) {
+  class User extends FullUser {}
+  class Staff extends FullUser {
+    static override identifierColumn = "name";
+  }
+  const enter = (guard: string) => {
+    return Route.post(`/${guard}`, async ({ auth, request }) => {
+      const own = auth.guard(guard) as LoginGuard;
+      return { status: (await own.login(request.input("account"), request.input("password"))).status };
+    });
+  };
+  const forgotten = Route.post("/staff/forgotten", async ({ accounts: own, auth }) => {
+    auth.guard("staff");
+    await own.requestPasswordReset(ADA.email);
+    return "";
+  });
+  return testAccounts({
+    User,
+    models: [Staff],
+    guards: { web: { model: User }, staff: { driver: "web", model: Staff }, steps },
+    routes: [enter("web"), enter("staff"), forgotten],
+    throttle: { login: WIDE, change_password: WIDE, ...throttle },
+  });
+}
+
+test("S33 S69 codes are counted by the user, whatever each guard of the same rows takes as the identifier", async () => {
+  let verified = 0;
+  const code: LoginStep = {
+    name: "code",
+    check: ({ prove }) => prove(() => ++verified < 0).then(() => "pending" as const),
+  };
+  const accounts = await twoDoors({}, [code]);
+  const statuses: number[] = [];
+  for (const [path, account] of [
+    ["/web", ADA.email],
+    ["/staff", ADA.name],
+  ]) {
+    for (let attempt = 0; attempt < 4; attempt++) {
+      statuses.push((await accounts.visitor().post(path!, { account, password: PASSWORD })).status);
+    }
+  }
+  expect([verified, statuses]).toEqual([5, [200, 200, 200, 200, 200, 429, 429, 429]]);
+  const bob = { account: BOB.name, password: PASSWORD };
+  expect((await accounts.visitor().post("/staff", bob)).status).toBe(200);
+});
+
+test("S33 S69 reset tokens are counted by the user, whatever each guard of the same rows takes as the identifier", async () => {
+  const accounts = await twoDoors({ password_reset: { account: "token", ...by("account") } });
+  const own = await accounts.resetToken(ADA);
+  const post = async (token: string) => (await accounts.visitor().post("/password_reset", { ...RESET, token })).status;
+  expect(await post(own)).not.toBe(429);
+  await accounts.visitor().post("/staff/forgotten");
+  const [mail] = await accounts.mails();
+  expect(await post(/token=([\w.-]+)/.exec(mail!.text)![1]!)).toBe(429);
+});
+
+test("S33 S69 guards whose users are the same rows share their attempts if one names the default connection", async () => {
+  class User extends FullUser {}
+  class Staff extends FullUser {
+    static override connection = "main";
+  }
+  const terms: LoginStep = { name: "terms", check: () => "pending" };
+  const logged: Record<string, unknown>[] = [];
+  const accounts = await testAccounts({
+    User,
+    models: [Staff],
+    logged,
+    guards: { web: { model: User, steps: [terms] }, staff: { driver: "web", model: Staff } },
+    routes: [
+      Route.post("/staff/login", async ({ auth, request }) => {
+        return { user: await auth.guard("staff").attempt(request.input("email"), request.input("password")) };
+      }).middleware("guard:staff", "throttle:login"),
+    ],
+    middleware: { guard: [GuardMiddleware] },
+    throttle: { login: { account: "email", ...by("account") } },
+  });
+  const attempt = async (path: string) => {
+    return (await accounts.visitor().post(path, { email: ADA.email, password: "wrong" })).status;
+  };
+  expect([await attempt("/login"), await attempt("/staff/login")]).toEqual([303, 429]);
+  const warning = { guard: "staff", other: "web", steps: ["terms"] };
+  expect(logged.filter(({ level }) => level === "warn")).toMatchObject([warning]);
 });
 
 test("S33 users without an identifier are counted by their keys", async () => {

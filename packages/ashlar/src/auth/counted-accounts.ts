@@ -5,9 +5,16 @@ import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
+import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
+
+/**
+ * The limits of proofs that are asked for once the user is known. A user has the same code at every guard, even if one
+ * takes an address and another one a name.
+ */
+const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
 /** The dependencies of {@link CountedAccounts}. */
 export interface CountedAccountsParts {
@@ -39,9 +46,13 @@ export class CountedAccounts implements ThrottleAccounts {
     return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
   }
 
-  ofUser(context: HttpContext, guard: string, user: object): AccountIdentity | null {
+  ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null {
     const model = this.#parts.guards.modelOf(guard);
-    return model === null ? null : this.#identity(context, guard, identifierOf(user as Authenticatable, model));
+    if (model === null) return null;
+    const identity = this.#identity(context, guard, identifierOf(user as Authenticatable, model));
+    return KNOWN_USER_LIMITS.includes(limit)
+      ? { ...identity, ...this.#byKey(guard, (user as Authenticatable).authId()) }
+      : identity;
   }
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
@@ -53,9 +64,13 @@ export class CountedAccounts implements ThrottleAccounts {
   /** A token from a mail is counted on its own; made-up tokens are counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
     const claim = this.#parts.readResetToken(token);
-    const realm = this.#parts.guards.realmOf(claim?.guard ?? guard);
-    if (claim === null) return { realm, account: null };
-    return { realm, account: keyAccount(claim.id), proof: digest(token) };
+    if (claim === null) return { realm: this.#parts.guards.realmOf(guard), account: null };
+    return { ...this.#byKey(claim.guard, claim.id), proof: digest(token) };
+  }
+
+  /** An account that is identified by its primary key: the same one through all guards whose users are the same rows. */
+  #byKey(guard: string, id: UserId): Pick<AccountIdentity, "realm" | "account"> {
+    return { realm: this.#parts.guards.rowsOf(guard), account: keyAccount(id) };
   }
 }
 

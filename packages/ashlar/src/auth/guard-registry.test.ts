@@ -152,7 +152,7 @@ describe("what makes the boot fail", () => {
   });
 });
 
-test("S69 attempts are counted together for guards whose users are the same rows and log in with the same identifier", () => {
+test("S69 attempts are counted together for guards whose users are the same rows and, unless the key counts, log in with the same identifier", () => {
   class User extends compose(Model, Authenticates) {
     static override table = "users";
   }
@@ -174,6 +174,15 @@ test("S69 attempts are counted together for guards whose users are the same rows
     "web",
     "web",
     "crew",
+    "desk",
+    "directory",
+    "directory",
+    "nobody",
+  ]);
+  expect(names.map((name) => guards.rowsOf(name))).toEqual([
+    "web",
+    "web",
+    "web",
     "desk",
     "directory",
     "directory",

@@ -184,8 +184,21 @@ export class GuardRegistry {
    */
   realmOf(name: string): string {
     const model = this.modelOf(name);
+    return this.#firstWithRowsOf(name, (other) => other.identifierColumn === model?.identifierColumn);
+  }
+
+  /**
+   * Identifies the accounts of a guard when attempts are counted by primary key: the name of the first guard whose users
+   * are the same rows, whatever they log in with.
+   */
+  rowsOf(name: string): string {
+    return this.#firstWithRowsOf(name);
+  }
+
+  #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {
+    const model = this.modelOf(name);
     const first = [...this.#models].find(([, other]) => {
-      return model !== null && other.identifierColumn === model.identifierColumn && keepsSameRows(other, model);
+      return model !== null && isWanted(other) && keepsSameRows(other, model);
     });
     return first?.[0] ?? name;
   }

@@ -28,6 +28,6 @@ export interface ThrottleAccounts {
   guardOf(context: HttpContext): string | null;
   /** The account that an attempt is at. It is never looked up: an unknown account is counted like any other. */
   named(context: HttpContext, named: NamedAccount): AccountIdentity;
-  /** The account of a user of a guard; `null` if there is no such guard. */
-  ofUser(context: HttpContext, guard: string, user: object): AccountIdentity | null;
+  /** The account of a user of a guard, as a limit counts it; `null` if there is no such guard. */
+  ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null;
 }

@@ -14,7 +14,8 @@ export interface LockoutEvent {
   readonly limit: string;
   /**
    * The account of the attempt, as returned by `accountDigest`; `null` if it had none. The identifier itself is left
-   * out: people type passwords into email fields, and for some limits it is a token.
+   * out: people type passwords into email fields. Limits of links and login steps count by primary key, so their digest
+   * is not that of the address.
    */
   readonly account: string | null;
 }

@@ -302,7 +302,7 @@ export class Throttle {
     if (named === null) {
       const user = options.user === undefined ? context.currentUser : options.user;
       if (user === null) return {};
-      const identity = guard === null ? null : this.#accounts?.ofUser(context, guard, user);
+      const identity = guard === null ? null : this.#accounts?.ofUser(context, guard, user, name);
       return identity ?? { account: userAccount(user) };
     }
     if (typeof named !== "string") return {};

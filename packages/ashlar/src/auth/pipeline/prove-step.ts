@@ -6,9 +6,9 @@ import { announce } from "../events.ts";
 import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 
 /**
- * Verifies a proof that a step asks for, such as a code. Attempts are counted by account and step: the caller already
- * has the password, and may use any number of addresses. They are counted before they are verified, so that parallel
- * attempts can't get past the limit.
+ * Verifies a proof that a step asks for, such as a code. Attempts are counted by account and step, at all guards
+ * together: the caller already has the password, and may use any number of addresses. They are counted before they are
+ * verified, so that parallel attempts can't get past the limit.
  *
  * Once access to the account has ended, most of them no longer count: a password that was known to someone else must
  * not keep the owner out after it was replaced.
