@@ -1,4 +1,4 @@
-import { isPlainObject, isSecretName } from "../support/index.ts";
+import { isPlainObject, isSecretName, type MessageParams } from "../support/index.ts";
 import type { SchemaIssue } from "./standard-schema.ts";
 
 /** Shorter texts occur in sentences by chance. */
@@ -21,19 +21,36 @@ interface InputText {
  *
  * What counts is a text in quotes, and one of at least four characters without them; of the members of a list or an
  * object, only secrets count without quotes. A sentence about a secret may not quote anything, because what is quoted is
- * either the input or what it is compared with.
+ * either the input or what it is compared with. The same applies to numbers, except for the limits of its rule.
  *
  * @param field the issue's path, as it is named in errors by field
+ * @param params the limits of the issue's rule
  * @param input everything that was validated
  */
-export function repeatsInput(issue: SchemaIssue, field: string, input: unknown): boolean {
+export function repeatsInput(issue: SchemaIssue, field: string, params: MessageParams, input: unknown): boolean {
   const sentence = comparable(issue.message);
   const isSecret = isSecretName(field);
-  if (isSecret && /"[^"]/.test(sentence)) return true;
   // A schema may have changed the input before it compared it. The issues of Valibot contain the result.
   const { input: changed } = issue as SchemaIssue & { readonly input?: unknown };
   const values = [valueAt(input, issue.path ?? []), changed];
+  if (isSecret && (/"[^"]/.test(sentence) || hasNumber(sentence, values.some(isNumber), params))) return true;
   return values.some((value) => textsIn(value, isSecret).some((one) => repeatsText(sentence, one)));
+}
+
+/**
+ * Reports whether a sentence has a number that is not one of the limits.
+ *
+ * @param isAboutNumber whether the input is a number; if it is not, short ones may occur, as in "Use 12 characters."
+ */
+function hasNumber(sentence: string, isAboutNumber: boolean, params: MessageParams): boolean {
+  const minLength = isAboutNumber ? 1 : MIN_UNQUOTED_LENGTH;
+  const limits = new Set(Object.values(params).map(Number));
+  const numbers = sentence.match(/\d+(?:\.\d+)?/g) ?? [];
+  return numbers.some((number) => number.length >= minLength && !limits.has(Number(number)));
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
 }
 
 function repeatsText(sentence: string, { text, isSecret, isMember }: InputText): boolean {
@@ -58,8 +75,7 @@ function textsIn(value: unknown, isSecret: boolean): InputText[] {
   for (const { value: at, ...about } of open) {
     if (typeof at === "string") texts.push({ text: at, ...about });
     // A number may be a PIN.
-    else if (about.isSecret && (typeof at === "number" || typeof at === "bigint"))
-      texts.push({ text: `${at}`, ...about });
+    else if (about.isSecret && isNumber(at)) texts.push({ text: `${at}`, ...about });
     else if (Array.isArray(at) || isPlainObject(at)) {
       for (const [name, member] of Object.entries(at)) {
         open.push({ value: member, isSecret: about.isSecret || isSecretName(name), isMember: true });

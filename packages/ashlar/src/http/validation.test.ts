@@ -270,6 +270,26 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     expect(await errorsOf(saying("Not 4711.", "pin"), { pin: 4711 })).toEqual({ pin: [invalid("pin")] });
   });
 
+  test("a sentence about a secret has no number but the limits of its rule", async () => {
+    const pins = [v.literal(4711), v.literal(47), v.pipe(v.number(), v.maxValue(9999))];
+    for (const pin of pins)
+      expect(await errorsOf(v.object({ pin }), { pin: 12345 })).toEqual({ pin: [invalid("pin")] });
+    const changed = v.pipe(v.string(), v.transform(Number), v.literal(47));
+    expect(await errorsOf(v.object({ pin: changed }), { pin: "12" })).toEqual({ pin: [invalid("pin")] });
+    for (const pin of [12, 12n, "12", null]) {
+      expect(await errorsOf(z.object({ pin: z.literal(4711) }), { pin })).toEqual({ pin: [invalid("pin")] });
+    }
+    const limit = { rule: "too_big", params: { maximum: 9999 }, message: "At most 9999." };
+    const pin = z.number().max(9999, limit.message);
+    expect(await errorsOf(z.object({ pin }), { pin: 12345 })).toEqual({ pin: [limit] });
+    for (const [said, field] of [
+      ["Use at least 12 characters.", "password"],
+      ["Choose one of 4711 seats.", "seat"],
+    ] as const) {
+      expect(await errorsOf(saying(said, field), { [field]: "some text" })).toEqual(plain({ [field]: [said] }));
+    }
+  });
+
   test("other sentences stay as they are", async () => {
     const password = z.string().min(8, "Use at least 8 characters.").regex(/\d/, "Use a digit.");
     expect(await errorsOf(z.object({ password }), { password: "use" })).toEqual({

@@ -9,7 +9,7 @@ import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schem
  * @returns the schema's output
  * @throws `E_INVALID_INPUT` with all problems at once, by field: `{ "items.0.name": [{ rule: "too_small", params: { minimum: 1 },
  *   message: "…" }] }`. The rules are those of zod and Valibot; of other libraries only the sentences are known. A sentence
- *   that repeats the input is replaced by `input.invalid`
+ *   that repeats the input, or says what a secret is compared with, is replaced by `input.invalid`
  */
 export async function validateInput<S extends StandardSchema>(schema: S, value: unknown): Promise<SchemaOutput<S>> {
   const result = await schema["~standard"].validate(value);
@@ -29,9 +29,8 @@ function byField(issues: readonly SchemaIssue[], input: unknown): Record<string,
 }
 
 function messageOf(issue: SchemaIssue, field: string, input: unknown): Message {
-  if (!repeatsInput(issue, field, input)) {
-    return { rule: ruleOf(issue), params: paramsOf(issue), message: issue.message };
-  }
+  const params = paramsOf(issue);
+  if (!repeatsInput(issue, field, params, input)) return { rule: ruleOf(issue), params, message: issue.message };
   return field === "" ? message("input.invalidAsWhole") : message("input.invalid", { name: field });
 }
 
