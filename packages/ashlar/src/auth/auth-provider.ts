@@ -111,6 +111,7 @@ export class AuthProvider extends Provider {
 
   override async shutdown(): Promise<void> {
     await this.#webGuards.shutdown();
+    await this.application.container.make("logins").close();
   }
 
   #warnOfSteps(guard: string, other: string, steps: readonly string[]): void {

@@ -6,18 +6,11 @@ export type { FieldValues } from "./form-filling.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
 export { quickHasher } from "./quick-hasher.ts";
-export {
-  type AccountStoreSuiteOptions,
-  type AccountStoreUnderTest,
-  accountStoreSuite,
-} from "./suites/account-store-suite.ts";
+export type { AccountStoreUnderTest } from "./suites/account-store/account-store-test.ts";
+export { type AccountStoreSuiteOptions, accountStoreSuite } from "./suites/account-store-suite.ts";
 export { type DialectSuiteOptions, dialectSuite } from "./suites/dialect-suite.ts";
-export {
-  type LoginStoreSuiteOptions,
-  type LoginStoreUnderTest,
-  type LoginSuiteUsers,
-  loginStoreSuite,
-} from "./suites/login-store-suite.ts";
+export type { LoginStoreUnderTest, LoginSuiteUsers } from "./suites/login-store/login-store-test.ts";
+export { type LoginStoreSuiteOptions, loginStoreSuite } from "./suites/login-store-suite.ts";
 export {
   type ArrivedMail,
   type MailTransportSuiteOptions,

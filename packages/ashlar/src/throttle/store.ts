@@ -30,13 +30,72 @@ export interface AttemptCounter {
   takeBack(key: string, cost: number): Promise<void>;
   /** The count of a key; `null` if nothing has been counted. */
   get(key: string): Promise<AttemptCount | null>;
-  /** Deletes the count of a key. */
+  /** Deletes the count of a key. It may have none. */
   delete(key: string): Promise<void>;
 }
 
 /**
- * Counts attempts: `store` in `config/throttle.ts`. `throttleStoreSuite` of `ashlar/testing` tests the promises made
- * here.
+ * Counts attempts: `store` in `config/throttle.ts`. {@link memoryStore} and {@link databaseStore} create the framework's
+ * own; `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
+ *
+ * ```ts
+ * import { DatabaseSync } from "node:sqlite";
+ *
+ * class FileStore implements ThrottleStore {
+ *   readonly #file: DatabaseSync;
+ *
+ *   constructor(path: string) {
+ *     this.#file = new DatabaseSync(path, { timeout: 5000 });
+ *     this.#file.exec(`create table if not exists counts
+ *       (bucket text, key text, attempts integer, ends_at integer, primary key (bucket, key))`);
+ *   }
+ *
+ *   counter({ name, windowSeconds }: Bucket): AttemptCounter {
+ *     const add = this.#file.prepare(`insert into counts values ($name, $key, $cost, $now + $length)
+ *       on conflict do update set attempts = iif(ends_at > $now, attempts, 0) + $cost,
+ *         ends_at = iif(ends_at > $now, ends_at, $now + $length)
+ *       returning attempts, ends_at - $now as resetInMs`);
+ *     const current = "bucket = $name and key = $key and ends_at > $now";
+ *     const takeBack = this.#file.prepare(`update counts set attempts = max(0, attempts - $cost) where ${current}`);
+ *     const get = this.#file.prepare(`select attempts, ends_at - $now as resetInMs from counts where ${current}`);
+ *     const remove = this.#file.prepare("delete from counts where bucket = $name and key = $key");
+ *     const length = windowSeconds * 1000;
+ *     return {
+ *       add: async (key, cost) => add.get({ name, key, cost, length, now: Date.now() }) as unknown as AttemptCount,
+ *       takeBack: async (key, cost) => void takeBack.run({ name, key, cost, now: Date.now() }),
+ *       get: async (key) => (get.get({ name, key, now: Date.now() }) ?? null) as AttemptCount | null,
+ *       delete: async (key) => void remove.run({ name, key }),
+ *     };
+ *   }
+ *
+ *   prune(): number {
+ *     return Number(this.#file.prepare("delete from counts where ends_at <= ?").run(Date.now()).changes);
+ *   }
+ *
+ *   close(): void {
+ *     this.#file.close();
+ *   }
+ * }
+ * ```
+ *
+ * A store keeps two numbers for each key of a bucket: how many attempts were counted, and when the window ends. It
+ * decides nothing: the framework compares the count with the limit. A store promises:
+ *
+ * - **Each attempt is counted once, and has its own count.** Of any number of concurrent calls of `add`, in all
+ *   processes, no two return the same count. That holds for the first attempts of a key as well, and for those that
+ *   follow a window that has ended: of these, one begins the new window, and the others are counted in it. Make `add` one
+ *   statement or one script. With a read followed by a write, an attacker who sends many guesses at once gets them all.
+ * - **A window begins with its first attempt, and ends on time.** Later attempts don't extend it, and neither do `get` and
+ *   `takeBack`. Once it has ended, its count is gone: `get` returns `null`, and `takeBack` changes nothing. All processes
+ *   should use one clock, such as the database server's.
+ * - **Counting goes on beyond the limit.** Refused attempts count too.
+ * - **Taking back is a subtraction.** Attempts that are counted at the same time are not lost, and no count falls below 0.
+ * - **Keys and buckets are separate.** A key is any text, compared byte by byte: `a`, `A` and `a ` are three keys. `delete`
+ *   deletes one key of one bucket, whether it has a count or not.
+ * - **Pruning deletes only what has ended.** Attempts are counted meanwhile, so the deletion itself checks the end of each
+ *   window.
+ * - **What was counted stays counted,** even if the attempt was made in a transaction of the application that is rolled back.
+ *   Use another connection than the application's.
  *
  * Security: a store that cannot count must throw; the request is then refused. A store that returned something else
  * would allow unlimited password guesses whenever its server is unavailable. Impossible counts, such as NaN or less
@@ -47,12 +106,13 @@ export interface ThrottleStore {
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
   /**
-   * Deletes the counts of windows that have ended. Called by `ashlar prune`, and once a day by the server.
+   * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and once a day by the server.
+   * Leave it out if the store drops counts by itself.
    *
    * @returns how many counts it deleted
    */
   prune?(): MaybePromise<number>;
-  /** Releases all resources. Called when the application shuts down. */
+  /** Releases all resources. Called once when the application shuts down, after its last request. */
   close(): MaybePromise<void>;
 }
 

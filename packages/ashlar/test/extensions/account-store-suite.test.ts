@@ -35,10 +35,15 @@ function bound(store: DrizzleUsers): object {
 /** A text as many databases compare it by default. */
 const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}/gu, "");
 
+/** A mistake, and the test that notices it. */
+type Wrong = readonly [string, (store: DrizzleUsers) => Partial<AccountStore>, string];
+
+const UNKNOWN = "an unknown key, address or identifier finds no account";
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the suite notices a store that", () => {
-  test.each<[string, (store: DrizzleUsers) => Partial<AccountStore>, string]>([
+  test.each<Wrong>([
     [
       "ignores the conditions",
       (store) => ({ update: (user, changes) => store.update(user as never, changes, {}) }),
@@ -119,17 +124,17 @@ describe("the suite notices a store that", () => {
     [
       "accepts a text that only begins with a key",
       (store) => ({ findByAuthId: (id) => store.findByAuthId(Number.parseFloat(String(id))) }),
-      "an unknown key, address or identifier finds no account",
+      UNKNOWN,
     ],
     [
       "finds an address that differs in an accent",
       (store) => ({ findByEmail: (email) => store.findByEmail(folded(email)) }),
-      "an unknown key, address or identifier finds no account",
+      UNKNOWN,
     ],
     [
       "finds an identifier that differs in an accent",
       (store) => ({ findByIdentifier: (identifier) => store.findByIdentifier(folded(identifier)) }),
-      "an unknown key, address or identifier finds no account",
+      UNKNOWN,
     ],
     [
       "claims that every value exists",
@@ -145,6 +150,98 @@ describe("the suite notices a store that", () => {
         },
       }),
       "a deleted account cannot be found, updated or deleted again",
+    ],
+    [
+      "reports to several callers that they deleted an account",
+      (store) => ({
+        async delete(user: AccountUser) {
+          const found = await store.findByAuthId(user.authId());
+          await turn();
+          await store.delete(user as never);
+          return found !== null;
+        },
+      }),
+      "of several deletions of an account at once, one reports that it existed",
+    ],
+    ...(["email", "passwordHash", "accessEpoch"] as const).map((name): Wrong => {
+      return [
+        `forgets the ${name} among several conditions`,
+        (store) => ({
+          update(user, changes, { [name]: condition, ...others }) {
+            const conditions = Object.keys(others).length > 0 ? others : { [name]: condition };
+            return store.update(user as never, changes, conditions);
+          },
+        }),
+        "an update writes only if the account meets every condition",
+      ];
+    }),
+    [
+      "ignores changes of attributes alone",
+      (store) => ({
+        update(user, { attributes, ...changes }, conditions) {
+          const written = Object.keys(changes).length === 0 ? { email: user.email } : { attributes, ...changes };
+          return store.update(user as never, written as AccountChanges, conditions);
+        },
+      }),
+      "an update writes the given changes to one account, and returns the changed user",
+    ],
+    [
+      "ignores that an address was verified if something else changes too",
+      (store) => ({
+        update(user, { verifiedAt, ...others }, conditions) {
+          const changes = Object.keys(others).length > 0 ? others : { verifiedAt: verifiedAt! };
+          return store.update(user as never, changes, conditions);
+        },
+      }),
+      "an address is verified together with other changes, stays verified, and can be verified again",
+    ],
+    [
+      "refuses to verify an address again",
+      (store) => ({
+        update(user, changes, conditions) {
+          const also = changes.verifiedAt === undefined ? {} : { verifiedAt: null };
+          return store.update(user as never, changes, { ...conditions, ...also });
+        },
+      }),
+      "an address is verified together with other changes, stays verified, and can be verified again",
+    ],
+    ...(["role", "is_admin", "Email", "toString"] as const).map((name): Wrong => {
+      return [
+        `accepts the attribute ${name}`,
+        (store) => ({ attributeKind: (one) => (one === name ? "value" : store.attributeKind(one)) }),
+        "a registration can set its own attributes, and no others",
+      ];
+    }),
+    [
+      "accepts every attribute that it does not know",
+      (store) => ({
+        attributeKind: (name) => (/^[a-z_]*$/i.test(name) ? store.attributeKind(name) : "value"),
+      }),
+      "a registration can set its own attributes, and no others",
+    ],
+    [
+      "takes 7.0 for the key 7",
+      (store) => ({ findByAuthId: (id) => store.findByAuthId(/^\d+\.0$/.test(String(id)) ? Number(id) : id) }),
+      UNKNOWN,
+    ],
+    [
+      "takes +7 for the key 7",
+      (store) => ({ findByAuthId: (id) => store.findByAuthId(/^\+\d+$/.test(String(id)) ? Number(id) : id) }),
+      UNKNOWN,
+    ],
+    ["trims addresses", (store) => ({ findByEmail: (email) => store.findByEmail(email.trim()) }), UNKNOWN],
+    [
+      "drops what follows a plus sign in an address",
+      (store) => ({ findByIdentifier: (email) => store.findByEmail(email.replace(/\+[^@]*/, "")) }),
+      UNKNOWN,
+    ],
+    [
+      "ignores keys that are text when it is asked which exist",
+      (store) => ({
+        existing: (attribute, values) =>
+          store.existing(attribute, attribute === "id" ? values.filter((one) => typeof one === "number") : values),
+      }),
+      "existing returns only the keys and addresses that belong to accounts",
     ],
   ])("%s", async (_, broken, title) => {
     expect(await problemsOf(broken)).toContain(title);

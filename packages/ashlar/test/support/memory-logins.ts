@@ -32,11 +32,16 @@ export class MemoryLogins implements LoginStore {
     return null;
   }
 
-  async renew({ guard, id }: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    const login = this.#get(guard, id);
+  async renew(owned: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const login = this.#of(owned).find(({ id }) => id === owned.id);
     if (login?.accessEpoch !== proof.accessEpoch) return false;
+    const { id, tokenHash, authenticatedAt } = login;
     this.logins.set(id, { ...login, ...renewal });
-    return proof.holds();
+    if (await proof.holds()) return true;
+    const current = this.logins.get(id);
+    // Only its own token: the login may have ended, or have a newer one.
+    if (current?.tokenHash === renewal.tokenHash) this.logins.set(id, { ...current, tokenHash, authenticatedAt });
+    return false;
   }
 
   async touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }: LoginUse): Promise<void> {

@@ -181,6 +181,11 @@ export interface LoginStore {
   endAll(owner: LoginOwner, kept?: KeptLogin | null): Promise<number>;
   /** Deletes what must no longer be stored. Called by `ashlar prune`, and once a day by the server. */
   prune(pruning: LoginPruning): Promise<PrunedLogins>;
+  /**
+   * Releases all resources. Called once when the application shuts down, after the last `touch`. Leave it out if there is
+   * nothing to release.
+   */
+  close?(): MaybePromise<void>;
 }
 
 /** What {@link LoginStore.renew} changes. */

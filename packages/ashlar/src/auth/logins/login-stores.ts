@@ -45,6 +45,11 @@ export class LoginStores {
     return this.#guards.get(guard) ?? this.all[0] ?? null;
   }
 
+  /** Closes all stores; called when the application shuts down. */
+  async close(): Promise<void> {
+    await Promise.all(this.all.map(async (store) => store.close?.()));
+  }
+
   /** All stores, each once. */
   get all(): readonly LoginStore[] {
     return [...this.#stores.values()];

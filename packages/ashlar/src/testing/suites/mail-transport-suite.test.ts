@@ -174,6 +174,17 @@ const changed = (change: (mail: ArrivedMail) => Partial<ArrivedMail>) =>
     return [];
   });
 
+/** A transport that keeps the mail it is delivering in one place for all: the last one wins. */
+const mixing = (mix: (last: ArrivedMail) => Partial<ArrivedMail>) => {
+  const last = new Map<ArrivedMail[], MailMessage>();
+  return keeping(async (message, mails) => {
+    last.set(mails, message);
+    await new Promise((resolve) => setImmediate(resolve));
+    mails.push({ ...arrivedAs(message), ...mix(arrivedAs(last.get(mails)!)) });
+    return [];
+  });
+};
+
 test.each([
   ["drops them", keeping(() => []), [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN]],
   [
@@ -210,6 +221,13 @@ test.each([
     changed(({ recipients }) => ({ recipients: recipients.filter((one) => !one.startsWith("cc")) })),
     [EVERYONE],
   ],
+  [
+    "delivers only to the first of several recipients",
+    changed(({ recipients }) => ({ recipients: recipients.filter((one) => !one.startsWith("grace")) })),
+    [EVERYONE],
+  ],
+  ["mixes up the texts of concurrent mails", mixing(({ text }) => ({ text })), [AT_ONCE]],
+  ["mixes up the recipients of concurrent mails", mixing(({ recipients }) => ({ recipients })), [AT_ONCE]],
   ["only knows ASCII", changed((mail) => ({ text: mail.text.replaceAll(/[^\n -~]/g, "?") })), [CONTENT]],
   ["loses subjects", changed(() => ({ subject: "" })), [ARRIVES, CONTENT, AT_ONCE]],
   ["loses the HTML", changed(() => ({ html: null })), [CONTENT]],

@@ -47,6 +47,7 @@ class Sample extends Mailable {
 }
 
 const ADA = { address: "ada@example.com", name: "Ada Lovelace" };
+const GRACE = { address: "grace@example.com", name: null };
 
 let count = 0;
 
@@ -115,9 +116,14 @@ export function mailTransportSuite(
     }),
     entry("every recipient gets it, including copies and blind copies", async ({ transport, arrived }) => {
       const [cc, bcc] = [[{ address: "cc@example.com", name: null }], [{ address: "bcc@example.com", name: null }]];
-      await transport.deliver(message({ cc, bcc }), delivery());
+      await transport.deliver(message({ to: [ADA, GRACE], cc, bcc }), delivery());
       const recipients = (await arrived()).flatMap((mail) => mail.recipients);
-      assert.deepEqual(recipients.toSorted(), ["ada@example.com", "bcc@example.com", "cc@example.com"]);
+      assert.deepEqual(recipients.toSorted(), [
+        "ada@example.com",
+        "bcc@example.com",
+        "cc@example.com",
+        "grace@example.com",
+      ]);
     }),
     entry("the sender and the addresses for replies arrive", async ({ transport, arrived }) => {
       const replyTo = ["help", "sales"].map((name) => ({ address: `${name}@shop.example`, name: null }));
@@ -141,10 +147,17 @@ export function mailTransportSuite(
       assert.equal(lines(mail.html ?? ""), lines(html));
       assert.deepEqual({ ...mail.attachments }, { "Größe.txt": "drei Meter", "bytes.txt": "漢字" });
     }),
-    entry("of many concurrent mails, each arrives exactly once", async ({ transport, arrived }) => {
-      const subjects = Array.from({ length: 20 }, (_, index) => `Order ${index}`);
-      await Promise.all(subjects.map((subject) => transport.deliver(message({ subject }), delivery())));
-      assert.deepEqual((await arrived()).map(({ subject }) => subject).toSorted(), subjects.toSorted());
+    entry("of many concurrent mails, each arrives exactly once, with its own recipient and text", async (made) => {
+      const mails = Array.from({ length: 20 }, (_, index) => {
+        const to = [{ address: `buyer-${index}@example.com`, name: null }];
+        return message({ to, subject: `Order ${index}`, text: `Order ${index} is on its way.` });
+      });
+      await Promise.all(mails.map((mail) => made.transport.deliver(mail, delivery())));
+      const arrived = await made.arrived();
+      assert.deepEqual(
+        arrived.map(({ recipients, subject, text }) => [recipients.join(), subject, lines(text)].join("|")).toSorted(),
+        mails.map(({ to, subject, text }) => [to[0]?.address, subject, text].join("|")).toSorted(),
+      );
     }),
     entry("the same mail can be sent again, and is not changed", async ({ transport, arrived }) => {
       const mail = message();

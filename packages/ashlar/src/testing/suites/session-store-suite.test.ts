@@ -104,6 +104,27 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
     }),
   ],
   [
+    "truncates contents that are updated",
+    [ROOM!],
+    (sessions) => ({
+      update(key, session) {
+        if (!sessions.has(key)) return false;
+        return sessions.set(key, { ...session, contents: session.contents.slice(0, 400) }) === sessions;
+      },
+    }),
+  ],
+  [
+    "replaces letters in contents that are updated",
+    [REPLACES!, ROOM!],
+    (sessions) => ({
+      update(key, session) {
+        if (!sessions.has(key)) return false;
+        const contents = session.contents.replaceAll(/[^ -~]/g, "?");
+        return sessions.set(key, { ...session, contents }) === sessions;
+      },
+    }),
+  ],
+  [
     "keeps one session for everyone",
     [AS_IT_WAS!, MANY!, PUT!],
     (sessions) => ({
@@ -130,30 +151,35 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
   expect(await failures(change)).toEqual(expect.arrayContaining(titles));
 });
 
+const LASTS = "a session is kept for as long as it was created for";
 const EXPIRES = "an update also sets when the session expires";
 const FAILS = "each call to a store that cannot be reached fails, and none looks like an empty store";
 
-/** A store that expires entries by itself. */
-function expiring(updateKeeps: boolean, clock: () => number): SessionStore {
+/** Which sessions a store expires wrongly, if any. */
+type Mistake = "updated" | "created" | null;
+
+/** A store that expires entries by itself: in case of a mistake, when it was told first, or an hour later. */
+function expiring(mistake: Mistake, clock: () => number): SessionStore {
   const ends = new Map<string, number>();
   return inMemory((sessions) => ({
     read: (key) => ((ends.get(key) ?? 0) > clock() ? (sessions.get(key) ?? null) : null),
     create(key, session, expiresAt) {
-      ends.set(key, expiresAt);
+      ends.set(key, mistake === "created" ? clock() + 3_600_000 : expiresAt);
       sessions.set(key, session);
     },
     update(key, session, expiresAt) {
       if (!sessions.has(key)) return false;
-      if (!updateKeeps) ends.set(key, expiresAt);
+      if (mistake !== "updated") ends.set(key, expiresAt);
       return sessions.set(key, session) === sessions;
     },
   }));
 }
 
-test.each([
-  ["ignores when an updated session expires", true, [EXPIRES]],
-  ["expires sessions correctly", false, []],
-])("the suite judges a store that %s, by the framework's clock and by its own", async (_, updateKeeps, titles) => {
+test.each<[string, Mistake, string[]]>([
+  ["ignores when an updated session expires", "updated", [EXPIRES]],
+  ["ignores when a created session expires", "created", [LASTS]],
+  ["expires sessions correctly", null, []],
+])("the suite judges a store that %s, by the framework's clock and by its own", async (_, mistake, titles) => {
   let moved = 0;
   const elapse = (seconds: number): void => {
     moved += seconds * 1000;
@@ -163,8 +189,8 @@ test.each([
     for (const { title, run } of suite) await run().catch(() => found.push(title));
     return found;
   };
-  expect(await failed(sessionStoreSuite(() => expiring(updateKeeps, now)))).toEqual(titles);
-  const own = () => expiring(updateKeeps, () => Date.now() + moved);
+  expect(await failed(sessionStoreSuite(() => expiring(mistake, now)))).toEqual(titles);
+  const own = () => expiring(mistake, () => Date.now() + moved);
   expect(await failed(sessionStoreSuite(own, { elapse }))).toEqual(titles);
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { now } from "../../support/index.ts";
 import type { AttemptCounter, ThrottleStore } from "../../throttle/index.ts";
 import { throttleStoreSuite } from "./throttle-store-suite.ts";
 
@@ -59,6 +60,55 @@ test("a store with its own clock passes if elapse moves that clock, and gets a h
   expect(await failures(throttleStoreSuite(() => storeBy(Date.now)))).toMatchObject({
     "a window begins with the first attempt, and its whole count ends with it": expect.stringContaining("pass elapse"),
   });
+});
+
+/** A store by the framework's clock whose counters are changed. */
+function changed(change: (counter: AttemptCounter) => Partial<AttemptCounter>): ThrottleStore {
+  const store = storeBy(now);
+  const counter: ThrottleStore["counter"] = (bucket) => {
+    const made = store.counter(bucket);
+    return { ...made, ...change(made) };
+  };
+  return { counter, close() {} };
+}
+
+test.each<[string, string, (counter: AttemptCounter) => Partial<AttemptCounter>]>([
+  [
+    "replaces an ended window in two steps",
+    "no two concurrent attempts that follow an ended window see the same count",
+    (counter) => {
+      const known = new Set<string>();
+      return {
+        async add(key, cost) {
+          const isFirst = !known.has(key);
+          known.add(key);
+          if (!isFirst && (await counter.get(key)) === null) {
+            await new Promise((resolve) => setImmediate(resolve));
+            await counter.delete(key);
+          }
+          return counter.add(key, cost);
+        },
+      };
+    },
+  ],
+  [
+    "deletes the counts of all keys",
+    "a deleted count starts over, and no other does",
+    (counter) => {
+      const known = new Set<string>();
+      return {
+        add: (key, cost) => counter.add(known.add(key) && key, cost),
+        delete: async () => void (await Promise.all([...known].map((key) => counter.delete(key)))),
+      };
+    },
+  ],
+  [
+    "stops counting far beyond the limit",
+    "counting continues beyond the limit",
+    (counter) => ({ add: (key, cost) => counter.add(key, Math.min(cost, 100)) }),
+  ],
+])("the suite finds a store that %s", async (_, title, change) => {
+  expect(Object.keys(await failures(throttleStoreSuite(() => changed(change))))).toEqual([title]);
 });
 
 const refuse = async (): Promise<never> => {

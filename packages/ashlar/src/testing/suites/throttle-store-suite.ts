@@ -56,14 +56,10 @@ export function throttleStoreSuite(
     }),
     entry("counting continues beyond the limit", async (counter) => {
       for (let attempt = 1; attempt <= 8; attempt++) assert.equal((await counter.add("a", 1)).attempts, attempt);
+      assert.equal((await counter.add("a", 100_000)).attempts, 100_008);
     }),
     entry("no two concurrent attempts see the same count", async (counter) => {
-      const counts = await Promise.all(Array.from({ length: 40 }, () => counter.add("a", 1)));
-      const sorted = counts.map(({ attempts }) => attempts).sort((a, b) => a - b);
-      assert.deepEqual(
-        sorted,
-        Array.from({ length: 40 }, (_, index) => index + 1),
-      );
+      await countsAllOf(counter, 40);
     }),
     entry("reading counts nothing, and a key that was never counted has no count", async (counter) => {
       assert.equal(await counter.get("a"), null);
@@ -105,11 +101,13 @@ export function throttleStoreSuite(
       const { resetInMs } = await long.add("a", 1);
       assert.ok(resetInMs > 9 * WINDOW_MS && resetInMs <= 10 * WINDOW_MS, `the window lasts ${resetInMs} ms`);
     }),
-    entry("a deleted count starts over", async (counter) => {
+    entry("a deleted count starts over, and no other does", async (counter) => {
       await counter.add("a", 4);
+      await counter.add("b", 2);
       await counter.delete("a");
       await counter.delete("never there");
       assert.equal(await counter.get("a"), null);
+      assert.equal((await counter.get("b"))?.attempts, 2);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
     entry("any text can be a key, and different texts are different keys", async (counter) => {
@@ -152,6 +150,11 @@ export function throttleStoreSuite(
       await counter.takeBack("a", 1);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
+    entry("no two concurrent attempts that follow an ended window see the same count", async (counter) => {
+      await counter.add("a", 5);
+      await elapse(WINDOW_SECONDS + 1);
+      await countsAllOf(counter, 40);
+    }),
     entry("pruning deletes what has ended, and nothing else", async (counter, store) => {
       await counter.add("old", 1);
       await elapse(WINDOW_SECONDS - 1);
@@ -167,6 +170,15 @@ export function throttleStoreSuite(
       assert.equal((await counter.get("new"))?.attempts, 2);
     }),
   ];
+}
+
+/** Asserts that as many concurrent attempts of a key without a count are counted from 1, each once. */
+async function countsAllOf(counter: AttemptCounter, attempts: number): Promise<void> {
+  const counts = await Promise.all(Array.from({ length: attempts }, () => counter.add("a", 1)));
+  assert.deepEqual(
+    counts.map((count) => count.attempts).toSorted((a, b) => a - b),
+    Array.from({ length: attempts }, (_, index) => index + 1),
+  );
 }
 
 async function failuresThrow(unreachable: () => MaybePromise<ThrottleStore>): Promise<void> {

@@ -5,6 +5,7 @@ import {
   type ParameterValues,
   type PreparedStatement,
   parameter,
+  type Row,
   type SqlBool,
   sql,
 } from "../../../database/index.ts";
@@ -138,9 +139,26 @@ class ComparingWriter implements LoginWriter {
   }
 
   async renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const former = await this.#connection.transaction(() => this.#replaceToken(login, renewal, proof));
+    if (former === null) return false;
+    if (await proof.holds()) return true;
+    await this.#connection.kysely
+      .updateTable(LOGIN_TABLE)
+      .set(former)
+      .where("id", "=", login.id)
+      // Only its own token: another request may have replaced it since.
+      .where("token_hash", "=", renewal.tokenHash)
+      .execute();
+    return false;
+  }
+
+  /** Writes the new token, and returns what it replaced; `null` if there is no such login. */
+  async #replaceToken(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<Row | null> {
+    const { kysely, dialect } = this.#connection;
+    const query = kysely.selectFrom(LOGIN_TABLE).select(["token_hash", "authenticated_at"]).where("id", "=", login.id);
+    const former = await dialect.lockRows(query, "change").executeTakeFirst();
     const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof).executeTakeFirst();
-    // A login carries the epoch it began in, so a renewal without a valid proof is useless in any case.
-    return numUpdatedRows > 0n && proof.holds();
+    return former !== undefined && numUpdatedRows > 0n ? former : null;
   }
 }
 

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { type AccountStoreTest, assertAttributes, EMAILS, shown } from "./account-store-test.ts";
+
+/** What is not the key of any account. */
+const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
+/** Addresses of other mailboxes than Ada's, the only account's. */
+const NO_EMAILS = [
+  "",
+  "%",
+  "adá@example.com",
+  "ada@exämple.com",
+  "ada@example.co",
+  " ada@example.com",
+  "ada@example.com ",
+  "ada@example.com\0",
+  "ada+shop@example.com",
+  "a.da@example.com",
+  EMAILS[1],
+];
+
+/** Texts that some databases and parsers take for a key. */
+function similarTo(key: string): readonly string[] {
+  return [`${key}.0`, ` ${key}`, `${key} `, `+${key}`, `0${key}`, `${key}e0`, `${key} or 1=1`, `${key}\0`];
+}
+
+export const LOOKUPS: readonly AccountStoreTest[] = [
+  [
+    "an account is found by its key, address or identifier, exactly as it was stored",
+    async (bench) => {
+      const { store } = bench;
+      const account = bench.account();
+      const user = await store.create(account);
+      await bench.created(1);
+      assert.ok(user instanceof store.userClass, "create() must return an instance of userClass");
+      assert.deepEqual(shown(user), {
+        id: String(user.authId()),
+        email: account.email,
+        hash: account.passwordHash,
+        epoch: account.accessEpoch,
+        isVerified: user.hasVerifiedEmail === undefined ? null : false,
+      });
+      assert.deepEqual(await bench.stored(user), shown(user));
+      assertAttributes(await store.findByAuthId(user.authId()), account.attributes);
+      assert.deepEqual(shown(await store.findByAuthId(String(user.authId()))), shown(user));
+      assert.deepEqual(shown(await store.findByEmail(account.email)), shown(user));
+      const { [store.identifierColumn]: identifier } = user as unknown as Record<string, unknown>;
+      assert.equal(
+        typeof identifier,
+        "string",
+        `users must have a property "${store.identifierColumn}", which identifierColumn names`,
+      );
+      assert.deepEqual(shown(await store.findByIdentifier(String(identifier))), shown(user));
+    },
+  ],
+  [
+    "an unknown key, address or identifier finds no account",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      for (const id of [...NO_KEYS, ...similarTo(String(user.authId()))]) {
+        assert.equal(await store.findByAuthId(id), null, `findByAuthId(${JSON.stringify(id)}) must return null`);
+      }
+      for (const email of NO_EMAILS) {
+        assert.equal(await store.findByEmail(email), null, `findByEmail(${JSON.stringify(email)}) must return null`);
+        assert.equal(
+          await store.findByIdentifier(email),
+          null,
+          `findByIdentifier(${JSON.stringify(email)}) must return null`,
+        );
+      }
+    },
+  ],
+  [
+    "existing returns only the keys and addresses that belong to accounts",
+    async (bench) => {
+      const { store } = bench;
+      const [user, gone] = [await bench.created(0), await bench.created(1)];
+      await store.delete(gone);
+      const keys = [user.authId(), gone.authId()];
+      assert.deepEqual([...(await store.existing("id", keys))], [String(user.authId())]);
+      // Tables of the framework, and other stores, may keep keys as text.
+      assert.deepEqual([...(await store.existing("id", keys.map(String)))], [String(user.authId())]);
+      assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
+      assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
+      // As many as pruning asks for at a time, and the only one that is there comes last.
+      const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
+      assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
+    },
+  ],
+  [
+    "a user's JSON contains neither the hash nor the epoch",
+    async (bench) => {
+      const user = await bench.created();
+      for (const one of [user, await bench.store.findByAuthId(user.authId())]) {
+        const json = JSON.stringify(one);
+        assert.equal(
+          json.includes(user.passwordHash()!),
+          false,
+          "the JSON contains the hash: give the class a toJSON()",
+        );
+        assert.equal(
+          json.includes(user.accessEpoch()),
+          false,
+          "the JSON contains the epoch: give the class a toJSON()",
+        );
+      }
+    },
+  ],
+];

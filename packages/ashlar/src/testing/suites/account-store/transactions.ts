@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { type AccountStoreTest, shown, text } from "./account-store-test.ts";
+
+export const TRANSACTIONS: readonly AccountStoreTest[] = [
+  [
+    "a transaction returns the result of its work, and commits its changes",
+    async (bench) => {
+      const { store } = bench;
+      const user = await store.transaction(async () => {
+        const made = await bench.created();
+        assert.deepEqual(shown(await store.findByEmail(made.email)), shown(made));
+        return (await store.update(made, { passwordHash: "!" }, {}))!;
+      });
+      assert.equal(user.passwordHash(), "!");
+      assert.deepEqual(await bench.stored(user), shown(user));
+    },
+  ],
+  [
+    "if the work of a transaction throws, its changes are rolled back, and no others",
+    async (bench) => {
+      const { store } = bench;
+      const [user, other] = [await bench.created(0), await bench.created(1)];
+      const [before, epoch] = [shown(user), text()];
+      const failing = store.transaction(async () => {
+        await store.update(user, { passwordHash: "!", email: "thief@example.com" }, {});
+        await store.delete((await store.findByAuthId(user.authId()))!);
+        throw new Error("The work has failed.");
+      });
+      const [failure, changed] = await Promise.allSettled([failing, store.update(other, { accessEpoch: epoch }, {})]);
+      assert.equal(failure.status === "rejected" && String(failure.reason), "Error: The work has failed.");
+      assert.deepEqual(await bench.stored(user), before);
+      assert.deepEqual(shown(user), before, "an object that was changed in memory lies after a rollback");
+      assert.ok(changed.status === "fulfilled" && changed.value?.accessEpoch() === epoch);
+      assert.equal((await store.findByAuthId(other.authId()))?.accessEpoch(), epoch);
+    },
+  ],
+];

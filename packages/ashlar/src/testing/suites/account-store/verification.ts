@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { now } from "../../../support/index.ts";
+import { type AccountStoreTest, onlyOne, PARALLEL, shown, text } from "./account-store-test.ts";
+
+export const VERIFICATION: readonly AccountStoreTest[] = [
+  [
+    "an address is verified only once, even if several requests try at the same time",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      // Users of this store never verify their addresses.
+      if (user.hasVerifiedEmail === undefined) return;
+      const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
+      const verifiedAt = new Date(now());
+      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const changed = await Promise.all(read.map((one) => store.update(one!, { verifiedAt }, condition)));
+      const made = changed.filter((one) => one !== null);
+      onlyOne("update() with the same conditions", made.length);
+      assert.equal(made[0]?.hasVerifiedEmail?.(), true);
+      assert.deepEqual(await bench.stored(user), { ...shown(user), isVerified: true });
+    },
+  ],
+  [
+    "an address is verified only if neither it nor the access epoch has changed since",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      if (user.hasVerifiedEmail === undefined) return;
+      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const verifiedAt = new Date(now());
+      for (const change of [{ accessEpoch: text() }, { email: "c@example.com" }]) {
+        const current = (await store.update((await store.findByAuthId(user.authId()))!, change, {}))!;
+        const stale = { ...condition, ...(change.email === undefined ? {} : { accessEpoch: current.accessEpoch() }) };
+        assert.equal(await store.update(user, { verifiedAt }, stale), null);
+        assert.deepEqual(await bench.stored(user), shown(current), `verified with another ${Object.keys(change)[0]}`);
+      }
+    },
+  ],
+  [
+    "an address is verified together with other changes, stays verified, and can be verified again",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      if (user.hasVerifiedEmail === undefined) return;
+      const verifiedAt = new Date(now());
+      const expected = { ...shown(user), hash: "!", isVerified: true };
+      const verified = await store.update(user, { verifiedAt, passwordHash: "!" }, { email: user.email });
+      assert.deepEqual([shown(verified), await bench.stored(user)], [expected, expected]);
+      const moved = await store.update(verified!, { email: "countess@example.com" }, {});
+      assert.deepEqual(shown(moved), { ...expected, email: "countess@example.com" });
+      const again = await store.update(moved!, { verifiedAt, email: "ada@example.org" }, {});
+      assert.deepEqual(shown(again), { ...expected, email: "ada@example.org" });
+      assert.deepEqual(await bench.stored(user), shown(again));
+    },
+  ],
+];

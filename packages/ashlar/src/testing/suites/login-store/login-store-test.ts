@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import type {
+  Authenticatable,
+  Login,
+  LoginOwner,
+  LoginProof,
+  LoginPruning,
+  LoginStore,
+  NewLogin,
+  UserId,
+} from "../../../auth/index.ts";
+import { type MaybePromise, now } from "../../../support/index.ts";
+
+/** Two users that a store can read, for stores that also access users. */
+export interface LoginSuiteUsers {
+  /** The names of the two guards they belong to. */
+  readonly guards: readonly [string, string];
+  /** Reads one of them as currently stored. */
+  readonly read: (index: 0 | 1) => Promise<Authenticatable>;
+  /** Ends all access to a user's account, like a new password: the access epoch changes. */
+  readonly endAccess: (index: 0 | 1) => Promise<void>;
+}
+
+/** A store under test, initially empty. */
+export interface LoginStoreUnderTest {
+  readonly store: LoginStore;
+  /** Users of the store itself; default: two that the suite invents. */
+  readonly users?: LoginSuiteUsers;
+  /** The names of the two guards of the invented users; default: `web` and `staff`. */
+  readonly guards?: readonly [string, string];
+  /** The keys of the invented users, for a store that takes only numbers; default: two texts. */
+  readonly keys?: readonly [UserId, UserId];
+  /** Called when the test is done. */
+  readonly end?: () => MaybePromise<void>;
+}
+
+/** A test of a login store. */
+export type LoginStoreTest = readonly [title: string, run: (bench: LoginBench) => Promise<void>];
+
+export const HOUR_MS = 3_600_000;
+/** Two keys that are the same number. */
+const TEXT_KEYS = ["007", "7"] as const;
+
+/** The store and what the tests do with it. */
+export class LoginBench {
+  readonly store: LoginStore;
+  readonly users: LoginSuiteUsers;
+
+  constructor({ store, users, guards, keys }: LoginStoreUnderTest) {
+    this.store = store;
+    this.users = users ?? madeUpUsers(guards ?? ["web", "staff"], keys ?? TEXT_KEYS);
+  }
+
+  get guard(): string {
+    return this.users.guards[0];
+  }
+
+  async proof(index: 0 | 1 = 0): Promise<LoginProof> {
+    const user = await this.users.read(index);
+    const accessEpoch = epochOf(user);
+    return { user, accessEpoch, holds: async () => epochOf(await this.users.read(index)) === accessEpoch };
+  }
+
+  /** A login as a guard would store it. */
+  login({ user, accessEpoch }: LoginProof, own: Partial<NewLogin> = {}): NewLogin {
+    // To the millisecond, which a store must keep.
+    const at = now();
+    return {
+      guard: this.guard,
+      userId: user.authId(),
+      tokenHash: randomBytes(32).toString("base64url"),
+      accessEpoch,
+      ip: "203.0.113.7",
+      userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0)",
+      authenticatedAt: new Date(at),
+      lastUsedAt: new Date(at),
+      expiresAt: new Date(at + HOUR_MS),
+      createdAt: new Date(at),
+      ...own,
+    };
+  }
+
+  /** Starts a login for a user, and returns it with its key. */
+  async started(index: 0 | 1 = 0, own: Partial<NewLogin> = {}): Promise<NewLogin & { readonly id: string }> {
+    const proof = await this.proof(index);
+    const login = this.login(proof, own);
+    const id = await this.store.start(login, proof);
+    assert.equal(typeof id, "string", "start returns the key of the login, as text");
+    return { ...login, id: id! };
+  }
+
+  async isThere({ guard, tokenHash }: NewLogin): Promise<boolean> {
+    return (await this.store.find(guard, tokenHash)) !== null;
+  }
+
+  async count(owner: LoginOwner): Promise<number> {
+    return (await this.store.list(owner)).length;
+  }
+
+  pruning(own: Partial<LoginPruning> = {}): LoginPruning {
+    const longAgo = new Date(0);
+    return { endedBefore: longAgo, unusedSince: longAgo, existingUsers: async () => null, ...own };
+  }
+}
+
+/** The fields of a login that a guard reads, in comparable form. */
+export function shown({ id, userId, accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt }: Login): object {
+  return { id, userId: String(userId), accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt };
+}
+
+export function ownerOf({ guard, userId }: NewLogin): LoginOwner {
+  return { guard, userId };
+}
+
+function epochOf(user: Authenticatable): string {
+  return user.accessEpoch?.() ?? "";
+}
+
+function madeUpUsers(guards: readonly [string, string], keys: readonly [UserId, UserId]): LoginSuiteUsers {
+  const epochs = ["first", "second"];
+  return {
+    guards,
+    read: async (index) => {
+      const epoch = epochs[index]!;
+      return {
+        authId: () => keys[index],
+        passwordHash: () => null,
+        storePasswordHash: async () => {},
+        accessEpoch: () => epoch,
+      };
+    },
+    endAccess: async (index) => {
+      epochs[index] = randomBytes(16).toString("base64url");
+    },
+  };
+}

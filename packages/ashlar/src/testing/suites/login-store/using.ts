@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { now } from "../../../support/index.ts";
+import { HOUR_MS, type LoginStoreTest, ownerOf, shown } from "./login-store-test.ts";
+
+export const USING: readonly LoginStoreTest[] = [
+  [
+    "a use is recorded with its device, and changes nothing else",
+    async (bench) => {
+      const [login, other] = [await bench.started(), await bench.started()];
+      const { guard, id } = login;
+      const use = {
+        ip: "2001:db8::1",
+        userAgent: `Größe 漢字 🔑${"x".repeat(242)}`,
+        lastUsedAt: new Date(now() + 4321),
+        expiresAt: new Date(now() + 2 * HOUR_MS),
+      };
+      await bench.store.touch({ guard, id, ...use });
+      const found = await bench.store.find(guard, login.tokenHash);
+      assert.deepEqual(shown(found!), shown({ ...login, ...use }));
+      const listed = (await bench.store.list(ownerOf(login))).find((one) => one.id === id);
+      assert.deepEqual([listed?.ip, listed?.userAgent], [use.ip, use.userAgent]);
+      await bench.store.touch({ guard, id, ...use, ip: null, userAgent: null });
+      const unknown = (await bench.store.list(ownerOf(login))).find((one) => one.id === id);
+      assert.deepEqual([unknown?.ip, unknown?.userAgent], [null, null], "it keeps what is no longer known");
+      assert.deepEqual(shown((await bench.store.find(guard, other.tokenHash))!), shown(other));
+    },
+  ],
+  [
+    "a new token replaces the old one, with the time of the proof",
+    async (bench) => {
+      const [login, other] = [await bench.started(), await bench.started()];
+      const renewal = {
+        tokenHash: bench.login(await bench.proof()).tokenHash,
+        authenticatedAt: new Date(now() + 1234),
+      };
+      assert.equal(await bench.store.renew(login, renewal, await bench.proof()), true);
+      assert.equal(await bench.isThere(login), false);
+      const found = await bench.store.find(login.guard, renewal.tokenHash);
+      assert.deepEqual(shown(found!), shown({ ...login, ...renewal }));
+      assert.ok(await bench.isThere(other));
+    },
+  ],
+  [
+    "a new token is only set while the proof is valid, for a login of its access epoch",
+    async (bench) => {
+      const login = await bench.started();
+      const stale = await bench.proof();
+      const renewal = () => ({ tokenHash: bench.login(stale).tokenHash, authenticatedAt: new Date(now()) });
+      await bench.users.endAccess(0);
+      const [byStale, byFresh] = [renewal(), renewal()];
+      assert.equal(await bench.store.renew(login, byStale, stale), false);
+      assert.equal(await bench.store.renew(login, byFresh, await bench.proof()), false);
+      for (const { tokenHash } of [byStale, byFresh]) {
+        const found = await bench.store.find(login.guard, tokenHash);
+        assert.ok(
+          found === null || found.accessEpoch === stale.accessEpoch,
+          "a login continues under an epoch that it did not prove",
+        );
+      }
+    },
+  ],
+  [
+    "a store that asks whether a proof holds for a new token has written it before, and undoes it if not",
+    async (bench) => {
+      const [login, proof] = [await bench.started(), await bench.proof()];
+      const renewal = { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now() + 1234) };
+      const wasRenewed: boolean[] = [];
+      const holds = async (): Promise<boolean> => {
+        wasRenewed.push(await bench.isThere({ ...login, ...renewal }));
+        await bench.users.endAccess(0);
+        return proof.holds();
+      };
+      const isRenewed = await bench.store.renew(login, renewal, { ...proof, holds });
+      // One conditional statement asks nothing, and was done before access ended.
+      const asks = wasRenewed.length > 0;
+      assert.ok(!wasRenewed.includes(false), "it asked before it wrote");
+      assert.equal(isRenewed, !asks);
+      assert.equal(await bench.isThere({ ...login, ...renewal }), !asks, "the new token is still stored");
+      const found = await bench.store.find(login.guard, asks ? login.tokenHash : renewal.tokenHash);
+      assert.ok(found !== null, "the former token is not restored");
+      assert.deepEqual(shown(found), shown(asks ? login : { ...login, ...renewal }));
+    },
+  ],
+  [
+    "a use that is recorded at the same time as a new token or a new access epoch overwrites neither",
+    async (bench) => {
+      // Each round lets the uses run a little longer before the other change begins.
+      for (let round = 0; round < 5; round++) {
+        const login = await bench.started();
+        const { guard, id, ip, userAgent } = login;
+        const times = { lastUsedAt: new Date(now() + 4321), expiresAt: new Date(now() + 2 * HOUR_MS) };
+        const during = async (change: () => Promise<unknown>): Promise<void> => {
+          const uses = Array.from({ length: 3 }, () => bench.store.touch({ guard, id, ip, userAgent, ...times }));
+          for (let left = round; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
+          await Promise.all([...uses, change()]);
+        };
+        const proof = await bench.proof();
+        const renewal = { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now() + 1234) };
+        await during(() => bench.store.renew(login, renewal, proof));
+        const renewed = await bench.store.find(guard, renewal.tokenHash);
+        assert.ok(renewed !== null, "a use has overwritten the new token");
+        assert.deepEqual(shown(renewed), shown({ ...login, ...renewal, ...times }));
+        await during(() => bench.store.endAll(ownerOf(login), { id, accessEpoch: `epoch ${round}` }));
+        const kept = await bench.store.find(guard, renewal.tokenHash);
+        assert.equal(kept?.accessEpoch, `epoch ${round}`, "a use has overwritten the new access epoch");
+        await bench.store.end({ guard, tokenHash: renewal.tokenHash });
+      }
+    },
+  ],
+  [
+    "a use, a new token or a kept login of another guard, or of another user, does not reach a login",
+    async (bench) => {
+      const [guard, other] = bench.users.guards;
+      const [login, grace] = [await bench.started(0), await bench.started(1)];
+      const { id, expiresAt } = login;
+      const late = new Date(expiresAt.getTime() + HOUR_MS);
+      await bench.store.touch({ guard: other, id, ip: null, userAgent: null, lastUsedAt: late, expiresAt: late });
+      const proof = await bench.proof();
+      const renewal = () => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt: late });
+      assert.deepEqual(shown((await bench.store.find(guard, login.tokenHash))!), shown(login));
+      assert.equal(await bench.store.renew({ guard: other, userId: login.userId, id }, renewal(), proof), false);
+      // In the epoch of Grace's proof, but Ada's.
+      const graces = await bench.proof(1);
+      const mixed = await bench.started(0, { accessEpoch: graces.accessEpoch });
+      assert.equal(
+        await bench.store.renew({ guard, userId: grace.userId, id: mixed.id }, renewal(), graces),
+        false,
+        "a user has renewed another user's login",
+      );
+      assert.deepEqual(shown((await bench.store.find(guard, mixed.tokenHash))!), shown(mixed));
+      // The kept login is the other user's.
+      await bench.store.endAll({ guard, userId: login.userId }, { id: grace.id, accessEpoch: "not Grace's" });
+      assert.equal(await bench.isThere(login), false);
+      assert.deepEqual(shown((await bench.store.find(guard, grace.tokenHash))!), shown(grace));
+      // The kept login is the user's own, but another guard's.
+      const elsewhere = await bench.started(0, { guard: other });
+      await bench.store.endAll({ guard, userId: login.userId }, { id: elsewhere.id, accessEpoch: "not that guard's" });
+      assert.deepEqual(shown((await bench.store.find(other, elsewhere.tokenHash))!), shown(elsewhere));
+      const again = await bench.started(0);
+      assert.equal(
+        await bench.store.endAll(ownerOf(again), { id: login.id, accessEpoch: "new" }),
+        1,
+        "it keeps what is gone",
+      );
+      assert.equal(await bench.isThere(login), false);
+    },
+  ],
+  [
+    "a login that is ended while it is used or renewed does not come back",
+    async (bench) => {
+      for (let round = 0; round < 10; round++) {
+        const login = await bench.started();
+        const { guard, id, ip, userAgent, lastUsedAt, expiresAt, tokenHash } = login;
+        const proof = await bench.proof();
+        const renewal = { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now()) };
+        const uses = Array.from(
+          { length: 5 },
+          () => () => bench.store.touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }),
+        );
+        const end = () => bench.store.end({ ...ownerOf(login), id });
+        await Promise.all(
+          [...uses, () => bench.store.renew(login, renewal, proof), end, ...uses].map((step) => step()),
+        );
+        assert.deepEqual(
+          [await bench.store.find(guard, tokenHash), await bench.store.find(guard, renewal.tokenHash)],
+          [null, null],
+        );
+        assert.equal(await bench.count(ownerOf(login)), 0);
+      }
+    },
+  ],
+  [
+    "an ended login stays ended, whatever is recorded or renewed afterwards",
+    async (bench) => {
+      const login = await bench.started();
+      await bench.store.end({ guard: login.guard, tokenHash: login.tokenHash });
+      const { guard, id, ip, userAgent, lastUsedAt, expiresAt } = login;
+      await bench.store.touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt });
+      const renewal = { tokenHash: bench.login(await bench.proof()).tokenHash, authenticatedAt: new Date(now()) };
+      assert.equal(await bench.store.renew(login, renewal, await bench.proof()), false);
+      assert.equal(await bench.isThere(login), false);
+      assert.equal(await bench.store.find(guard, renewal.tokenHash), null);
+      assert.equal(await bench.count(ownerOf(login)), 0);
+    },
+  ],
+];

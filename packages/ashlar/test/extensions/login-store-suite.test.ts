@@ -1,0 +1,261 @@
+import { describe, expect, test } from "vitest";
+import type { LoginStore, NewLogin } from "../../src/public/auth.ts";
+import { loginStoreSuite } from "../../src/public/testing.ts";
+import { MemoryLogins } from "../support/memory-logins.ts";
+
+describe("an application's own login store", () => {
+  for (const { title, run } of loginStoreSuite(() => ({ store: new MemoryLogins() }))) test(title, run);
+});
+
+test("the suite closes a store that can be closed, after each test", async () => {
+  let closed = 0;
+  const store = (): LoginStore => Object.assign(new MemoryLogins(), { close: () => void closed++ });
+  const suite = loginStoreSuite(() => ({ store: store() }));
+  for (const { run } of suite) await run();
+  expect(closed).toBe(suite.length);
+});
+
+/** What the suite finds wrong with a store. */
+async function problemsOf(make: () => LoginStore): Promise<string[]> {
+  const outcomes = await Promise.all(
+    loginStoreSuite(() => ({ store: make() })).map(async ({ title, run }) => {
+      return run().then(
+        () => [],
+        () => [title],
+      );
+    }),
+  );
+  return outcomes.flat();
+}
+
+const SEPARATE = "a use, a new token or a kept login of another guard, or of another user, does not reach a login";
+const UNDONE = "a store that asks whether a proof holds for a new token has written it before, and undoes it if not";
+const OVERWRITES = "a use that is recorded at the same time as a new token or a new access epoch overwrites neither";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("the suite notices a store that", () => {
+  test.each<[string, (store: MemoryLogins) => Partial<LoginStore>, string]>([
+    [
+      "stores logins with any proof",
+      (store) => ({ start: (login) => store.start(login, { holds: async () => true } as never) }),
+      "nothing is stored if the proof is no longer valid",
+    ],
+    [
+      "restores ended logins",
+      (store) => ({
+        touch: async ({ id, ...use }) => void store.logins.set(id, { ...[...started.values()][0]!, ...use, id }),
+      }),
+      "an ended login stays ended, whatever is recorded or renewed afterwards",
+    ],
+    [
+      "mixes up the guards",
+      (store) => ({
+        find: async (_, hash) => [...store.logins.values()].find((one) => one.tokenHash === hash) ?? null,
+      }),
+      "a login of one guard is not a login of another",
+    ],
+    [
+      "ends a login only by its key",
+      (store) => ({
+        end: async (login) => store.logins.delete(String(login.tokenHash ?? (login as { id: string }).id)),
+      }),
+      "a key from an input ends only a login of the user themselves",
+    ],
+    [
+      "leaves the kept login in the old epoch",
+      (store) => ({ endAll: async (owner, kept) => store.endAll(owner, kept && { ...kept, accessEpoch: "old" }) }),
+      "the login that is kept continues under the new access epoch",
+    ],
+    [
+      "renews without checking the proof",
+      (store) => ({
+        renew: (login, renewal, proof) => store.renew(login, renewal, { ...proof, holds: async () => true }),
+      }),
+      "a new token is only set while the proof is valid, for a login of its access epoch",
+    ],
+    [
+      "asks whether users exist without regard to the guard",
+      (store) => ({
+        prune: (pruning) => store.prune({ ...pruning, existingUsers: (_, ids) => pruning.existingUsers("web", ids) }),
+      }),
+      "pruning asks for the users of each guard, and deletes only the logins of those that are gone",
+    ],
+    [
+      "turns keys into numbers",
+      (store) => ({
+        start: (login, proof) => store.start({ ...login, userId: Number(login.userId) }, proof),
+        list: (owner) => store.list({ ...owner, userId: Number(owner.userId) }),
+      }),
+      "a login that was started is found by its token, unchanged",
+    ],
+    [
+      "keeps addresses",
+      (store) => ({ prune: (pruning) => store.prune({ ...pruning, unusedSince: new Date(0) }) }),
+      "pruning removes the address and the user agent from logins that have not been used since",
+    ],
+    [
+      "renews the login of another user",
+      (store) => ({
+        renew: (login, renewal, proof) => {
+          const { userId } = store.logins.get(login.id) ?? login;
+          return store.renew({ ...login, userId }, renewal, proof);
+        },
+      }),
+      SEPARATE,
+    ],
+    [
+      "asks whether a proof holds, and then renews",
+      (store) => ({
+        async renew(login, renewal, proof) {
+          return (await proof.holds()) && store.renew(login, renewal, { ...proof, holds: async () => true });
+        },
+      }),
+      UNDONE,
+    ],
+    [
+      "renews, and leaves the new token if the proof does not hold",
+      (store) => ({
+        async renew(login, renewal, proof) {
+          return (await store.renew(login, renewal, { ...proof, holds: async () => true })) && proof.holds();
+        },
+      }),
+      UNDONE,
+    ],
+    [
+      "writes back the token that it read when a login is used",
+      (store) => ({
+        async touch({ guard: _, id, ...use }) {
+          const login = store.logins.get(id);
+          await turn();
+          if (login !== undefined && store.logins.has(id)) store.logins.set(id, { ...login, ...use });
+        },
+      }),
+      OVERWRITES,
+    ],
+    [
+      "writes back the access epoch that it read when a login is used",
+      (store) => ({
+        async touch({ guard: _, id, ...use }) {
+          const accessEpoch = store.logins.get(id)?.accessEpoch;
+          await turn();
+          const login = store.logins.get(id);
+          if (login !== undefined) store.logins.set(id, { ...login, accessEpoch: accessEpoch!, ...use });
+        },
+      }),
+      OVERWRITES,
+    ],
+    [
+      "keeps unknown details of a device as they were",
+      (store) => ({
+        async touch({ ip, userAgent, ...use }) {
+          const login = store.logins.get(use.id);
+          await store.touch({ ...use, ip: ip ?? login?.ip ?? null, userAgent: userAgent ?? login?.userAgent ?? null });
+        },
+      }),
+      "a use is recorded with its device, and changes nothing else",
+    ],
+    [
+      "gives a kept login of another guard the new access epoch",
+      (store) => ({
+        async endAll(owner, kept) {
+          const login = store.logins.get(String(kept?.id));
+          if (login?.userId === owner.userId) store.logins.set(login.id, { ...login, accessEpoch: kept!.accessEpoch });
+          return store.endAll(owner, kept);
+        },
+      }),
+      SEPARATE,
+    ],
+    [
+      "leaves logins that wait for a step when it ends all",
+      (store) => ({
+        async endAll(owner, kept) {
+          const pending = [...store.logins.values()].filter((one) => one.accessEpoch === "pending");
+          const ended = await store.endAll(owner, kept);
+          for (const one of pending) store.logins.set(one.id, one);
+          return ended;
+        },
+      }),
+      "ending all logins of a user ends those that wait for a step, whether one is kept or not",
+    ],
+    [
+      "hides logins that have ended",
+      (store) => ({
+        async find(guard, tokenHash) {
+          const login = await store.find(guard, tokenHash);
+          return login !== null && login.expiresAt > new Date() ? login : null;
+        },
+      }),
+      "a login is found even after it has ended: the guard decides",
+    ],
+    [
+      "truncates user agents",
+      (store) => ({
+        start: (login, proof) => store.start({ ...login, userAgent: login.userAgent?.slice(0, 200) ?? null }, proof),
+      }),
+      "a login that was started is found by its token, unchanged",
+    ],
+    [
+      "prunes logins before it is time",
+      (store) => ({
+        prune: (pruning) => store.prune({ ...pruning, endedBefore: new Date(pruning.endedBefore.getTime() + 1000) }),
+      }),
+      "pruning deletes logins that had ended by then, and logins of deleted users",
+    ],
+    [
+      "prunes the same addresses again",
+      (store) => ({
+        async prune(pruning) {
+          const old = [...store.logins.values()].filter((one) => one.lastUsedAt <= pruning.unusedSince);
+          return { ...(await store.prune(pruning)), addresses: old.length };
+        },
+      }),
+      "pruning removes the address and the user agent from logins that have not been used since",
+    ],
+  ])("%s", async (_, broken, title) => {
+    const problems = await problemsOf(() => {
+      const store = new MemoryLogins();
+      const { start } = store;
+      store.start = async (login, proof) => {
+        started.set(login.tokenHash, login);
+        return start.call(store, login, proof);
+      };
+      return Object.assign(Object.create(store) as LoginStore, bound(store), broken(store));
+    });
+    expect(problems).toContain(title);
+  });
+});
+
+test.each<[keyof LoginStore, unknown]>([
+  ["find", null],
+  ["start", null],
+  ["renew", false],
+  ["touch", undefined],
+  ["list", []],
+  ["end", false],
+  ["endAll", 0],
+  ["prune", { logins: 0, addresses: 0 }],
+])(
+  "the suite notices a store that cannot be reached, and whose %s looks like that of an empty one",
+  async (name, answer) => {
+    const refuse = async (): Promise<never> => {
+      throw new Error("The server cannot be reached.");
+    };
+    const names = ["find", "start", "renew", "touch", "list", "end", "endAll", "prune"] as const;
+    const refusing = Object.fromEntries(names.map((one) => [one, refuse])) as unknown as LoginStore;
+    const run = (store: LoginStore) => {
+      const suite = loginStoreSuite(() => ({ store: new MemoryLogins() }), { unreachable: () => ({ store }) });
+      return suite.at(-1)!.run();
+    };
+    await run(refusing);
+    await expect(run({ ...refusing, [name]: async () => answer })).rejects.toThrow(new RegExp(`^${name}.* resolved`));
+  },
+);
+
+const started = new Map<string, NewLogin>();
+
+/** The methods of a store, to be replaced one by one. */
+function bound(store: MemoryLogins): LoginStore {
+  const names = ["find", "start", "renew", "touch", "list", "end", "endAll", "prune"] as const;
+  return Object.fromEntries(names.map((name) => [name, store[name].bind(store)])) as unknown as LoginStore;
+}
