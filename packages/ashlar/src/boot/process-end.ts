@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Logger, requestTraces } from "../kernel/index.ts";
+import { isStandardOutputBehind } from "./standard-output.ts";
 
 /** An application that ends with its process. */
 export interface Ending {
@@ -71,8 +72,8 @@ function tell(level: "fatal" | "error", error: unknown, sentence: string): void 
     const logger = trace?.logger ?? [...applications, ...(ending ?? [])][0]!.logger;
     if (trace !== undefined) trace.id ??= randomUUID();
     logger[level]({ err: error, ...(trace !== undefined && { requestId: trace.id }) }, sentence);
-    // Node would have printed the error: an application that logs nothing must not make the process end silently.
-    if (!logger.isLevelEnabled(level)) console.error(error);
+    // Node would have printed the error: a log that is silent, or not written, must not make the process end silently.
+    if (!logger.isLevelEnabled(level) || isStandardOutputBehind()) console.error(error);
   } catch {
     console.error(error);
   }

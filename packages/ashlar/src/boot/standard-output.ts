@@ -1,7 +1,9 @@
 import { writeSync } from "node:fs";
-import { unblockStandardOutput } from "../node/index.ts";
+import { unblockStandardStream } from "../node/index.ts";
+import { counted } from "../support/index.ts";
 
 const DESCRIPTOR = 1;
+const ERROR_DESCRIPTOR = 2;
 /** How much is kept while standard output cannot be written, in bytes. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 /** How long to wait before trying again if no further line does, in milliseconds. */
@@ -13,7 +15,7 @@ const EXIT_RETRY_MS = 10;
 /**
  * Lines on the standard output of the process, in their order. Writing never waits: what cannot be written, because a
  * pipe's reader has stopped or the disk is full, is kept and written as soon as it can be. Lines that would exceed
- * {@link MAX_KEPT_BYTES} are dropped.
+ * {@link MAX_KEPT_BYTES} are dropped. Standard error says when lines are lost, and how many at the exit.
  *
  * There is one per process, because a pipe that is almost full takes only the beginning of a line, and the next bytes
  * must be the rest of it.
@@ -23,6 +25,7 @@ class StandardOutput {
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #retry: NodeJS.Timeout | null = null;
+  /** The lines that could not be kept; reported once the kept ones are written. */
   #dropped = 0;
   #reportDropped: ((count: number) => void) | null = null;
   /** Whether the last attempt failed only because the reader has not read enough. */
@@ -30,15 +33,19 @@ class StandardOutput {
   /** Whether the reader of the pipe is gone for good. */
   #isBroken = false;
 
+  /** Whether something that was to be written is not. */
+  get isBehind(): boolean {
+    return this.#isBroken || this.#kept.length > 0;
+  }
+
   /**
    * Writes a line, or keeps it.
    *
    * @param reportDropped logs how many lines were dropped, if this one was; called when everything kept is written
    */
   write(line: string, reportDropped: (count: number) => void): void {
-    if (this.#isBroken) return;
     if (this.#kept.length > 0) this.#writeKept();
-    if (this.#kept.length > 0) this.#keep(Buffer.from(line), reportDropped);
+    if (this.#isBroken || this.#kept.length > 0) this.#keep(Buffer.from(line), reportDropped);
     else {
       const length = Buffer.byteLength(line);
       const written = this.#attempt(line);
@@ -47,9 +54,15 @@ class StandardOutput {
   }
 
   #keep(bytes: Uint8Array, reportDropped: (count: number) => void): void {
-    if (this.#isBroken) return;
+    if (this.#isBroken) {
+      this.#dropped++;
+      return;
+    }
     // The first may be the rest of a line, without which the next line would not be readable either.
     if (this.#kept.length > 0 && this.#keptBytes + bytes.length > MAX_KEPT_BYTES) {
+      // Standard error may be the same pipe: its line could end up inside one that is only half written.
+      if (this.#dropped === 0 && !this.#isFull)
+        report("Standard output cannot be written: log lines are being dropped.");
       this.#dropped++;
       this.#reportDropped = reportDropped;
       return;
@@ -82,7 +95,7 @@ class StandardOutput {
   #attempt(data: string | Uint8Array): number {
     this.#isFull = false;
     // Each time, because a child process that shares this output makes it block again.
-    unblockStandardOutput();
+    unblockStandardStream(process.stdout);
     try {
       return typeof data === "string" ? writeSync(DESCRIPTOR, data) : writeSync(DESCRIPTOR, data);
     } catch (error) {
@@ -95,8 +108,10 @@ class StandardOutput {
 
   #giveUp(): void {
     this.#isBroken = true;
+    this.#dropped += this.#kept.length;
     this.#kept = [];
     this.#stopTrying();
+    report("Standard output was closed by its reader. From now on, the log is lost.");
   }
 
   #stopTrying(): void {
@@ -104,15 +119,32 @@ class StandardOutput {
     this.#retry = null;
   }
 
-  /** Writes what is kept before the process exits. A reader gets a moment for it; a full disk does not. */
+  /** Writes what is kept before the process exits, and says what is lost. */
   readonly finish = (): void => {
+    this.#writeLast();
+    const count = this.#dropped + this.#kept.length;
+    if (count > 0) report(`${counted(count, "line")} of the log could not be written to standard output.`);
+  };
+
+  /** A reader gets a moment for it; a full disk does not. */
+  #writeLast(): void {
     const pause = new Int32Array(new SharedArrayBuffer(4));
     for (let waitedMs = 0; this.#kept.length > 0; waitedMs += EXIT_RETRY_MS) {
       this.#writeKept();
       if (!this.#isFull || waitedMs >= MAX_EXIT_MS) return;
       Atomics.wait(pause, 0, 0, EXIT_RETRY_MS);
     }
-  };
+  }
+}
+
+/** Writes a sentence to standard error, if that is possible without waiting. */
+function report(sentence: string): void {
+  try {
+    unblockStandardStream(process.stderr);
+    writeSync(ERROR_DESCRIPTOR, `${sentence}\n`);
+  } catch {
+    // It is full or closed too.
+  }
 }
 
 let output: StandardOutput | null = null;
@@ -124,4 +156,10 @@ export function standardOutput(): StandardOutput {
     process.on("exit", output.finish);
   }
   return output;
+}
+
+/** Whether lines that were written to the standard output of the process have not got there, or never will. */
+export function isStandardOutputBehind(): boolean {
+  // In development, Node's own stream is used.
+  return output?.isBehind ?? process.stdout.errored !== null;
 }

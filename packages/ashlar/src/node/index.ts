@@ -7,5 +7,5 @@ export {
   pendingResponse,
   preparedByNode,
   takenBytes,
-  unblockStandardOutput,
+  unblockStandardStream,
 } from "./private-members.ts";

@@ -79,10 +79,10 @@ export function pendingResponse(socket: Socket): ServerResponse | null {
 }
 
 /**
- * Makes writing to standard output fail with `EAGAIN` instead of waiting if it is a pipe or a socket whose reader is slow.
- * Node promises only that its own stream does not lose what it writes there.
+ * Makes writing to standard output or standard error fail with `EAGAIN` instead of waiting if it is a pipe or a socket
+ * whose reader is slow. Node promises only that its own streams do not lose what they write there.
  */
-export function unblockStandardOutput(): void {
-  const { isTTY, _handle } = process.stdout as BlockingStream;
+export function unblockStandardStream(stream: NodeJS.WriteStream): void {
+  const { isTTY, _handle } = stream as BlockingStream;
   if (!isTTY) _handle?.setBlocking?.(false);
 }

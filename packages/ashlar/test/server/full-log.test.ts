@@ -65,13 +65,17 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual([0, null]);
+    // At the start, a warning and the address; 30 requests; the signal.
+    expect(running.output()).toMatch(/^port \d+\n33 lines of the log could not be written to standard output\.\n$/);
   });
 
-  test("an unhandled error ends the process, which does not wait", async () => {
+  test("an unhandled error ends the process, which does not wait, and is printed on standard error", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/broken")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
     expect(running.output()).not.toContain("waits");
+    expect(running.output()).toContain("Error: thrown in a timer\n    at ");
+    expect(running.output()).toMatch(/\n4 lines of the log could not be written to standard output\.\n$/);
   });
 
   test("a process that has nothing else to do ends", async () => {
@@ -99,6 +103,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
   test("at most a megabyte is kept, and what is logged beyond that is dropped", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/many")).toBe("logged");
+    expect(running.output().match(/log lines are being dropped/g)).toHaveLength(1);
     await makeRoom(running);
     await get(running, "/page/last");
     const log = await get(running, "/log");

@@ -134,3 +134,60 @@ describe("S50 while the log's reader has stopped", () => {
     expect(lines.at(-1)).toMatchObject({ level: "fatal", err: { message: "thrown in a timer" } });
   });
 });
+
+async function closeReader({ child: { stdout } }: ScriptProcess): Promise<void> {
+  stdout!.destroy();
+  await once(stdout!, "close");
+}
+
+describe("S50 when the log's reader is gone", () => {
+  test("requests are answered, and standard error says that the log is lost, and how much of it", async () => {
+    const running = await serve();
+    await closeReader(running);
+    for (let count = 0; count < 3; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual([0, null]);
+    expect(running.output().match(/Standard output was closed .+/g)).toEqual([
+      "Standard output was closed by its reader. From now on, the log is lost.",
+    ]);
+    expect(running.output()).toMatch(/\n4 lines of the log could not be written to standard output\.\n$/);
+  });
+
+  test("what is kept for it is counted too", async () => {
+    const running = await serve();
+    running.child.stdout!.pause();
+    expect(await get(running, "/many/300")).toBe("logged");
+    await closeReader(running);
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual([0, null]);
+    const [, count] = /\n(\d+) lines of the log could not/.exec(running.output())!;
+    expect(Number(count)).toBeGreaterThan(100);
+    expect(Number(count)).toBeLessThan(303);
+  });
+
+  test("an unhandled error is printed on standard error", async () => {
+    const running = await serve();
+    await closeReader(running);
+    expect(await get(running, "/broken")).toBe("answered");
+    expect(await running.ended).toEqual([1, null]);
+    expect(running.output()).toContain("Error: thrown in a timer\n    at ");
+  });
+
+  test("an unhandled error in development is printed on standard error", async () => {
+    const running = await runScript(SCRIPT.replace('"production"', '"development"'));
+    await closeReader(running);
+    // The failure to log the request ends the process.
+    await get(running, "/page/a");
+    expect(await running.ended).toEqual([1, null]);
+    expect(running.output()).toContain("Error: write EPIPE\n    at ");
+  });
+
+  test("it does not matter that standard error is gone too", async () => {
+    const running = await serve();
+    await closeReader(running);
+    running.child.stderr!.destroy();
+    expect(await get(running, "/page/a")).toBe("a");
+    expect(await get(running, "/broken")).toBe("answered");
+    expect(await running.ended).toEqual([1, null]);
+  });
+});
