@@ -1,4 +1,6 @@
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseSync, Visitor } from "oxc-parser";
 import { expect, test } from "vitest";
 import { execute } from "../support/generated-application.ts";
 import { folderWith } from "../support/temporary-folder.ts";
@@ -14,8 +16,10 @@ async function broken(sources: Readonly<Record<string, string>>): Promise<string
   const args = [DEPCRUISE, "--config", config, "--output-type", "json", "packages"];
   const { output } = await execute(root, process.execPath, args);
   const { summary } = JSON.parse(output.slice(output.indexOf("{"))) as {
-    summary: { violations: { from: string; rule: { name: string } }[] };
+    summary: { violations: { from: string; rule: { name: string } }[]; environment?: { issues?: object[] } };
   };
+  // It would say here that it cannot read TypeScript.
+  expect(summary.environment?.issues).toBeUndefined();
   return summary.violations.map(({ from, rule }) => `${rule.name}: ${from.slice("packages/ashlar/src/".length)}`);
 }
 
@@ -65,4 +69,23 @@ test("an import past another folder's index.ts is found, and so is a circular im
       "auth/user.ts": 'import { guard } from "./guard.ts";\nexport const user: number = guard;\n',
     }),
   ).toEqual(["no-cycle: auth/guard.ts", "only-index: http/index.ts"]);
+});
+
+/** The modules that the types of a source import with `import("…")`. */
+function importTypesIn(file: string, text: string): string[] {
+  const found: string[] = [];
+  new Visitor({
+    TSImportType: ({ source }) => void found.push(`${file}: ${source.value}`),
+  }).visit(parseSync(file, text).program);
+  return found;
+}
+
+test("no type imports with import(…), which the check of the layers doesn't see", () => {
+  const source = join(REPOSITORY, "packages/ashlar/src");
+  const sources = globSync("**/*.ts", { cwd: source }).filter((file) => !file.endsWith(".test.ts"));
+  expect(sources.flatMap((file) => importTypesIn(file, readFileSync(join(source, file), "utf8")))).toEqual([]);
+  expect(importTypesIn("http/index.ts", 'export type Q = import("../auth/index.ts").Auth;')).toEqual([
+    "http/index.ts: ../auth/index.ts",
+  ]);
+  expect(importTypesIn("http/index.ts", 'let auth: typeof import("../auth/index.ts") | null;')).toHaveLength(1);
 });

@@ -11,11 +11,10 @@ import type {
   QueuedMailData,
 } from "./account-mailables.ts";
 import type { AccountPages } from "./account-pages.ts";
+import type * as BuiltInMails from "./built-in-mails.ts";
 import type { TokenRemains } from "./remaining-tokens.ts";
 
 const VIEWS: string = join(PACKAGE_FOLDER, "views");
-
-type BuiltInMails = typeof import("./built-in-mails.ts");
 
 /** The dependencies of {@link AccountMails}. */
 export interface AccountMailsParts {
@@ -32,7 +31,7 @@ export interface AccountMailsParts {
 export class AccountMails {
   readonly #parts: AccountMailsParts;
   readonly #logger: Logger;
-  #builtIn: BuiltInMails | null = null;
+  #builtIn: typeof BuiltInMails | null = null;
 
   constructor(parts: AccountMailsParts) {
     this.#parts = parts;

@@ -1,3 +1,4 @@
+import type * as Pg from "pg";
 import type { ClientConfig, Pool, PoolConfig } from "pg";
 import { optionalPackage } from "../optional-package.ts";
 import type { PostgresSettings } from "./postgres.ts";
@@ -15,7 +16,7 @@ const TIMESTAMP = 1114;
  */
 export async function openPool(
   settings: PostgresSettings,
-  load: () => Promise<typeof import("pg")> = () => import("pg"),
+  load: () => Promise<typeof Pg> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
   // Only for these connections: the driver's own table of parsers is shared by the whole process.

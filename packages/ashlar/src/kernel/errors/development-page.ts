@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import type * as Youch from "youch";
 import type { HttpContext } from "../../http/index.ts";
 import { withoutTokens } from "../loggable-path.ts";
 import { redact } from "../redaction.ts";
@@ -24,7 +25,7 @@ export async function developmentPage(
   context: HttpContext,
   title: string,
   path: string,
-  load: () => Promise<typeof import("youch")> = () => import("youch"),
+  load: () => Promise<typeof Youch> = () => import("youch"),
 ): Promise<Page> {
   // Loaded at the first error, and never in production, where it need not be installed.
   const youch = await load().catch(() => null);

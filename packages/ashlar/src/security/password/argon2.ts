@@ -1,17 +1,16 @@
 import * as crypto from "node:crypto";
+import type * as Argon2Package from "@node-rs/argon2";
 import { AshlarError } from "../../support/index.ts";
 import type { Argon2Parameters } from "./phc.ts";
 
 /** Computes an Argon2 tag (RFC 9106, version 1.3). It is slow: never call it on the event loop. */
 export type Argon2 = (message: string, salt: Buffer, parameters: Argon2Parameters) => Buffer;
 
-type Argon2Package = typeof import("@node-rs/argon2");
-
 /** The package declares these as a `const enum`, which cannot be imported if types are only stripped. */
 const PACKAGE_VARIANTS = { argon2d: 0, argon2i: 1, argon2id: 2 } as const;
 const PACKAGE_VERSION_13 = 1;
 
-function ofPackage({ hashRawSync }: Argon2Package): Argon2 {
+function ofPackage({ hashRawSync }: typeof Argon2Package): Argon2 {
   return (message, salt, { variant, memory, passes, parallelism, tagBytes }) =>
     hashRawSync(message, {
       algorithm: PACKAGE_VARIANTS[variant],
@@ -35,7 +34,7 @@ const ofNode: Argon2 = (message, nonce, { variant, memory, passes, parallelism, 
  * @throws `E_MISSING_PACKAGE` if there is neither
  */
 export async function loadArgon2(
-  importPackage: () => Promise<Argon2Package> = () => import("@node-rs/argon2"),
+  importPackage: () => Promise<typeof Argon2Package> = () => import("@node-rs/argon2"),
 ): Promise<Argon2> {
   try {
     return ofPackage(await importPackage());
