@@ -9,7 +9,7 @@ import {
 import { ConfigurationError, type MaybePromise } from "../support/index.ts";
 
 /**
- * A user who can have API tokens. The mixin {@link AuthenticatesTokens} implements it for a model, with one active token
+ * A user who can have API tokens. The mixin `AuthenticatesTokens` implements it for a model, with one active token
  * per user; another class may keep several.
  *
  * A token is active from when it is issued until it is renewed or revoked. Only its digest is stored, never the token:

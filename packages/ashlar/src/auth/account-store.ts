@@ -59,7 +59,7 @@ export interface AccountConditions {
  *   on a unique index.
  * - **The access epoch ends access.** Logins, links in mails and pending steps are valid only while it stays the same.
  *   Change it exactly when told to. If accounts have credentials of your own, such as the digest of an API token, clear
- *   them in the same statement, or give the user a method `endCredentials()`; see {@link CredentialHolder}.
+ *   them in the same statement, or give the user a method `endCredentials()`; see `CredentialHolder`.
  * - **What throws is rolled back.** If the work that is passed to `transaction` throws, everything that the store did in
  *   that work's asynchronous context is undone.
  * - **Failures throw.** If the store can't be reached, it must not respond as if there were no such account.

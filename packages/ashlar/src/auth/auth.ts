@@ -71,7 +71,7 @@ export class Auth {
    * const colleague = await auth.guard("staff").user();
    * ```
    *
-   * A guard of your own class has the right type if {@link Guards} names it.
+   * A guard of your own class has the right type if `Guards` names it.
    *
    * @throws `E_UNKNOWN_GUARD`
    */

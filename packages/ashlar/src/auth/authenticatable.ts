@@ -2,7 +2,7 @@
 export type UserId = string | number | bigint;
 
 /**
- * What auth requires of a user. The mixin {@link Authenticates} adds it to a model; a class of another ORM can be a
+ * What auth requires of a user. The mixin `Authenticates` adds it to a model; a class of another ORM can be a
  * user if it has these three methods.
  */
 export interface Authenticatable {
@@ -33,7 +33,7 @@ export type UserClass = abstract new (...args: never[]) => object;
 
 /**
  * What auth requires to find users: of a user's class, or of an object that finds the users of `userClass`. Users who
- * are found this way can log in; for accounts that are registered and change, see {@link AccountStore}.
+ * are found this way can log in; for accounts that are registered and change, see `AccountStore`.
  */
 export interface AuthenticatableClass {
   /** The name of the class of users, for messages. */

@@ -29,7 +29,7 @@ export interface AuthenticatesInstance extends AccessHolder {
   accessEpoch(): string;
   /**
    * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
-   * in the database, and what `endCredentials()` of the class removes; see {@link CredentialHolder}.
+   * in the database, and what `endCredentials()` of the class removes; see `CredentialHolder`.
    *
    * @returns whether the user's row existed
    */

@@ -100,7 +100,7 @@ export class GuardRegistry {
   }
 
   /**
-   * Lets {@link Guard.attempt} refuse all other users, as if their password were wrong. Called when providers register.
+   * Lets `LoginGuard.attempt` refuse all other users, as if their password were wrong. Called when providers register.
    */
   admitOnly(admits: (user: object) => boolean): void {
     this.#admits = admits;

@@ -3,10 +3,10 @@ import type { WebGuard } from "./web/web-guard.ts";
 
 /**
  * Identifies the user of one request in one way: by a cookie, a token, or a certificate. This is all that middleware
- * and `context.auth` require of every guard. Further operations are on a guard's class: a {@link LoginGuard} logs users
+ * and `context.auth` require of every guard. Further operations are on a guard's class: a `LoginGuard` logs users
  * in and out, and {@link WebGuard} keeps logins that users can list and end.
  *
- * A guard of your own extends {@link RequestGuard}, so you only have to write one method. One instance is created per
+ * A guard of your own extends `RequestGuard`, so you only have to write one method. One instance is created per
  * request and guard name, so its fields belong to that request alone.
  *
  * `User` is the class of the guard's users: the application's user class, unless `guards` of `Register` names another.

@@ -41,7 +41,7 @@ export class Connection {
   readonly #transactions: Transactions;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
 
-  /** Connections are created by {@link Database}. */
+  /** Connections are created by `Database`. */
   constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
     this.name = name;
     this.#observer = { notify: null };
@@ -223,8 +223,8 @@ export class Connection {
   }
 
   /**
-   * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call {@link
-   * checkForeignKeys} afterwards.
+   * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call
+   * {@link checkForeignKeys} afterwards.
    *
    * @throws what the function throws
    * @internal

@@ -18,7 +18,7 @@ import "./errors.ts";
 
 /** What a router needs beyond its routes. */
 export interface RouterOptions {
-  /** The application's own compilers, see {@link ownCompilers}. */
+  /** The application's own compilers, see `ownCompilers`. */
   readonly compilers?: OwnCompilers;
   /** Signs the parameters of the compiler `signed`, and URLs. Without it, neither is available. */
   readonly signer?: ValueSigner;

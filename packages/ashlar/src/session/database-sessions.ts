@@ -16,7 +16,7 @@ interface Row {
 
 /**
  * Keeps the data of sessions in the table `session_data` of the application's database, up to 64 KB each, so that a
- * login or a logout ends the previous session. {@link createSessionDataTable} creates the table.
+ * login or a logout ends the previous session. `createSessionDataTable` creates the table.
  *
  * ```ts
  * // config/session.ts

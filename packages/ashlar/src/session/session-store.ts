@@ -12,7 +12,7 @@ export interface StoredSession {
 }
 
 /**
- * Keeps the data of visitors' sessions: `store` in `config/session.ts`. {@link databaseSessions} is one;
+ * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` is one;
  * `sessionStoreSuite` of `ashlar/testing` tests the promises listed here.
  *
  * ```ts

@@ -44,7 +44,7 @@ export class Accounts {
    * if (user !== null) await auth.loginAs(user);
    * ```
    *
-   * Security: other columns are set as `fill` sets them, or as `attributeKind` of an {@link AccountStore} says. Name the
+   * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` says. Name the
    * inputs that may be set, or the model's `fillable`. The primary key, the times, and what a mixin guards (password, API
    * token, verification) are never set.
    *
@@ -220,7 +220,7 @@ export class Accounts {
   /**
    * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
    * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
-   * user removes; see {@link CredentialHolder}. Call it when you block an account.
+   * user removes; see `CredentialHolder`. Call it when you block an account.
    *
    * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
    * `auth.logins().endAll()`.

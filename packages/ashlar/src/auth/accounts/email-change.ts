@@ -165,7 +165,7 @@ export class EmailChange {
     });
   }
 
-  /** As {@link #make}, in a transaction. */
+  /** As `#make`, in a transaction. */
   async #replace(
     owner: AccountUser,
     { guard, email: previousEmail }: VerificationClaim,

@@ -104,7 +104,7 @@ export interface PrunedLogins {
 
 /**
  * Stores the logins of guards with the driver `web`: the option `logins` of an entry of `GUARDS`.
- * {@link databaseLogins} is one such store, and the default. `loginStoreSuite` of `ashlar/testing` tests the contract
+ * `databaseLogins` is one such store, and the default. `loginStoreSuite` of `ashlar/testing` tests the contract
  * described here.
  *
  * ```ts

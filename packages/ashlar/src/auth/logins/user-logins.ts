@@ -88,7 +88,7 @@ export class UserLogins {
   /**
    * Ends all logins except the one that the request comes from, and with them all other access to the account: links in
    * mails, the API token if it is checked in the database, and what `endCredentials()` of the user removes; see
-   * {@link CredentialHolder}.
+   * `CredentialHolder`.
    *
    * @returns how many logins were ended
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime

@@ -19,7 +19,7 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly purpose: LoginPurpose;
   /**
    * The names of the steps that were passed by their own proof: by {@link prove}, or `pass()` of a
-   * {@link PendingLogin}.
+   * `PendingLogin`.
    */
   readonly passed: readonly string[];
   /**

@@ -19,7 +19,7 @@ const LONG_MS = 30_000;
 const SHORT_MS = 200;
 
 /**
- * Tests what every {@link Dialect} promises.
+ * Tests what every `Dialect` promises.
  *
  * ```ts
  * import { test } from "node:test";
