@@ -12,7 +12,6 @@ import { asciiTarget, checkRouteTarget, externalTarget, ownPath, redirectTarget 
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
-import "./errors.ts";
 
 /** What the body of an outgoing response can be. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;

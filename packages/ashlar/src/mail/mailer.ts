@@ -2,6 +2,7 @@ import type { Events } from "../events/index.ts";
 import type { Background, Logger } from "../kernel/index.ts";
 import { AshlarError, type Complete, currentDate } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
+import type {} from "./events.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
 import { type MailComposer, requireRecipient } from "./mail-composer.ts";
 import { type MailMessage, recipientsOf } from "./mail-message.ts";
@@ -11,7 +12,6 @@ import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./m
 import { RetryQueue } from "./retry-queue.ts";
 import type { RetrySettings } from "./settings.ts";
 import "./errors.ts";
-import "./events.ts";
 import "../http/index.ts";
 
 /** @internal The dependencies of a mailer. */

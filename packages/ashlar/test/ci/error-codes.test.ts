@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, posix, relative } from "node:path";
 import { expect, test } from "vitest";
 import "../../src/public/api.ts";
 import "../../src/public/mail.ts";
@@ -50,6 +50,19 @@ test("support declares only its own codes and those that unrelated folders share
     "E_MISSING_PACKAGE",
     "E_OVERLOADED",
   ]);
+});
+
+test("every bare import of errors.ts or of another folder is for a code that the file throws", () => {
+  const bare = [...files].flatMap(([name, text]) => {
+    if (name.startsWith("public/")) return [];
+    const codes = [...text.matchAll(THROWN)].flatMap(([, code]) => declared.get(code!) ?? []);
+    const homes = codes.flatMap((home) => [home, indexAbove(home)]);
+    const imported = [...text.matchAll(/^import "(\..*\/(?:errors|index)\.ts)";$/gm)].map(([, path]) => path!);
+    return imported
+      .filter((path) => !homes.includes(posix.join(dirname(name), path)))
+      .map((path) => `${name}: ${path}`);
+  });
+  expect(bare).toEqual([]);
 });
 
 test("every file that throws a feature's code has loaded the file that declares it", () => {
