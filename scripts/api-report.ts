@@ -1,6 +1,7 @@
 // Checks packages/ashlar/api-report: what the package exports, one file per import path, each name with its declaration
 // but without comments, so that changes show in a diff. It reads dist. `--write` updates the files; without `--write`, an
-// outdated file is an error. A name with two import paths is always an error.
+// outdated file is an error. A name with two import paths is always an error, and so is another number of names than
+// ARCHITECTURE.md says.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -117,5 +118,11 @@ if (process.argv.includes("--write")) {
     problems.push(`packages/ashlar/api-report/${file} is out of date. Run npm run api-report -- --write`);
   }
 }
+const architecture = readFileSync(join(import.meta.dirname, "../ARCHITECTURE.md"), "utf8");
+const [, documented] = /There are (\d+) public names/.exec(architecture) ?? [];
+if (Number(documented) !== paths.size) {
+  problems.push(`ARCHITECTURE.md says that there are ${documented} public names. There are ${paths.size}.`);
+}
+console.log(`${paths.size} public names`);
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;

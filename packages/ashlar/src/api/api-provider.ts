@@ -11,6 +11,7 @@ import { PresentedToken } from "./presented-token.ts";
 import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
 import { TokenController } from "./token-controller.ts";
 import { JWT_GUARD, TokenService } from "./token-service.ts";
+import "./events.ts";
 import "./limits.ts";
 import "./messages.ts";
 

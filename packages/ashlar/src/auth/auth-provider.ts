@@ -19,6 +19,7 @@ import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { authSettingsOf } from "./settings.ts";
 import { deleteUsersBy } from "./user-records.ts";
 import { WebGuards } from "./web/web-guards.ts";
+import "./accounts/events.ts";
 import "./accounts/limits.ts";
 import "./accounts/mail-messages.ts";
 import "./limits.ts";

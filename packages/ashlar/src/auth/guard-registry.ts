@@ -30,7 +30,7 @@ export type GuardFactory = (context: HttpContext) => Guard<object>;
  *
  * @throws `E_INVALID_CONFIGURATION` if the settings cannot work
  */
-export type GuardDriver = (settings: GuardSettings) => GuardFactory;
+export type GuardDriver = (settings: GuardSettings) => (context: HttpContext) => Guard<object>;
 
 interface RegisteredDriver {
   readonly make: GuardDriver;

@@ -14,52 +14,22 @@ export type {
 } from "./account-store.ts";
 export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
 export type {
-  AccountMailableClass,
   AccountMailables,
   AccountMailData,
   AccountMailMap,
-  AccountMailName,
-  AccountNoticeData,
-  EmailChangeCompletedData,
-  EmailChangedData,
-  EmailChangeUndoneData,
-  EmailTakenData,
-  FinishRegistrationData,
   NewDeviceData,
-  PasswordChangedData,
-  QueuedMailData,
-  ResetPasswordData,
-  VerifyEmailData,
 } from "./accounts/account-mailables.ts";
 export type { Accounts } from "./accounts/accounts.ts";
 export type {
+  AuthController,
   AuthControllers,
   AuthRouteGroup,
-  ChangeEmailController,
-  ChangePasswordController,
-  ConfirmPasswordController,
-  HomeController,
-  LoginController,
-  LoginsController,
-  RegisterController,
-  RequestPasswordResetController,
-  ResetPasswordController,
-  UndoEmailChangeController,
-  VerifyEmailController,
 } from "./accounts/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
-export type { AuthRouteOptions } from "./accounts/auth-routes.ts";
-export type {
-  AccountEvent,
-  EmailChangeEvent,
-  PasswordResetRequestedEvent,
-  VerificationSentEvent,
-} from "./accounts/events.ts";
 export {
   MustVerifyEmail,
   type MustVerifyEmailInstance,
 } from "./accounts/must-verify-email.ts";
-export type { RegistrationAttributes } from "./accounts/registration.ts";
 export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
 export type { AccountsSettings } from "./accounts/settings.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
@@ -81,16 +51,10 @@ export {
 } from "./authenticates.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
-export type {
-  FailedLoginEvent,
-  LoginEvent,
-  NewDeviceEvent,
-  PendingLoginEvent,
-  SecurityEvent,
-} from "./events.ts";
-export type { Guard, GuardOf, Guards } from "./guard.ts";
+export type { SecurityEvent } from "./events.ts";
+export type { Guard, Guards } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
-export type { GuardDriver, GuardFactory, GuardSettings } from "./guard-registry.ts";
+export type { GuardDriver, GuardFactory } from "./guard-registry.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { LoginGuard, type LoginOptions } from "./login-guard.ts";
@@ -106,14 +70,12 @@ export type {
   LoginReference,
   LoginRenewal,
   LoginStore,
-  LoginStoreSource,
   LoginUse,
   NewLogin,
   PrunedLogins,
 } from "./logins/login-store.ts";
 export type { LoginInfo } from "./logins/user-logins.ts";
 export { hasherOf } from "./model-hasher.ts";
-export type { PasswordSettings } from "./password-settings.ts";
 export {
   CompleteLogin,
   type LoginInProgress,
@@ -126,8 +88,7 @@ export {
 } from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { RequestGuard } from "./request-guard.ts";
-export { authSettingsOf, type GuardDefinition, type GuardEntrySettings, type GuardsSettings } from "./settings.ts";
+export { authSettingsOf, type GuardsSettings } from "./settings.ts";
 export { isUserClassOf } from "./users-of.ts";
 export { WebGuard } from "./web/web-guard.ts";
-export type { WebGuardSettings } from "./web/web-guard-settings.ts";
 export { writeColumns } from "./write-column.ts";

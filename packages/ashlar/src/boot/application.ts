@@ -33,7 +33,6 @@ import type { ApplicationParts, BootPlan } from "./create-application.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { isDeveloperHost } from "./developer-host.ts";
-import type { EnvironmentName } from "./environment-name.ts";
 import { endWithProcess } from "./process-end.ts";
 import { Providers } from "./providers.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
@@ -50,15 +49,6 @@ declare module "../kernel/container.ts" {
 }
 
 const SIGNED_URL = new KeyPurpose("signed-url");
-
-/** What a host knows about a request beyond the platform's `Request`. */
-export interface FetchOptions {
-  /** The address at the other end of the socket. */
-  readonly address?: string | undefined;
-}
-
-/** Responds to a Fetch API request: an application's `fetch`. */
-export type ApplicationFetch = (request: Request, options?: FetchOptions) => MaybePromise<Response>;
 
 /** Where and how an application listens. */
 export interface ListenOptions {
@@ -142,7 +132,7 @@ export class Application {
   }
 
   /** The environment that the application runs in: `production`, `development` or `test`. */
-  get environment(): EnvironmentName {
+  get environment(): "production" | "development" | "test" {
     return this.settings.environment;
   }
 
@@ -190,7 +180,10 @@ export class Application {
    * It is the address of the socket. Behind a proxy listed in `APP.trustedProxies`, the client's address is then the one
    * that the proxy reports. Mounted applications get the address too, if they use this framework.
    */
-  readonly fetch: ApplicationFetch = (request, options) => {
+  readonly fetch: (
+    request: Request,
+    options?: { readonly address?: string | undefined },
+  ) => Response | Promise<Response> = (request, options) => {
     const dispatcher = this.#dispatcher;
     if (dispatcher === null) return refusal();
     const { trustedProxies } = this.settings;

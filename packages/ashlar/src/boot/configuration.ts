@@ -29,7 +29,7 @@ export class Configuration {
    * @param known the exports that are read; the file may have others. Default: none
    * @throws `E_INVALID_CONFIGURATION` if the file doesn't exist, or if it lacks one of `known` and exports a similar name
    */
-  section(name: string, known: readonly string[] = []): ConfigurationSection {
+  section(name: string, known: readonly string[] = []): Readonly<Record<string, unknown>> {
     const section = this.#sections.get(name);
     if (section !== undefined) {
       const missing = known.filter((one) => !Object.hasOwn(section, one));
@@ -53,7 +53,7 @@ export class Configuration {
    * @param known the exports that are read; the file may have others
    * @throws `E_INVALID_CONFIGURATION` if it exports none of `known`, or lacks one of them and exports a similar name
    */
-  optionalSection(name: string, known: readonly string[]): ConfigurationSection {
+  optionalSection(name: string, known: readonly string[]): Readonly<Record<string, unknown>> {
     if (!this.has(name)) return {};
     const section = this.section(name, known);
     if (Object.keys(section).length === 0 || known.some((one) => Object.hasOwn(section, one))) return section;

@@ -1,12 +1,12 @@
-export { Application, type ApplicationFetch, type FetchOptions, type ListenOptions } from "./application.ts";
-export { Configuration, type ConfigurationSection } from "./configuration.ts";
+export { Application } from "./application.ts";
+export { Configuration } from "./configuration.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";
 export { createLogger } from "./create-logger.ts";
 export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
-export type { CommandContext, FeatureCommand, ManualStep, PublishedFiles } from "./feature-command.ts";
+export type { CommandContext, FeatureCommand, PublishedFiles } from "./feature-command.ts";
 export { loadConfiguration } from "./load-configuration.ts";
 export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
-export type { ApplicationSettings, CompleteApplicationSettings, LogSettings } from "./settings.ts";
+export type { ApplicationSettings, CompleteApplicationSettings } from "./settings.ts";
 export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";

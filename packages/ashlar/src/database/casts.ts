@@ -4,11 +4,14 @@ import { columnValue, mayBeInput } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import "./errors.ts";
 
-/** A column's type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number. */
-export type Cast = "datetime" | "boolean" | "json" | "integer";
+/**
+ * Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. A cast is the column's
+ * type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number.
+ */
+export type Casts = Readonly<Record<string, "datetime" | "boolean" | "json" | "integer">>;
 
-/** Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. */
-export type Casts = Readonly<Record<string, Cast>>;
+/** A column's type in the application. */
+export type Cast = Casts[string];
 
 /**
  * Converts a value from the database for the application.

@@ -1,3 +1,3 @@
 export type { EventMap, EventName } from "./event-map.ts";
 export { EventProvider } from "./event-provider.ts";
-export { type EventListener, Events } from "./events.ts";
+export { Events } from "./events.ts";

@@ -3,7 +3,7 @@ export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./bod
 export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress } from "./client-address.ts";
 export { HttpContext } from "./context.ts";
-export { type CookieOptions, serializeCookie } from "./cookies.ts";
+export { serializeCookie } from "./cookies.ts";
 export { parseHost } from "./host.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export { declareHttpMessages } from "./messages.ts";
@@ -28,4 +28,4 @@ export type {
 } from "./services.ts";
 export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
 export { isUserUnknown, markUserUnknown } from "./unknown-user.ts";
-export { type MoveOptions, UploadedFile } from "./uploaded-file.ts";
+export { UploadedFile } from "./uploaded-file.ts";

@@ -68,12 +68,12 @@ export abstract class RequestInputs {
   }
 
   /** The inputs of the query only, as a new dictionary. */
-  get query(): Dictionary {
+  get query(): Record<string, unknown> {
     return copy(this.#parsedQuery()) as Dictionary;
   }
 
   /** The inputs of the body only, as a new dictionary; those of a JSON list are under their indexes. */
-  get body(): Dictionary {
+  get body(): Record<string, unknown> {
     return copy({ ...this.#parsedBody() }) as Dictionary;
   }
 
@@ -96,12 +96,12 @@ export abstract class RequestInputs {
   }
 
   /** All inputs as a new dictionary, without those whose name begins with `__` and without files. */
-  all(): Dictionary {
+  all(): Record<string, unknown> {
     return visible(this.#all());
   }
 
   /** The named inputs that are present, each under the given name. */
-  only(...names: readonly string[]): Dictionary {
+  only(...names: readonly string[]): Record<string, unknown> {
     const result = dictionary();
     for (const name of names) {
       const value = this.#find(name);
@@ -111,7 +111,7 @@ export abstract class RequestInputs {
   }
 
   /** All inputs but the named ones. */
-  except(...names: readonly string[]): Dictionary {
+  except(...names: readonly string[]): Record<string, unknown> {
     const result = this.all();
     for (const name of names) removePath(result, name);
     return result;

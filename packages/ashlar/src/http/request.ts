@@ -133,7 +133,7 @@ export class HttpRequest extends RequestInputs {
   }
 
   /** The values that the route's pattern captured from the URL, by name. */
-  get params(): Readonly<Dictionary<string | null>> {
+  get params(): Readonly<Record<string, string | null>> {
     return this.#match?.params ?? NO_PARAMETERS;
   }
 

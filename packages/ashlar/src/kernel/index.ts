@@ -1,6 +1,6 @@
 export { afterAnswer, answerGiven, fetchTraced, isGone, whenEnded } from "./after-answer.ts";
 export { Background } from "./background.ts";
-export { Container, type ServiceKey, type Services } from "./container.ts";
+export { Container, type Services } from "./container.ts";
 export { addContextProperty, createContextClass } from "./context-class.ts";
 export { Dispatcher, type StaticFiles } from "./dispatcher.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
@@ -9,7 +9,7 @@ export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/s
 export { asForwarded, ProxyList } from "./forwarded-request.ts";
 export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
 export { LoggablePaths } from "./loggable-path.ts";
-export type { Logger, LogLevel } from "./logger.ts";
+export type { Logger } from "./logger.ts";
 export { type FetchFunction, Mounts } from "./mounts.ts";
 export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 export { discard, prepare } from "./prepared-response.ts";

@@ -1,13 +1,12 @@
-export type { MailEvent, MailFailedEvent, MailSentEvent } from "./events.ts";
-export type { MailAddress, MailRecipient } from "./mail-address.ts";
-export type { SignedLinkOptions } from "./mail-links.ts";
+export type { MailSentEvent } from "./events.ts";
+export type { MailAddress } from "./mail-address.ts";
 export type { MailAttachment, MailMessage } from "./mail-message.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { type Delivery, DeliveryError, type MailTransport, type MailTransportSource } from "./mail-transport.ts";
-export { Mailable, type MailableClass, type MailContent } from "./mailable.ts";
+export { Mailable, type MailContent } from "./mailable.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
 export { Mailer } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
-export type { MailSettings, MailTransportName, SmtpSettings, SmtpTimeouts } from "./settings.ts";
+export type { MailSettings } from "./settings.ts";
 export { smtp } from "./smtp-transport.ts";

@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert";
 import { addressLine, type MailAttachment, type MailMessage } from "./mail-message.ts";
-import type { Delivery, MailTransport, MailTransportSource } from "./mail-transport.ts";
+import type { Delivery, MailTransport } from "./mail-transport.ts";
 import { Mailable, type MailableClass } from "./mailable.ts";
 
 /** A mail for a test to inspect. Addresses have no names; several are joined as `a@shop.example, b@shop.example`. */
@@ -70,7 +70,7 @@ export class MemoryTransport implements MailTransport {
 }
 
 /** Keeps mails in memory: the default in tests, refused in production. */
-export function memoryTransport(): MailTransportSource {
+export function memoryTransport(): () => MailTransport {
   return () => new MemoryTransport();
 }
 

@@ -1,7 +1,8 @@
 import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, Transporter } from "nodemailer";
+import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
-import type { Delivery, MailTransport, MailTransportSource } from "./mail-transport.ts";
+import type { Delivery, MailTransport } from "./mail-transport.ts";
 import { mimeOptions } from "./mime.ts";
 import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "./settings.ts";
 
@@ -38,7 +39,7 @@ export class SmtpTransport implements MailTransport {
  *
  * @throws `E_INVALID_CONFIGURATION` at boot, if there is no host or a setting is invalid
  */
-export function smtp(server: SmtpSettings): MailTransportSource {
+export function smtp(server: SmtpSettings): (container: Container) => MailTransport {
   return () => {
     const settings = readSmtpSettings(server, "config/mail.ts: smtp()");
     if (settings !== null) return new SmtpTransport(settings);

@@ -5,7 +5,6 @@ export {
   type MessageKey,
   type Messages,
   type Translate,
-  type Translations,
 } from "./catalogue.ts";
 export { ENGLISH, inEnglish, type MessageMaker, messagesOf, translated } from "./message.ts";
 export type { Sentence, Sentences } from "./sentence.ts";

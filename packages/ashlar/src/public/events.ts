@@ -1,1 +1,1 @@
-export { type EventListener, type EventMap, type EventName, EventProvider, type Events } from "../events/index.ts";
+export { type EventMap, type EventName, EventProvider, type Events } from "../events/index.ts";

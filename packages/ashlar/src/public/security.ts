@@ -1,5 +1,4 @@
 export {
-  type Argon2idOptions,
   argon2id,
   checkPassword,
   declareKeyPurpose,
@@ -11,10 +10,8 @@ export {
   needsRehash,
   normalizeEmail,
   type PasswordHasher,
-  type RotationOptions,
   randomToken,
   Sealer,
   Signer,
-  type SignOptions,
   verifyPassword,
 } from "../security/index.ts";

@@ -9,8 +9,6 @@ export {
   SessionProvider,
   type SessionSettings,
   type SessionStore,
-  type SessionStoreName,
-  type SessionStoreSource,
   type StoredSession,
   VerifyCsrfToken,
 } from "../session/index.ts";

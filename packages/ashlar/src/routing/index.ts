@@ -7,11 +7,9 @@ export type {
 export { declareRoutingMessages } from "./messages.ts";
 export type { MiddlewareArguments } from "./middleware-name.ts";
 export { ownCompilers } from "./own-compilers.ts";
-export type { ResourceController, ResourceOptions } from "./resource.ts";
 export { Route } from "./route.ts";
-export { type GroupOptions, RouteCollection, type RouteEntry } from "./route-collection.ts";
+export { RouteCollection, type RouteEntry } from "./route-collection.ts";
 export { RouteDefinition } from "./route-definition.ts";
 export type { RouteSource } from "./route-source.ts";
 export { Router } from "./router.ts";
 export { SignedMiddleware } from "./signed-middleware.ts";
-export type { SignedUrlOptions } from "./signed-url.ts";

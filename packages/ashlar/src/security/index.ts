@@ -1,7 +1,7 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
 export { normalizeEmail } from "./email.ts";
 export { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
-export { Argon2Hasher, type Argon2idOptions, argon2id } from "./password/argon2id.ts";
+export { Argon2Hasher, argon2id } from "./password/argon2id.ts";
 export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";
 export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
@@ -9,4 +9,4 @@ export { checkPassword, passwordProblem } from "./password/password-rules.ts";
 export { DEFAULT_HASHER, hashPassword, needsRehash, verifyPassword } from "./password/passwords.ts";
 export { Sealer } from "./sealer.ts";
 export { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";
-export { type RotationOptions, Signer, type SignOptions } from "./signer.ts";
+export { type RotationOptions, Signer } from "./signer.ts";

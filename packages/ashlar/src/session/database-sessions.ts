@@ -1,6 +1,7 @@
 import type { Connection } from "../database/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
-import type { SessionStore, SessionStoreSource, StoredSession } from "./session-store.ts";
+import type { SessionStore, StoredSession } from "./session-store.ts";
 
 /** The table of session data. */
 export const SESSION_DATA_TABLE = "session_data";
@@ -27,7 +28,11 @@ interface Row {
  *
  * @param options `connection`: its name in `config/database.ts`; default: the default connection
  */
-export function databaseSessions({ connection }: { readonly connection?: string } = {}): SessionStoreSource {
+export function databaseSessions({
+  connection,
+}: {
+  readonly connection?: string;
+} = {}): (container: Container) => SessionStore {
   return (container) => {
     const where = "config/session.ts: SESSION.store";
     if (container.has("database")) {

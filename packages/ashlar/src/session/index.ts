@@ -5,6 +5,6 @@ export { Session } from "./session.ts";
 export { createSessionDataTable } from "./session-data-table.ts";
 export { SessionMiddleware } from "./session-middleware.ts";
 export { SessionProvider } from "./session-provider.ts";
-export type { SessionStore, SessionStoreSource, StoredSession } from "./session-store.ts";
-export type { SessionSettings, SessionStoreName } from "./settings.ts";
+export type { SessionStore, StoredSession } from "./session-store.ts";
+export type { SessionSettings } from "./settings.ts";
 export { VerifyCsrfToken } from "./verify-csrf-token.ts";

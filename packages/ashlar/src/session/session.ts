@@ -136,7 +136,7 @@ export class Session {
   }
 
   /** All values by key, stored and flashed, as a new dictionary; without errors and old input. */
-  all(): Dictionary {
+  all(): Record<string, unknown> {
     const all = Object.assign(dictionary(), this.#flash, this.#next, this.#data);
     for (const key of Object.keys(all)) if (isOwnKey(key)) delete all[key];
     return all;

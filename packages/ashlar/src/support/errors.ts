@@ -41,7 +41,10 @@ const places = new Map<string, SourceLocation>();
 const CODE = /^E_[A-Z\d]+(?:_[A-Z\d]+)*$/;
 
 /** Every code that has been declared, with its HTTP status and its sentence. */
-export const ERRORS: Readonly<Record<ErrorCode, ErrorDefinition>> = definitions as Record<ErrorCode, ErrorDefinition>;
+export const ERRORS: Readonly<Record<ErrorCode, readonly [status: number, sentence: string]>> = definitions as Record<
+  ErrorCode,
+  ErrorDefinition
+>;
 
 /**
  * Declares error codes, so that an {@link AshlarError} can carry them. Call it at the top of the module that throws them,

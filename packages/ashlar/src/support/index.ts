@@ -4,14 +4,12 @@ export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
 export { readEnvFile } from "./env-file.ts";
 export {
   AshlarError,
-  type AshlarErrorOptions,
   asMessage,
   ConfigurationError,
   declareErrors,
   ERRORS,
   type ErrorCode,
   type ErrorCodes,
-  type ErrorDefinition,
   type FieldErrors,
   type FieldSentences,
   fieldErrors,
@@ -31,7 +29,6 @@ export {
   flag,
   fromText,
   minutes,
-  type NumberRange,
   notBlank,
   number,
   type Optional,
@@ -49,9 +46,7 @@ export {
 export {
   type Complete,
   listOf,
-  type Refusal,
   recordOf,
-  type SettingsOptions,
   settings,
   unknownSetting,
 } from "./settings.ts";

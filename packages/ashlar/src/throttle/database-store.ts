@@ -4,7 +4,7 @@ import { digest } from "../security/index.ts";
 import { ConfigurationError, now } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** The table of counts. */
 export const RATE_LIMITS_TABLE = "rate_limits";
@@ -77,7 +77,11 @@ export class DatabaseStore implements ThrottleStore {
  *
  * @param options `connection`: its name in `config/database.ts`; default: the default connection
  */
-export function databaseStore({ connection }: { readonly connection?: string } = {}): ThrottleStoreSource {
+export function databaseStore({
+  connection,
+}: {
+  readonly connection?: string;
+} = {}): (container: Container) => ThrottleStore {
   return (container) => new DatabaseStore(() => connectionOf(container, connection));
 }
 

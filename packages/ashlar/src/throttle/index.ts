@@ -1,7 +1,7 @@
 export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts.ts";
 export { databaseStore } from "./database-store.ts";
 export type { LockoutEvent } from "./events.ts";
-export { accountDigest, type ThrottleKeys } from "./keys.ts";
+export { accountDigest } from "./keys.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { declareLimits, limitsOf } from "./limit-registry.ts";
 export { memoryStore } from "./memory-store.ts";
@@ -9,14 +9,10 @@ export { createRateLimitsTable } from "./rate-limits-table.ts";
 export type { BucketResult, ThrottleResult } from "./result.ts";
 export type {
   Bucket,
-  BucketSettings,
   LimitDeclaration,
-  LimitSettings,
-  ThrottlePart,
   ThrottleSettings,
-  ThrottleStoreName,
 } from "./settings.ts";
-export type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
-export { type GiveBackOptions, type HitOptions, Throttle } from "./throttle.ts";
+export type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
+export { Throttle } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -1,6 +1,6 @@
 import { now } from "../support/index.ts";
 import type { Bucket } from "./settings.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** How many keys are kept at most in all buckets together: about 50 MB. */
 const MAX_KEYS = 100_000;
@@ -52,7 +52,7 @@ export class MemoryStore implements ThrottleStore {
  *
  * Security: n processes allow n times the attempts of a limit, and a restart forgets the counts.
  */
-export function memoryStore(): ThrottleStoreSource {
+export function memoryStore(): () => ThrottleStore {
   return () => new MemoryStore();
 }
 

@@ -21,18 +21,18 @@ import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 /** The stores that the framework brings, by name. */
 export type ThrottleStoreName = "memory" | "database";
 
-/** What a bucket counts by: the attempt's account, the client's address, or both together. */
-export type ThrottlePart = "account" | "address";
-
 /** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
 export interface BucketSettings {
-  /** Each combination of these is counted separately. */
-  readonly by: readonly ThrottlePart[];
+  /** The attempt's account, the client's address, or both: each combination is counted separately. */
+  readonly by: readonly ("account" | "address")[];
   /** How many attempts pass in one window, 1 to 1,000,000. */
   readonly attempts: number;
   /** How long a window is, in seconds, 1 to 86,400. It begins with the first attempt. */
   readonly windowSeconds: number;
 }
+
+/** What a bucket counts by. */
+export type ThrottlePart = BucketSettings["by"][number];
 
 /** A limit, as written in `config/throttle.ts`. An attempt passes if it passes all buckets. */
 export interface LimitSettings {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Application, KernelClass } from "../../src/public/index.ts";
+import type { Application, HttpKernel } from "../../src/public/index.ts";
 import { createTestApplication, createTestClient, sessionStoreSuite } from "../../src/public/testing.ts";
 import { generateApplication } from "../support/generated-application.ts";
 import { MemorySessions } from "../support/memory-sessions.ts";
@@ -23,7 +23,7 @@ describe("a generated application with its own session store and dialect", () =>
     ({ root, remove } = await generateApplication());
   });
   beforeEach(async () => {
-    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: typeof HttpKernel };
     store = new MemorySessions();
     application = await createTestApplication({
       root,

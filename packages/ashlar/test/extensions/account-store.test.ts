@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import type { Application, KernelClass } from "../../src/public/index.ts";
+import type { Application, HttpKernel } from "../../src/public/index.ts";
 import {
   accountStoreSuite,
   captureMail,
@@ -40,7 +40,7 @@ class Shop {
 
   static async open(accounts: object = {}): Promise<Shop> {
     const root = await generatedApplication();
-    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
+    const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: typeof HttpKernel };
     const { store: model, rows } = makeDrizzleUsers();
     const application = await createTestApplication({
       root,

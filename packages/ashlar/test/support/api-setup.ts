@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import { type Application, createApplication, type KernelClass } from "../../src/public/index.ts";
+import { type Application, createApplication, type HttpKernel } from "../../src/public/index.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** The files of an application with API tokens, each with what the setup requires, by path. */
@@ -62,7 +62,7 @@ export async function apiOfFiles(changes: Readonly<Record<string, string | null>
     await writeFile(join(root, path), text);
   }
   const { Kernel } = (await import(pathToFileURL(join(root, "app/kernel.ts")).href)) as {
-    readonly Kernel: KernelClass;
+    readonly Kernel: typeof HttpKernel;
   };
   const application = await createApplication({ root, kernel: Kernel, environment: { APP_ENV: "test" } });
   onTestFinished(() => application.shutdown());

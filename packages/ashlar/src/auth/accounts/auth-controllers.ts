@@ -118,3 +118,16 @@ export interface AuthControllers {
 
 /** A group of routes that `Auth.routes` creates, and can leave out. */
 export type AuthRouteGroup = keyof AuthControllers;
+
+/**
+ * What the routes of a group call on its controller:
+ *
+ * ```ts
+ * class HomeController implements AuthController<"home"> {
+ *   show({ view }: HttpContext) {
+ *     return view.render("home");
+ *   }
+ * }
+ * ```
+ */
+export type AuthController<Group extends AuthRouteGroup> = InstanceType<AuthControllers[Group]>;

@@ -38,7 +38,7 @@ export interface Login {
 export interface FoundLogin extends Login {
   /**
    * The user, if the store has read it together with the login; `null` if the user no longer exists. If it is left out,
-   * the guard asks the class of its users for {@link Login.userId}.
+   * the guard asks the class of its users for `userId`.
    */
   readonly user?: Authenticatable | null;
 }

@@ -1,6 +1,6 @@
 import type { Container, Logger } from "../../kernel/index.ts";
 import { addressLine, type MailMessage } from "../mail-message.ts";
-import type { MailTransport, MailTransportSource } from "../mail-transport.ts";
+import type { MailTransport } from "../mail-transport.ts";
 
 /** A mail in the mailbox. */
 export interface KeptMail {
@@ -90,6 +90,6 @@ export function printMails(container: Container, print: (line: string) => void):
 }
 
 /** Keeps mails at `/dev/mailbox`: the default in development, refused elsewhere. */
-export function mailbox(): MailTransportSource {
+export function mailbox(): (container: Container) => MailTransport {
   return (container) => new Mailbox(container.make("logger"));
 }

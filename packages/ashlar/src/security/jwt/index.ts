@@ -10,8 +10,8 @@ export {
   type VerificationKey,
 } from "./keys.ts";
 export { hmacSecretBytes } from "./secrets.ts";
-export { type JwsHeaderMembers, signJws } from "./sign-jws.ts";
-export { type JwtSignOptions, signJwt } from "./sign-jwt.ts";
-export { type JwsVerifyOptions, type VerifiedJws, verifyJws } from "./verify-jws.ts";
+export { signJws } from "./sign-jws.ts";
+export { signJwt } from "./sign-jwt.ts";
+export { type VerifiedJws, verifyJws } from "./verify-jws.ts";
 export { type JwtVerification, tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
 export type { JwtVerifyOptions } from "./verify-options.ts";

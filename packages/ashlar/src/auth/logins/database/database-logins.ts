@@ -12,7 +12,6 @@ import type {
   LoginReference,
   LoginRenewal,
   LoginStore,
-  LoginStoreSource,
   LoginUse,
   NewLogin,
   PrunedLogins,
@@ -168,7 +167,7 @@ export class DatabaseLogins implements LoginStore {
  *
  * The boot fails with `E_INVALID_CONFIGURATION` if the application has no database.
  */
-export function databaseLogins(): LoginStoreSource {
+export function databaseLogins(): (container: Container) => LoginStore {
   return (container: Container) => {
     if (!container.has("database")) {
       const remedy = "List DatabaseProvider in PROVIDERS, before AuthProvider, or set logins to a store of your own.";

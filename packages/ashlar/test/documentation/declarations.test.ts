@@ -1,0 +1,124 @@
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { default as TypeScript } from "typescript-5";
+import { expect, test } from "vitest";
+import { compile, installedApplication } from "../support/installed-application.ts";
+
+const ts = createRequire(import.meta.url)("typescript-5") as typeof TypeScript;
+
+/** What isn't named by itself: maps (`EventMap["auth.login"]`), and what is written as a literal. */
+const INDEXED = /^(?:EventMap|AccountMailMap|Services|MiddlewareArguments|\w+Settings|\w+Options)$/;
+
+/**
+ * What has no public name, so that a library annotates it if it passes it on: the framework's own parts, and results that
+ * are looked at where they are asked for.
+ */
+const UNNAMED = [
+  "Accounts_findEmailChange",
+  "Accounts_findPasswordReset",
+  "Accounts_readVerification",
+  "Accounts_undoEmailChange",
+  "Application_settings",
+  "Auth_logins",
+  "Database_settings",
+  "HtmlForm_controls",
+  "HttpContext_csrfField",
+  "HttpContext_services",
+  "HttpContext_visitor",
+  "RouteDefinition_attributes",
+  "Router_match",
+  "Router_routes",
+  "TestClient_cookies",
+  "TestClient_session",
+  "TestResponse_cookie",
+  "Throttle_limit",
+  "TokenService_settings",
+  "WebGuard_logins",
+  "settings_",
+];
+
+/**
+ * A module that exports the result of every public function, method and property without annotating it, as `Class_member`
+ * or as the function's name.
+ */
+async function everyResult(root: string): Promise<string> {
+  const folder = join(root, "node_modules/ashlar");
+  const { exports } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+  };
+  const paths = Object.entries(exports).flatMap(([path, target]) =>
+    typeof target === "string" ? [] : [{ from: `ashlar${path.slice(1)}`, file: join(folder, target.types) }],
+  );
+  const { NodeNext } = ts.ModuleKind;
+  const files = paths.map(({ file }) => file);
+  const program = ts.createProgram(files, { module: NodeNext, strict: true, skipLibCheck: true, types: [] });
+  const checker = program.getTypeChecker();
+  const imports: string[] = [];
+  const results: string[] = [];
+
+  function addMember(name: string, member: TypeScript.Symbol, of: string, from: string | null): void {
+    const [declaration] = member.declarations ?? [];
+    if (declaration === undefined || !declaration.getSourceFile().fileName.includes("/ashlar/dist/")) return;
+    if (!/^[a-z]\w*$/i.test(member.name) || member.name === "prototype") return;
+    const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
+    if ((ts.getCombinedModifierFlags(declaration) & hidden) !== 0) return;
+    const isCalled = checker.getTypeOfSymbol(member).getCallSignatures().length > 0;
+    const value = `${from ?? "of"}.${member.name}`;
+    const given = from === null ? `of: ${of}` : "";
+    results.push(`export const ${name}_${member.name} = (${given}) => ${isCalled ? `result(${value})` : value};`);
+  }
+
+  for (const { from, file } of paths) {
+    for (const exported of checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file)!)!)) {
+      const { name } = exported;
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
+      const declarations = symbol.declarations ?? [];
+      const isOwn = declarations.some((one) => one.getSourceFile().fileName.includes("/ashlar/dist/"));
+      if (!isOwn || INDEXED.test(name)) continue;
+      imports.push(`import { ${name} } from "${from}";`);
+      if ((symbol.flags & ts.SymbolFlags.Function) !== 0) results.push(`export const ${name}_ = result(${name});`);
+      if ((symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) === 0) continue;
+      const parameters = declarations.map((one) =>
+        ts.isClassDeclaration(one) || ts.isInterfaceDeclaration(one) ? (one.typeParameters?.length ?? 0) : 0,
+      );
+      const arity = Math.max(...parameters);
+      const type = arity === 0 ? name : `${name}<${Array(arity).fill("any").join(", ")}>`;
+      for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) addMember(name, member, type, null);
+      const [specifier] = exported.declarations ?? [];
+      const isType = specifier !== undefined && ts.isExportSpecifier(specifier) && specifier.isTypeOnly;
+      if ((symbol.flags & ts.SymbolFlags.Class) === 0 || isType) continue;
+      for (const member of checker.getTypeOfSymbol(symbol).getProperties()) addMember(name, member, type, name);
+    }
+  }
+  const result = "declare function result<T>(call: (...given: never) => T): T;";
+  return [...imports, result, ...results].join("\n");
+}
+
+test.for(["TypeScript 5.9", "TypeScript 7"] as const)(
+  "a library emits declarations of what it exports without annotations: %s",
+  { timeout: 240_000 },
+  async (compiler) => {
+    const root = await installedApplication();
+    await cp(join(import.meta.dirname, "library.ts.stub"), join(root, "library.ts"));
+    await cp(join(import.meta.dirname, "../features/invitations"), join(root, "invitations"), { recursive: true });
+    await writeFile(join(root, "every-result.ts"), await everyResult(root));
+    const compilerOptions = {
+      lib: ["es2024", "esnext.disposable"],
+      verbatimModuleSyntax: false,
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      outDir: "declarations",
+    };
+    const project = { extends: "./tsconfig.json", compilerOptions, exclude: ["node_modules", "declarations"] };
+    await writeFile(join(root, "tsconfig.declarations.json"), JSON.stringify(project));
+    const output = await compile(root, compiler, "-p", "tsconfig.declarations.json");
+    const problems = output.trim().split("\n");
+    const unnamed = /^every-result\.ts.*The inferred type of '(\w+)' cannot be named/;
+    expect(problems.filter((problem) => !unnamed.test(problem))).toEqual([]);
+    const names = problems.flatMap((problem) => unnamed.exec(problem)?.[1] ?? []);
+    expect([...new Set(names)].sort()).toEqual(UNNAMED);
+  },
+);
