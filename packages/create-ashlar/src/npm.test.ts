@@ -68,6 +68,25 @@ describe("on Windows, where npm is a batch file that only a shell can run", () =
   });
 });
 
+test("elsewhere, npm is the one in PATH, whatever is next to node", () => {
+  const folder = folderNamed("bin", { [NPM]: "", "npm.cmd": "" });
+  const machine = { platform: "linux", execPath: join(folder, "node"), env: { PATH: folder } };
+  expect(npmInvocation(["install"], machine)).toEqual({ command: "npm", args: ["install"] });
+});
+
+test("on Windows, an empty entry of PATH does not mean the current folder", () => {
+  const folder = folderNamed("untrusted", { [NPM]: "", "npm.cmd": "" });
+  const program = `
+    import { npmInvocation } from ${JSON.stringify(new URL("npm.ts", import.meta.url))};
+    const machine = { platform: "win32", execPath: "/nowhere/node.exe", env: { PATH: ";" } };
+    console.log(npmInvocation(["install"], machine).command);`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  expect(stdout.trim()).toBe("npm");
+});
+
 test("npx reports its own script, and npm's is next to it", () => {
   const folder = folderNamed("bin", { "npm-cli.js": "", "npx-cli.js": "" });
   const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "npx-cli.js") } };

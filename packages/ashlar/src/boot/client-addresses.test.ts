@@ -146,6 +146,18 @@ test("a forwarded request that is given up is given up for its handler", async (
   expect(signal.aborted).toBe(true);
 });
 
+test("S54 an address that is handed in counts, not that of the socket the request came over", async () => {
+  const { application: inner } = await make();
+  const outer = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [Route.get("/seen", ({ request }) => inner.fetch(request.raw, { address: "203.0.113.7" }))],
+  });
+  onTestFinished(() => outer.shutdown());
+  const { port } = await outer.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const response = await fetch(`http://127.0.0.1:${port}/seen`);
+  expect(await response.json()).toMatchObject({ socket: "203.0.113.7", client: "203.0.113.7" });
+});
+
 test("S54 what is mounted knows the address too", async () => {
   const [{ application: outer }, { application: inner }] = [await make(), await make()];
   outer.mount("/inner", inner.fetch);

@@ -173,6 +173,8 @@ describe("publish", () => {
     [{ files: { "config/": "" } }, '"config/" is not the path of a file in the application'],
     [{ files: { ".git/hooks/post-checkout": "" } }, '".git/hooks/post-checkout" is in .git. Publish to a path of'],
     [{ files: { "config/../.GIT/config": "" } }, '"config/../.GIT/config" is in .GIT.'],
+    [{ files: { ".git./config": "" } }, '".git./config" is in .git.. Publish'],
+    [{ files: { "node_modules . /x.js": "" } }, '"node_modules . /x.js" is in node_modules . .'],
     [{ files: { "node_modules/ashlar/x.js": "" } }, '"node_modules/ashlar/x.js" is in node_modules.'],
     [{ files: { "packages/a/node_modules/b/x.js": "" } }, '"packages/a/node_modules/b/x.js" is in node_modules.'],
     [{ files: { "a.ts": "" }, migrations: { "../stock": "" } }, '"../stock" is not the name of a migration.'],

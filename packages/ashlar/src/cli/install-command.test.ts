@@ -4,7 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { unifiedDiff } from "./install-command.ts";
+import type { Installation } from "../scaffold/index.ts";
+import { printDiff, printWritten, unifiedDiff } from "./install-command.ts";
+import type { Terminal } from "./terminal.ts";
 
 const numbers = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join("");
@@ -66,4 +68,24 @@ test("git applies the difference to any old text and gets the new one", async ()
     }),
     { numRuns: 40 },
   );
+});
+
+/** What is printed about a plan. */
+async function printed(print: (terminal: Terminal) => unknown): Promise<string[]> {
+  const lines: string[] = [];
+  await print({ root: "/nowhere", print: (line = "") => void lines.push(line), printError: () => {} });
+  return lines;
+}
+
+test("a plan that changes only .env says so, without what is in it", async () => {
+  const plan: Installation = { files: [], environment: "JWT_SECRET=secret\n", remaining: [] };
+  expect(await printed((terminal) => printDiff(terminal, plan))).toEqual(["Variables would be added to .env."]);
+  expect(await printed((terminal) => printWritten(terminal, plan))).toEqual(["Changed .env"]);
+});
+
+test("a plan that changes nothing says so", async () => {
+  const plan: Installation = { files: [], environment: null, remaining: [] };
+  const line = "Everything is already in place; nothing ";
+  expect(await printed((terminal) => printDiff(terminal, plan))).toEqual([`${line}would be changed.`]);
+  expect(await printed((terminal) => printWritten(terminal, plan))).toEqual([`${line}was changed.`]);
 });

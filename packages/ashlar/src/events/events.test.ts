@@ -32,6 +32,16 @@ describe("listening", () => {
     expect(seen).toEqual([{ id: 1 }, { id: 2 }]);
   });
 
+  test("a listener is called after what follows emit() in its turn", async () => {
+    const { events } = create();
+    const seen: string[] = [];
+    events.on("test.opened", () => seen.push("listener"));
+    const emitted = events.emit("test.opened", undefined);
+    seen.push("caller");
+    await emitted;
+    expect(seen).toEqual(["caller", "listener"]);
+  });
+
   test("the payload is the very object that was emitted", async () => {
     const { events } = create();
     const order = { id: 1 };

@@ -325,4 +325,14 @@ describe("the language of a mail", () => {
     const expected = "Greeting uses t() too early: call it in subject() or content().";
     expect(() => new Greeting().subject()).toThrow(expected);
   });
+
+  test("is no longer known after that", () => {
+    const greeting = new Greeting();
+    const links = new MailLinks(
+      () => URL_OF_APP,
+      () => router,
+    );
+    expect(greeting.parts(links, messages).subject).toBe("Hello Ada");
+    expect(() => greeting.subject()).toThrow("Greeting uses t() too early");
+  });
 });

@@ -261,6 +261,17 @@ describe("captured mails", () => {
     await expect(mailer.send(new Other(), "jane@shop.example")).rejects.toMatchObject({ code: "E_VIEW" });
   });
 
+  test("what a mail's own code throws is what send() rejects with", async () => {
+    const mailer = (await create("test")).container.make("mail");
+    const defect = new TypeError("There is no order.");
+    class Defective extends Welcome {
+      override content(): MailContent {
+        throw defect;
+      }
+    }
+    await expect(mailer.send(new Defective(), "jane@shop.example")).rejects.toBe(defect);
+  });
+
   test("a shutdown waits for queued mails", async () => {
     const application = await create("test");
     const mailer = application.container.make("mail");

@@ -80,6 +80,7 @@ test.for([
   ["AddOptedInToUsersTable", "users", 'addColumn("opted_in", "varchar(255)")', 'dropColumn("opted_in")'],
   ["remove_phone_from_users", "users", 'dropColumn("phone")', 'addColumn("phone", "varchar(255)")'],
   ["drop_paid_on_from_order_lines", "order_lines", 'dropColumn("paid_on")', 'addColumn("paid_on", "varchar(255)")'],
+  ["add_reply_to_to_mails", "to_mails", 'addColumn("reply", "varchar(255)")', 'dropColumn("reply")'],
   ["change_orders", "change_orders", 'addColumn("name", "varchar(255)")', 'dropColumn("name")'],
 ] as const)("the migration %s changes the column it names, and changes it back", async ([name, table, up, down]) => {
   const { text } = await makeMigration(name, ".");

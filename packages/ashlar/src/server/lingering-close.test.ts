@@ -115,6 +115,22 @@ test("S61 a connection is closed as soon as the body behind its answer has ended
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("S61 a connection whose client was not told to send its body is closed slowly, however short that is", async () => {
+  holdTimers();
+  const { client, received, socket } = await connection((message, response) => {
+    lingerIfUnread(message, response, true, PATIENCE);
+    response.writeHead(413, { "content-length": 0 }).end();
+  });
+  client.write(head(10));
+  await until(() => received().endsWith("\r\n\r\n"));
+  expect(received()).toMatch(/^HTTP\/1\.1 413 [\s\S]*Connection: close\r\n/);
+  expect(socket.destroyed).toBe(false);
+  const closed = once(socket, "close");
+  client.write("x".repeat(10));
+  await closed;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test("a connection whose body ended while its answer was written is closed with the answer", async () => {
   holdTimers();
   const { client, ended, socket } = await connection(async (message, response) => {

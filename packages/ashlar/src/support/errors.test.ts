@@ -38,6 +38,14 @@ describe("declareErrors", () => {
     expect(ERRORS.E_ORDER_CLOSED).toEqual([409, "The order is closed."]);
   });
 
+  test("whose details are not listed, since each line of the log has them as its message", () => {
+    const error = new AshlarError("E_NOT_FOUND", "It was moved.");
+    expect([error.detail.message, Object.keys(error)]).toEqual([
+      "It was moved.",
+      expect.not.arrayContaining(["detail"]),
+    ]);
+  });
+
   test("refuses an invalid status, code or sentence, with its location", () => {
     const place =
       /errors\.test\.ts:\d+: E_\w+ is not the declaration of an error code\. Write it as E_ORDER_CLOSED: \[409/i;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { declareSecretNames, isSecretName } from "./secret-names.ts";
 
 test.each([
@@ -40,6 +40,15 @@ test.each([
 test("a name of any length and with any characters is decided quickly", () => {
   expect(isSecretName("A".repeat(1_000_000))).toBe(false);
   expect(isSecretName("größe\u0000\ud800 密码")).toBe(false);
+});
+
+test("of a name that no author would write, only the beginning is looked at, and few are remembered", () => {
+  expect([isSecretName(`${"a_".repeat(120)}token`), isSecretName(`${"a_".repeat(130)}token`)]).toEqual([true, false]);
+  const remember = vi.spyOn(Map.prototype, "set");
+  onTestFinished(() => remember.mockRestore());
+  for (let number = 0; number < 5000; number++) isSecretName(`sent_by_a_client_${number}`);
+  const remembered = remember.mock.calls.filter(([name]) => String(name).startsWith("sent_by_a_client_"));
+  expect(remembered.length).toBeLessThanOrEqual(2000);
 });
 
 test("S60 a declared name counts in every spelling and within longer names, unless they only describe it", () => {

@@ -79,6 +79,14 @@ describe("the suite notices a store that", () => {
       "an address is verified only if neither it nor the access epoch has changed since",
     ],
     [
+      "finds no account that meets several conditions",
+      (store) => ({
+        update: async (user, changes, conditions) =>
+          Object.keys(conditions).length > 2 ? null : store.update(user as never, changes, conditions),
+      }),
+      "an update writes only if the account meets every condition",
+    ],
+    [
       "writes the epoch first, and then the rest",
       (store) => ({
         async update(user, { accessEpoch, ...rest }, conditions) {

@@ -95,6 +95,16 @@ describe("the suite notices a store that", () => {
       "pruning removes the address and the user agent from logins that have not been used since",
     ],
     [
+      "renews the login of another guard",
+      (store) => ({
+        renew: (login, renewal, proof) => {
+          const { guard } = store.logins.get(login.id) ?? login;
+          return store.renew({ ...login, guard }, renewal, proof);
+        },
+      }),
+      SEPARATE,
+    ],
+    [
       "renews the login of another user",
       (store) => ({
         renew: (login, renewal, proof) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
@@ -102,6 +102,26 @@ describe("a folder watcher", () => {
     ]);
   });
 
+  test("watches a replaced folder once, and a folder that was moved out no longer", async () => {
+    const watches = () => process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
+    // Those that are being closed are still counted.
+    await expect.poll(watches).toBe(0);
+    const { root, reported } = watching({ "app/a.ts": "1", "views/deep/x.edge": "1" });
+    const folders = ["", "app", "views", "views/deep"];
+    for (let round = 0; round < 5; round++) {
+      const replace = (): void => {
+        rmSync(join(root, "app"), { recursive: true });
+        mkdirSync(join(root, "app"));
+        writeFileSync(join(root, "app/b.ts"), String(round));
+      };
+      expect(await reported(replace, "app/b.ts")).toContain("app/b.ts");
+    }
+    await expect.poll(watches).toBe(folders.length);
+    const outside = join(folderWith({}), "views");
+    expect(await reported(() => renameSync(join(root, "views"), outside), "views")).toEqual(["views"]);
+    expect(await reported(() => writeFileSync(join(outside, "deep/x.edge"), "2"))).toEqual([]);
+  });
+
   test("reports nothing after it is closed", async () => {
     const root = folderWith({ "a.ts": "1" });
     const paths: string[] = [];
@@ -138,5 +158,6 @@ describe("a folder watcher", () => {
     expect(await reported(() => writeFileSync(join(root, "app/a.ts"), "2"), "app/a.ts")).toEqual(["app/a.ts"]);
     expect(await reported(() => writeFileSync(join(root, "node_modules/x/index.js"), "2"))).toEqual([]);
     expect(await reported(() => writeFileSync(join(root, "app/b.ts"), "2"), "app/b.ts")).toContain("app/b.ts");
+    expect(await reported(() => utimesSync(join(root, "app"), 1, 1))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { createLogger } from "../../boot/create-logger.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
-import { developmentPage } from "./development-page.ts";
+import { developmentPage, stackLines } from "./development-page.ts";
 
 /** What a host says of a request: without it, production warns once. */
 const CLIENT = { address: "203.0.113.7" };
@@ -243,6 +243,22 @@ describe("development", () => {
     expect((await ask(development.application, "/nowhere")).body).toBe(
       (await ask(production.application, "/nowhere")).body,
     );
+  });
+
+  test("so does 503, which is not a defect", async () => {
+    const development = await make("development");
+    const production = await make("production");
+    const { body } = await ask(development.application, "/busy", JSON_TYPE);
+    expect(body).toBe((await ask(production.application, "/busy", JSON_TYPE)).body);
+    expect(body).not.toContain("pool of 7");
+  });
+
+  test("the stack of an error that is its own cause ends", () => {
+    const error = new Error("round and round");
+    error.cause = error;
+    const lines = stackLines(error);
+    expect(lines[0]).toBe("Error: round and round");
+    expect(lines.length).toBeLessThan(300);
   });
 });
 

@@ -217,6 +217,9 @@ describe("a mail's page", () => {
     expect((await get("/dev/mailbox/1"))[1]).toContain(
       '<a href="/dev/mailbox/1/attachments/0">Überblick&#39;s.html</a>',
     );
+    for (const index of ["0x0", "0e0", "-0", "+0", "%200", "0.0", "00000"]) {
+      expect([index, (await get(`/dev/mailbox/1/attachments/${index}`))[0]]).toEqual([index, 404]);
+    }
     const response = await request("/dev/mailbox/1/attachments/0");
     expect(await response.text()).toBe(attachment.content);
     expect(response.headers.get("content-type")).toBe("application/octet-stream");
@@ -318,6 +321,7 @@ describe("previews", () => {
       "/dev/mailbox/preview/Goodbye",
       "/dev/mailbox/preview/Welcome",
     ]);
+    expect(list).not.toContain("could not be loaded");
     const [status, page] = await get("/dev/mailbox/preview/Welcome");
     expect(status).toBe(200);
     expect(page).toContain("<h1>Sample of Welcome</h1>");

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
@@ -19,9 +19,13 @@ test("a file that changes has another version at once, whether its length or its
   const first = versionOf(path);
   writeFileSync(path, "abcd");
   const second = versionOf(path);
+  const time = statSync(path).mtime;
   writeFileSync(path, "abce");
-  utimesSync(path, new Date(), new Date(Date.now() + 10_000));
-  expect(new Set([first, second, versionOf(path)]).size).toBe(3);
+  utimesSync(path, time, new Date(time.getTime() + 10_000));
+  const third = versionOf(path);
+  writeFileSync(path, "abcef");
+  utimesSync(path, time, new Date(time.getTime() + 10_000));
+  expect(new Set([first, second, third, versionOf(path)]).size).toBe(4);
 });
 
 test("what is no file, or not there, has none", () => {

@@ -186,6 +186,22 @@ test("S62 a large file that is replaced before it is read is not sent under the 
   await expect(answer.text()).rejects.toThrow("The file changed while it was being sent.");
 });
 
+test("a path that a file was served under is remembered, up to ten thousand of them", async () => {
+  const own = staticFiles(folder)!;
+  const spellings = (name: string): string[] => {
+    if (name === "") return [""];
+    const escaped = `%${name.charCodeAt(0).toString(16)}`;
+    const starts = new Set([name.charAt(0), escaped, escaped.toUpperCase()]);
+    return [...starts].flatMap((start) => spellings(name.slice(1)).map((end) => start + end));
+  };
+  const paths = spellings("no-extension").slice(0, 10_001);
+  for (const path of paths) {
+    const raw = new Request(`http://localhost/${path}`, { headers: { "if-none-match": "*" } });
+    expect((await own(raw))!.status).toBe(304);
+  }
+  expect(paths.filter((path) => !own.hasServed(`/${path}`))).toEqual([paths.at(-1)]);
+});
+
 describe("ranges", () => {
   test.each([
     ["bytes=0-2", 206, "abc", "bytes 0-2/10"],
@@ -241,6 +257,9 @@ describe("nothing else is served", () => {
     "/app%0a.css",
     "//etc/passwd",
     "/%2fetc/passwd",
+    "/deep%2fpage.html",
+    "/deep%2Fpage.html",
+    "/deep%5cpage.html",
     "/../public-secrets/secret.txt",
     "/link.txt",
     "/linked-folder/secret.txt",
@@ -310,6 +329,26 @@ test("a large file is streamed, not held", async () => {
   expect(value!.byteLength).toBeLessThan(1024 * 1024);
   await reader.cancel();
   expect(statSync(path).size).toBe(8 * 1024 * 1024);
+});
+
+test("a large file that was read in part for another response is closed with that response", async () => {
+  writeFileSync(join(folder, "partly.bin"), Buffer.alloc(1024 * 1024, 1));
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const handler = toNodeHandler(async (raw) => {
+    reader = (await files(raw))!.body!.getReader();
+    await reader.read();
+    return new Response("another");
+  });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const server = createServer((message, response) => {
+    response.once("close", resolve);
+    (handler as RequestListener)(message, response);
+  }).listen(0);
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  expect(await (await fetch(`http://127.0.0.1:${port}/partly.bin`)).text()).toBe("another");
+  await closed;
+  expect((await reader!.read()).done).toBe(true);
 });
 
 test("a file is served where its path has no route, and to GET and HEAD alone", async () => {

@@ -141,6 +141,17 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
     }),
   ],
   [
+    "reports no update if nothing changed",
+    [REPLACES!],
+    (sessions) => ({
+      update(key, session) {
+        const before = sessions.get(key);
+        if (before === undefined || JSON.stringify(before) === JSON.stringify(session)) return false;
+        return sessions.set(key, session) === sessions;
+      },
+    }),
+  ],
+  [
     "does not report whether it updated anything",
     [REPLACES!],
     (sessions) => ({

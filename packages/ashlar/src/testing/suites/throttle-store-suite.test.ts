@@ -103,6 +103,16 @@ test.each<[string, string, (counter: AttemptCounter) => Partial<AttemptCounter>]
     },
   ],
   [
+    "cannot delete what it never counted",
+    "a deleted count starts over, and no other does",
+    (counter) => ({
+      async delete(key) {
+        if ((await counter.get(key)) === null) throw new Error("There is no such key.");
+        await counter.delete(key);
+      },
+    }),
+  ],
+  [
     "stops counting far beyond the limit",
     "counting continues beyond the limit",
     (counter) => ({ add: (key, cost) => counter.add(key, Math.min(cost, 100)) }),
