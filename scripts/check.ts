@@ -9,6 +9,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["types", "types"],
   ["lint and format", "lint"],
   ["layers and cycles", "layers"],
+  ["links in doc comments", "links"],
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],

@@ -35,7 +35,7 @@ export interface AttemptCounter {
 }
 
 /**
- * Counts attempts: `store` in `config/throttle.ts`. {@link memoryStore} and {@link databaseStore} create the framework's
+ * Counts attempts: `store` in `config/throttle.ts`. `memoryStore` and `databaseStore` create the framework's
  * own; `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
  *
  * ```ts

@@ -13,7 +13,7 @@ export interface LoginStoreSuiteOptions {
 }
 
 /**
- * Tests what every {@link LoginStore} promises.
+ * Tests what every `LoginStore` promises.
  *
  * @param make creates an empty store; called once for each test, which closes it
  */
