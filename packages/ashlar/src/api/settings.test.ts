@@ -155,7 +155,9 @@ describe("S12 a missing or weak secret", () => {
     // The command does not change a secret that is set, so it has to be emptied first.
     const isSet = state === "is shorter than its hash";
     expect(failing).toThrow(
-      isSet ? /Empty the line of JWT_SECRET/ : /: is missing\. Write secret: env\("JWT_SECRET"\)/,
+      isSet
+        ? /Empty the line of JWT_SECRET/
+        : /: is missing\. If it is env\("JWT_SECRET"\), this environment variable is not set or empty\. Run/,
     );
   });
 });

@@ -91,7 +91,7 @@ const UNLIMITED = Number.POSITIVE_INFINITY;
 
 const SECRET: Setting<KeyMaterial> = setting({
   what: "a secret",
-  remedy: 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
+  remedy: 'If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
   accept: (value) => value as KeyMaterial,
   code: "E_WEAK_SECRET",
 });

@@ -85,8 +85,8 @@ describe("env", () => {
 
   test.each(["sixty", " ", "1e999", "NaN", "60s"])("%j is no number", (text) => {
     useEnvironment({ LIMIT: text });
-    expect(() => env("LIMIT", 1)).toThrow(
-      new ConfigurationError("Environment variable LIMIT", "is not a number.", "Set it like LIMIT=60."),
+    expect(() => env("LIMIT", 587)).toThrow(
+      new ConfigurationError("Environment variable LIMIT", "is not a number.", "Set it like LIMIT=587."),
     );
   });
 

@@ -51,7 +51,7 @@ export function env(name: string, fallback: boolean): boolean;
 export function env(name: string, fallback?: string | number | boolean): string | number | boolean | undefined {
   const text = read(name);
   if (text === undefined || text === "") return fallback;
-  if (typeof fallback === "number") return readNumber(name, text);
+  if (typeof fallback === "number") return readNumber(name, text, fallback);
   if (typeof fallback === "boolean") return readBoolean(name, text);
   return text;
 }
@@ -70,10 +70,10 @@ function read(name: string): string | undefined {
   );
 }
 
-function readNumber(name: string, text: string): number {
+function readNumber(name: string, text: string, example: number): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value)) {
-    throw new ConfigurationError(`Environment variable ${name}`, "is not a number.", `Set it like ${name}=60.`);
+    throw new ConfigurationError(`Environment variable ${name}`, "is not a number.", `Set it like ${name}=${example}.`);
   }
   return value;
 }

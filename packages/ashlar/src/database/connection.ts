@@ -171,6 +171,15 @@ export class Connection {
   }
 
   /**
+   * Reports the path of the database file if it did not exist and connecting created it.
+   *
+   * @internal
+   */
+  onCreated(report: (path: string) => void): void {
+    this.#observer.created = report;
+  }
+
+  /**
    * Connects now instead of on the first query.
    *
    * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if the database cannot be reached, `E_MISSING_PACKAGE` if its

@@ -137,6 +137,15 @@ export class Database {
   }
 
   /**
+   * Reports database files that did not exist and that connecting creates, with the name of the connection.
+   *
+   * @internal
+   */
+  onCreated(report: (path: string, connection: string) => void): void {
+    for (const [name, connection] of this.#connections) connection.onCreated((path) => report(path, name));
+  }
+
+  /**
    * Connects to the default database now instead of on the first query.
    *
    * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if it cannot be reached, `E_MISSING_PACKAGE` if its driver is not

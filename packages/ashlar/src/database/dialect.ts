@@ -222,7 +222,7 @@ export interface DialectSetup {
   readonly where: string;
   /** The application's root, as an absolute path: file paths are relative to it. */
   readonly root: string;
-  /** Receives each statement. */
+  /** Receives each statement, and the path of a file that was created. */
   readonly observer: Observer;
 }
 
@@ -234,7 +234,10 @@ export interface DialectSetup {
  */
 export type DialectSource = (setup: DialectSetup) => Dialect;
 
-/** Called before each statement runs, without its values. */
+/** What a dialect tells about. */
 export interface Observer {
+  /** Called before each statement runs, without its values. */
   notify: ((sql: string) => void) | null;
+  /** Called with the path of a database file that did not exist and was created. */
+  created?: ((path: string) => void) | null;
 }

@@ -62,6 +62,40 @@ test("a mistake in the configuration is reported by the boot's own error, and th
   expect(lines).toEqual([]);
 });
 
+test.each([
+  ["production", ["a", "b"]],
+  ["development", []],
+  ["test", []],
+] as const)("in %s, SQLite files that did not exist are warned about, each once: %j", async (name, warned) => {
+  const lines: { level: number; msg: string }[] = [];
+  const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const databases = {
+    default: "a",
+    a: { driver: "sqlite", path: "a.sqlite" },
+    b: { driver: "sqlite", path: "b.sqlite" },
+    memory: { driver: "sqlite", path: ":memory:" },
+  };
+  const start = async () => {
+    const application = await boot(databases, {
+      environment: { APP_ENV: name, APP_KEY: generateSecret(), APP_URL: "https://shop.example" },
+      logger: logger as unknown as Logger,
+    });
+    const database = application.container.make("database");
+    for (const connection of ["b", "memory", "a"]) await database.connection(connection).connect();
+    await application.shutdown();
+  };
+  await start();
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    warned.map(
+      (connection) =>
+        `The SQLite file ${join(root, `${connection}.sqlite`)} did not exist. An empty one was created. ` +
+        `If there should be data in it, correct the path of DATABASES.${connection} in config/database.ts.`,
+    ),
+  );
+  await start();
+  expect(lines).toHaveLength(warned.length);
+});
+
 test("a connection that is not the default one is not opened at boot", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const application = await boot({ default: "a", a: memory, b: { driver: "postgres", port: 1 } });

@@ -39,6 +39,12 @@ export class DatabaseProvider extends Provider {
       });
       database.onIgnoredAttributes((sentence) => logger.warn(sentence));
     }
+    if (environment === "production") {
+      database.onCreated((path, connection) => {
+        const remedy = `If there should be data in it, correct the path of DATABASES.${connection} in config/database.ts.`;
+        logger.warn({ path }, `The SQLite file ${path} did not exist. An empty one was created. ${remedy}`);
+      });
+    }
     await database.connect();
     bindApplication(this.application, database);
     this.application.dailyPrune.claim = new DatabaseTaskClaim(database, "prune");

@@ -109,7 +109,7 @@ describe("API setup steps (all required)", () => {
       "config/api.ts: DRIVERS.jwt: is missing. Run npx ashlar api:install, which writes config/api.ts.",
     );
     await expect(apiOfFiles({ ".env": null })).rejects.toThrow(
-      'config/api.ts: DRIVERS.jwt.secret: is missing. Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate',
+      'config/api.ts: DRIVERS.jwt.secret: is missing. If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
     );
     const root = await temporaryFolder();
     await writeFile(join(root, "package.json"), "{}");

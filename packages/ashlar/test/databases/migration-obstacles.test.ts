@@ -73,7 +73,10 @@ await onPostgres("the lock of migrations on PostgreSQL", () => {
     const own = await postgres.open();
     const { driver: _, ...options } = own.configuration;
     const settings = postgresSettings(options, { where: "main" });
-    const impatient = new Connection("main", (observer) => new PostgresDialect(settings, observer, 0));
+    const impatient = new Connection(
+      "main",
+      (observer) => new PostgresDialect(settings, { where: "main", observer }, 0),
+    );
     try {
       await own.database.connection().withMigrationLock(async () => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(own.database.kysely);

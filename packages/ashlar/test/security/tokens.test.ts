@@ -194,8 +194,16 @@ describe("S11 renewal", () => {
 
 describe("S12 a missing or weak JWT_SECRET makes the boot fail", () => {
   test.each([
-    ["missing", undefined, 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
-    ["blank", "", 'Write secret: env("JWT_SECRET"), and run: npx ashlar key:generate'],
+    [
+      "missing",
+      undefined,
+      'If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
+    ],
+    [
+      "blank",
+      "",
+      'If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
+    ],
     ["short", "a-secret-that-is-short", "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate"],
   ])("%s: with the command that fixes it", async (_, secret, remedy) => {
     await expect(testApi({ driver: { secret } })).rejects.toMatchObject({

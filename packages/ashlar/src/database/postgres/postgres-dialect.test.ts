@@ -46,7 +46,9 @@ test("a server that accepts connections and never responds is given up on in tim
   expect(await failureAfter(20, connecting)).toMatchObject({
     code: "E_OVERLOADED",
     status: 503,
-    message: "No connection to the database was free within 20 ms.",
+    message:
+      "The database server did not respond within 20 ms. " +
+      "Start the server, or correct its address in config/database.ts: DATABASES.main.",
     cause: expect.any(Error),
   });
 });
@@ -156,7 +158,10 @@ await onPostgres("PostgreSQL", () => {
   const migrating = (timeoutMs: number): Connection => {
     const { driver: _, ...options } = own.configuration;
     const settings = postgresSettings(options, { where: "main" });
-    const other = new Connection("main", (observer) => new PostgresDialect(settings, observer, timeoutMs));
+    const other = new Connection(
+      "main",
+      (observer) => new PostgresDialect(settings, { where: "main", observer }, timeoutMs),
+    );
     onTestFinished(() => other.close());
     return other;
   };

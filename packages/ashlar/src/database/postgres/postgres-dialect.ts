@@ -22,6 +22,7 @@ import type {
   ColumnTypes,
   ColumnValue,
   Dialect,
+  DialectSetup,
   Executor,
   Observer,
   PhysicalConnection,
@@ -36,7 +37,13 @@ import { DatabaseError } from "../errors.ts";
 import { returningWrites } from "../returning-writes.ts";
 import type { Writes } from "../writes.ts";
 import type { PostgresSettings } from "./postgres.ts";
-import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
+import {
+  afterFailure,
+  IN_FAILED_TRANSACTION,
+  isStatementError,
+  translatePostgresError,
+  unreachableRemedy,
+} from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
 
 /** The advisory lock held while migrations run: the bytes of "ashlar". */
@@ -48,11 +55,10 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 /** How long to wait before trying to get that lock again, in milliseconds. */
 const LOCK_RETRY_MS = 50;
 
-/** The errors of `pg` if no connection became free, or no new one was established, within `acquireTimeoutMs`. */
-const POOL_TIMEOUTS: ReadonlySet<string> = new Set([
-  "timeout exceeded when trying to connect",
-  "Connection terminated due to connection timeout",
-]);
+/** The error of `pg` if no connection became free within `acquireTimeoutMs`. */
+const POOL_TIMEOUT = "timeout exceeded when trying to connect";
+/** Its error if the server did not respond to a new one. */
+const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
 
 const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
@@ -91,16 +97,22 @@ export class PostgresDialect implements Dialect {
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
   readonly #settings: PostgresSettings;
+  readonly #where: string;
   readonly #observer: Observer;
   readonly #migrationTimeoutMs: number;
   #pool: Promise<Pool> | null = null;
   #closed = false;
 
   /** @param migrationTimeoutMs how long migrations wait for those of another process */
-  constructor(settings: PostgresSettings, observer: Observer, migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS) {
+  constructor(
+    settings: PostgresSettings,
+    { where, observer }: Pick<DialectSetup, "where" | "observer">,
+    migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
+  ) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.#settings = settings;
     this.#migrationTimeoutMs = migrationTimeoutMs;
+    this.#where = where;
     this.#observer = observer;
     this.shared = {
       execute: (query) => this.#borrow((connection) => connection.execute(query)),
@@ -220,10 +232,10 @@ export class PostgresDialect implements Dialect {
     await this.shared.execute(CompiledQuery.raw(`create database ${database}`));
     const settings = onDatabase(this.#settings, database);
     return {
-      dialect: ({ observer }) => new PostgresDialect(settings, observer),
+      dialect: (setup) => new PostgresDialect(settings, setup),
       remove: async () => {
         // On a separate connection, because this dialect may already be closed.
-        const server = new PostgresDialect(this.#settings, { notify: null });
+        const server = new PostgresDialect(this.#settings, { where: this.#where, observer: { notify: null } });
         try {
           await server.shared.execute(CompiledQuery.raw(`drop database if exists ${database} with (force)`));
         } finally {
@@ -277,13 +289,18 @@ export class PostgresDialect implements Dialect {
     try {
       return await pool.connect();
     } catch (error) {
-      if (POOL_TIMEOUTS.has((error as Error).message)) {
-        const waited = `${this.#settings.acquireTimeoutMs} ms`;
+      const { message } = error as Error;
+      const waited = `${this.#settings.acquireTimeoutMs} ms`;
+      if (message === POOL_TIMEOUT) {
         throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, {
           cause: error,
         });
       }
-      throw translatePostgresError(error);
+      if (message === CONNECTION_TIMEOUT) {
+        const problem = `The database server did not respond within ${waited}.`;
+        throw new AshlarError("E_OVERLOADED", `${problem}${unreachableRemedy(this.#where)}`, { cause: error });
+      }
+      throw translatePostgresError(error, this.#where);
     }
   }
 }

@@ -115,14 +115,15 @@ test("a missing table is reported with what to do", () => {
   });
 });
 
-test("a missing database is reported with what to do", () => {
-  const cause = serverError("3D000", { severity: "FATAL" });
-  expect(translatePostgresError(cause)).toMatchObject({
-    code: "E_DATABASE",
-    message:
-      `PostgreSQL: ${cause.message} (SQLSTATE 3D000). ` +
-      "Create it, with createdb for example, or correct the URL in config/database.ts.",
-  });
+test.each([
+  ["3D000", "E_DATABASE", " Create it, with createdb for example, or correct its name in DATABASES.main."],
+  ["28P01", "E_DATABASE", " Correct the user or the password in DATABASES.main."],
+  ["53300", "E_DATABASE_UNAVAILABLE", ""],
+])("a connection that the server refuses with %s is reported with what to do", (databaseCode, code, remedy) => {
+  const cause = serverError(databaseCode, { severity: "FATAL" });
+  const message = `PostgreSQL: ${cause.message} (SQLSTATE ${databaseCode}).`;
+  expect(translatePostgresError(cause, "DATABASES.main")).toMatchObject({ code, message: `${message}${remedy}` });
+  expect(translatePostgresError(cause)).toMatchObject({ code, message });
 });
 
 test.each([

@@ -28,14 +28,11 @@ const NOT_NULL_VIOLATION = "23502";
 const FOREIGN_KEY_VIOLATION = "23503";
 const UNIQUE_VIOLATION = "23505";
 const UNDEFINED_TABLE = "42P01";
+const UNDEFINED_COLUMN = "42703";
 /** The database that the connection names does not exist. */
 const INVALID_CATALOG_NAME = "3D000";
-const UNDEFINED_COLUMN = "42703";
-/** What to do about an error, by its code. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  [UNDEFINED_TABLE]: MIGRATE,
-  [INVALID_CATALOG_NAME]: " Create it, with createdb for example, or correct the URL in config/database.ts.",
-};
+/** 28: the server knows no such user, or refuses the password. */
+const INVALID_AUTHORIZATION = "28";
 /** The names that the message quotes, in any language. */
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 /** The server's error for every statement after a failed one. */
@@ -83,10 +80,14 @@ export function isStatementError(error: unknown): boolean {
   return isServerError(error) && error.severity !== "FATAL" && !END_OF_SESSION.test(error.code);
 }
 
-/** Converts an error of `pg` into one of the framework, without any value of a row. */
-export function translatePostgresError(error: unknown): AshlarError {
+/**
+ * Converts an error of `pg` into one of the framework, without any value of a row.
+ *
+ * @param where the connection's location in the configuration, if the error is that it could not be opened
+ */
+export function translatePostgresError(error: unknown, where: string | null = null): AshlarError {
   if (error instanceof AshlarError) return error;
-  if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException);
+  if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException, where);
   const columns = columnsIn(error.detail);
   // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log that.
   delete error.detail;
@@ -121,18 +122,41 @@ export function translatePostgresError(error: unknown): AshlarError {
     return new UnknownColumnError(reason, error.message.match(QUOTED) ?? [], error.code, error);
   }
   const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
-  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${REMEDIES[error.code] ?? ""}`;
+  const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedyFor(error, where)}`;
   return new DatabaseError(message, error.code, error, code);
+}
+
+/**
+ * What to do about an error.
+ *
+ * @param where the connection's location in the configuration, if it could not be opened
+ * @returns a sentence to append, or none
+ */
+function remedyFor(error: unknown, where: string | null): string {
+  const code = isServerError(error) ? error.code : null;
+  if (code === UNDEFINED_TABLE) return MIGRATE;
+  if (where === null) return "";
+  if (code === null) return unreachableRemedy(where);
+  if (code === INVALID_CATALOG_NAME) return ` Create it, with createdb for example, or correct its name in ${where}.`;
+  if (code.startsWith(INVALID_AUTHORIZATION)) return ` Correct the user or the password in ${where}.`;
+  // The server is starting, stopping or busy.
+  return "";
+}
+
+/** What to do about a server that does not respond; see {@link remedyFor}. */
+export function unreachableRemedy(where: string): string {
+  return ` Start the server, or correct its address in ${where}.`;
 }
 
 function isServerError(error: unknown): error is ServerError {
   return "severity" in (error as Error);
 }
 
-function unreachable(error: NodeJS.ErrnoException): DatabaseError {
+function unreachable(error: NodeJS.ErrnoException, where: string | null): DatabaseError {
   const reason =
     error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
-  return new DatabaseError(`PostgreSQL: ${reason}.`, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
+  const message = `PostgreSQL: ${reason}.${remedyFor(error, where)}`;
+  return new DatabaseError(message, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
 }
 
 /** The columns in `Key (tenant, email)=(…) already exists.`, in any language; none for an expression. */

@@ -83,7 +83,7 @@ const SCHEMA = settings<PostgresOptions>()(
  * contains it.
  */
 export function postgres(options: PostgresOptions): DialectSource {
-  return (setup) => new PostgresDialect(postgresSettings(options, setup), setup.observer);
+  return (setup) => new PostgresDialect(postgresSettings(options, setup), setup);
 }
 
 /**

@@ -10,7 +10,7 @@ import { DatabaseSync } from "./node-sqlite.ts";
 import type { SqliteSettings } from "./sqlite.ts";
 import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
-import { createPrivately, IN_MEMORY } from "./sqlite-file.ts";
+import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
 
 /**
  * How many prepared statements are kept: far more than an application has, as long as the SQL does not depend on the
@@ -141,12 +141,13 @@ export class SqliteConnection implements PhysicalConnection {
       this.#database = database;
       return database;
     } catch (error) {
-      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${(error as Error).message}.`, null, error);
+      const reason = obstacle(path) ?? `${(error as Error).message}.`;
+      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${reason}`, null, error);
     }
   }
 
   #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
-    if (path !== IN_MEMORY) createPrivately(path);
+    const isNew = path !== IN_MEMORY && createPrivately(path);
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
     // Only opening the file may block. Later that would stop everything else in the process. With a write-ahead log,
     // readers don't wait for a writer, and NORMAL loses at most the last transactions in a power failure; the file
@@ -155,6 +156,7 @@ export class SqliteConnection implements PhysicalConnection {
     database.exec("pragma synchronous = normal; pragma secure_delete = on; pragma busy_timeout = 0");
     // In memory, and on a file system that cannot share a log, the mode is a different one.
     this.hasWriteAheadLog = mode === "wal";
+    if (isNew) this.#observer.created?.(path);
     return database;
   }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -68,6 +69,37 @@ test("a file that cannot be opened is reported", async () => {
     code: "E_DATABASE",
     message: expect.stringContaining("/dev/null/app.sqlite"),
   });
+});
+
+test("a path that is a directory is reported", async () => {
+  const wrong = open({ path: "." });
+  const message = `The SQLite file ${folder} cannot be opened: it is a directory. Correct the path in config/database.ts.`;
+  await expect(wrong.connect()).rejects.toMatchObject({ code: "E_DATABASE", message });
+});
+
+// Root has every permission, so another user connects.
+test.skipIf(process.getuid?.() !== 0).each([
+  ["the file", "data/app.sqlite", 0o600, 0o777],
+  ["its folder, in which the log is created", "data", 0o666, 0o755],
+])("a missing permission for %s is reported", async (_, place, mode, folderMode) => {
+  await database.connect();
+  await database.close();
+  await chmod(folder, 0o755);
+  await chmod(join(folder, "data"), folderMode);
+  await chmod(join(folder, "data/app.sqlite"), mode);
+  const script = `
+    import { Database } from ${JSON.stringify(new URL("../database.ts", import.meta.url))};
+    const database = new Database({ default: "main", main: { driver: "sqlite", path: "data/app.sqlite" } }, ${JSON.stringify(folder)});
+    await database.connect().catch(({ code, message }) => console.log(code, message));
+  `;
+  const options = { encoding: "utf8", cwd: "/", uid: 65_534, gid: 65_534 } as const;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
+  const user = /(\S+) has no permission/.exec(stdout)?.[1];
+  expect(stdout + stderr).toBe(
+    `E_DATABASE The SQLite file ${folder}/data/app.sqlite cannot be opened: ` +
+      `${user} has no permission to read and write ${join(folder, place)}. ` +
+      `Run the application as the owner, or change it: chown -R ${user} "${folder}/data"\n`,
+  );
 });
 
 test("a write-ahead log, foreign keys, NORMAL, overwritten deletions, and no busy timeout of SQLite's own", async () => {

@@ -1,4 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, realpathSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 
 /** The path of a database in memory. */
@@ -7,11 +8,50 @@ export const IN_MEMORY = ":memory:";
 /**
  * Creates a SQLite file that only its owner can read, and its folder. SQLite uses the same mode for the log and the
  * index next to it. An existing file keeps its mode.
+ *
+ * @returns whether the file did not exist
  */
-export function createPrivately(path: string): void {
+export function createPrivately(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true });
   // An existing file must not even be opened: closing it would release the locks that this process has on it.
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  if (existsSync(path)) return false;
+  closeSync(openSync(path, "a", 0o600));
+  return true;
+}
+
+/**
+ * Why a SQLite file cannot be opened, and what to do about it.
+ *
+ * @returns `null` if the reason is neither that it is a directory nor a missing permission
+ */
+export function obstacle(path: string): string | null {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    return "it is a directory. Correct the path in config/database.ts.";
+  }
+  // Its log is created next to the file.
+  const place = [path, dirname(path)].find((each) => existsSync(each) && !isWritable(each));
+  if (place === undefined) return null;
+  const user = currentUser();
+  const owner = "Run the application as the owner, or change it:";
+  return `${user} has no permission to read and write ${place}. ${owner} chown -R ${user} "${dirname(path)}"`;
+}
+
+function isWritable(place: string): boolean {
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The name of this process's user, or its number: in a container, it often does not have a name. */
+function currentUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
 }
 
 /**
