@@ -101,6 +101,19 @@ describe("createLogger", () => {
   });
 });
 
+test("the message of a cause that is already in the sentence is not repeated", () => {
+  const output = memory();
+  const logger = createLogger(SETTINGS, output);
+  const cause = new Error("boom", { cause: new Error("disk full") });
+  logger.error({ err: new Error("PostgreSQL: boom (SQLSTATE P0001).", { cause }) }, "Failed.");
+  cause.cause = cause;
+  logger.error({ err: new Error("outer", { cause }) }, "Failed.");
+  expect(output.lines).toMatchObject([
+    { err: { message: "PostgreSQL: boom (SQLSTATE P0001).: disk full", stack: expect.stringContaining("caused by") } },
+    { err: { message: "outer: boom" } },
+  ]);
+});
+
 describe("prettyLines", () => {
   function pretty(entry: Record<string, unknown>): string {
     let text = "";

@@ -44,13 +44,24 @@ class Redaction {
     if (this.#objectsLeft-- <= 0) return "[too much]";
     if (Array.isArray(value)) return value.map((one) => this.#value(one, depth + 1));
     if (value instanceof Headers) return this.members(Object.fromEntries(value), depth);
-    if (value instanceof Error) return this.members(stdSerializers.err(value), depth);
+    if (value instanceof Error) return this.members({ ...stdSerializers.err(value), message: messageOf(value) }, depth);
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.members(value, depth);
     const json: unknown = toJSON.call(value);
     // Values that become text (a date, a URL) have no members.
     return typeof json === "object" ? this.#value(json, depth + 1) : value;
   }
+}
+
+/** The message, followed by those of the causes that it does not already contain. */
+function messageOf(error: Error): string {
+  let text = String(error.message);
+  const seen = new Set<unknown>([error]);
+  for (let { cause } = error; cause instanceof Error && !seen.has(cause); { cause } = cause) {
+    seen.add(cause);
+    if (!text.includes(cause.message)) text += `: ${cause.message}`;
+  }
+  return text;
 }
 
 /** `passwords: 3` is a number of passwords. */
