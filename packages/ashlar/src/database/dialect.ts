@@ -111,6 +111,7 @@ export type RowLock = "change" | "reference";
  *   `NotNullViolationError`; an unknown column in a statement throws `UnknownColumnError`; everything else is a
  *   `DatabaseError`. Security: no message or cause contains a value of a row. They are logged, and a row may contain a
  *   password hash.
+ * - **Failures throw.** If the database cannot be reached, whatever needs it throws, and nothing acts as if it were empty.
  * - **Values.** All types in {@link ColumnValue} can be bound. An integer comes back as a number, or as a bigint if a
  *   number can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored.
  *   Text compares byte by byte: `a`, `A` and `ä` are three values, even in unique columns. Text that can't be stored

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
 import { connectionSource } from "../../src/database/index.ts";
 import {
@@ -60,6 +61,20 @@ function changed(source: DialectSource, change: (dialect: Dialect) => Partial<Di
 
 function writing(changes: Partial<Writes>): Partial<Dialect> {
   return { writes: { ...returningWrites, ...changes } };
+}
+
+/** Deletes with a limit like `returningWrites`, or without one of its two conditions. */
+function deletingSelected(has: { readonly where: boolean; readonly checksAgain: boolean }): Partial<Dialect> {
+  return writing({
+    delete(kysely, { limit, ...plan }) {
+      if (limit === undefined) return returningWrites.delete(kysely, plan);
+      const { table, where, key } = plan;
+      const any = kysely.selectFrom(table).select(key).limit(sql.lit(limit));
+      const selected = sql<boolean>`${sql.ref(key)} in (${has.where ? any.where(where) : any})`;
+      const both = sql<boolean>`${where} and ${selected}`;
+      return returningWrites.delete(kysely, { ...plan, where: has.checksAgain ? both : selected });
+    },
+  });
 }
 
 test("the suite finds nothing wrong with a dialect that is only wrapped", async () => {
@@ -213,6 +228,21 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
     "a deletion with a limit deletes no more rows than that, and returns them",
   ],
   [
+    "deletes from the first rows, whether they match or not",
+    () => deletingSelected({ where: false, checksAgain: true }),
+    "a deletion with a limit deletes no more rows than that, and returns them",
+  ],
+  [
+    "says that new tables are not rolled back",
+    () => ({ schemaIsTransactional: false }),
+    "a new table is rolled back with its transaction, or remains, as the dialect declares",
+  ],
+  [
+    "says that its file is in memory, or the other way around",
+    ({ isInMemory }) => ({ isInMemory: !isInMemory }),
+    "what is stored is still there when the database is opened again, unless the dialect is in memory",
+  ],
+  [
     "says that JSON is parsed",
     () => ({ parsesJson: true }),
     "JSON comes back parsed or as text, as the dialect declares",
@@ -258,20 +288,47 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
 
 await onPostgres("on a database that runs transactions side by side", () => {
   const SIDE_BY_SIDE = "serializable transactions that run at once store what they would store one after the other";
+  const KEEPS =
+    "a deletion with a limit waits for a pending change of a row, and keeps the row if it no longer matches";
 
-  const foundSideBySide = (change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> => {
+  /** The tests with one of these titles that fail when something is wrong with PostgreSQL. */
+  const foundSideBySide = (
+    change: (dialect: Dialect) => Partial<Dialect>,
+    titles: readonly string[],
+  ): Promise<readonly string[]> => {
     const suite = dialectSuite(async (options) => {
       const { database, configuration, drop } = await postgres.open({ ...options });
       await database.close();
       return { dialect: changed(connectionSource("main", configuration), change), remove: drop };
     });
-    return failed(suite.filter(({ title }) => title === SIDE_BY_SIDE));
+    return failed(suite.filter(({ title }) => titles.includes(title)));
   };
 
-  test("the suite finds a dialect that ignores the isolation level", async () => {
-    const ignores = (dialect: Dialect): Partial<Dialect> => ({
-      begin: (connection, { isolation: _, ...options }) => dialect.begin(connection, options),
-    });
-    expect([await foundSideBySide(ignores), await foundSideBySide(() => ({}))]).toEqual([[SIDE_BY_SIDE], []]);
+  test.each<[string, (dialect: Dialect) => Partial<Dialect>, string[]]>([
+    [
+      "that ignores the isolation level",
+      (dialect) => ({ begin: (connection, { isolation: _, ...options }) => dialect.begin(connection, options) }),
+      [SIDE_BY_SIDE],
+    ],
+    [
+      "that deletes what it has selected, even if it has changed since",
+      () => deletingSelected({ where: true, checksAgain: false }),
+      [KEEPS],
+    ],
+    ["only if there is something wrong with it", () => ({}), []],
+  ])("the suite finds a dialect %s", async (_, change, titles) => {
+    expect(await foundSideBySide(change, [SIDE_BY_SIDE, KEEPS])).toEqual(titles);
   });
+});
+
+test("the suite finds a dialect whose database cannot be reached, and that looks like an empty one", async () => {
+  const run = (change: (dialect: Dialect) => Partial<Dialect>) => {
+    const make = () => ({ dialect: sqlite({ path: ":memory:" }), remove });
+    const unreachable = () => changed(sqlite({ path: tmpdir() }), change);
+    return dialectSuite(make, { unreachable }).at(-1)!.run();
+  };
+  await run(() => ({}));
+  await expect(run(() => ({ async connect() {} }))).rejects.toThrow("connect resolved");
+  const shared = { execute: () => ({ rows: [] }), first: () => undefined };
+  await expect(run(() => ({ shared }))).rejects.toThrow("select resolved");
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
 import { argon2id } from "./argon2id.ts";
 import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
@@ -12,7 +12,18 @@ describe.each([
   ["argon2id() with other parameters", () => argon2id({ memoryKiB: 12_288, passes: 3, lanes: 2 })],
   ["the hasher for tests", quickHasher],
 ])("%s", (_, make) => {
-  for (const { title, run } of passwordHasherSuite(make)) test(title, run);
+  let jobs = 0;
+  const { run: runJob } = HashingThreads.prototype;
+  beforeAll(() => {
+    HashingThreads.prototype.run = function run(job) {
+      jobs++;
+      return runJob.call(this, job);
+    };
+  });
+  afterAll(() => {
+    HashingThreads.prototype.run = runJob;
+  });
+  for (const { title, run } of passwordHasherSuite(make, { work: () => jobs })) test(title, run);
 });
 
 describe("the parameters", () => {

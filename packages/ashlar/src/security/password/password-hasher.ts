@@ -10,11 +10,11 @@ import "../errors.ts";
  * - every character of the password counts: nothing is trimmed, folded or cut;
  * - `verify` takes as long without a hash as with a current one, and compares in constant time, so that the duration of
  *   a login reveals nothing;
- * - the work is done off the event loop.
+ * - the work is done off the event loop;
+ * - if it cannot be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify` throw.
  *
  * Verifying hashes that are already stored is up to you: pass Argon2 hashes to `argon2id()`, and return `true` from
  * `needsRehash` if the next login should replace them.
- *
  *
  * ```ts
  * import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";

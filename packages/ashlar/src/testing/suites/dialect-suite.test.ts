@@ -1,27 +1,32 @@
+import { tmpdir } from "node:os";
 import { describe, test } from "vitest";
 import { onPostgres, postgres, sqlite } from "../../../test/support/services.ts";
 import { connectionSource, sqlite as sqliteFile } from "../../database/index.ts";
-import { dialectSuite } from "./dialect-suite.ts";
+import { type DialectSuiteOptions, type DialectSuiteSettings, dialectSuite } from "./dialect-suite.ts";
 
-const suiteOn = (engine: typeof sqlite) =>
+const suiteOn = (engine: typeof sqlite, settings: DialectSuiteSettings = {}) =>
   dialectSuite(async (options) => {
     const { database, configuration, drop } = await engine.open({ ...options });
     await database.close();
     return { dialect: connectionSource("main", configuration), remove: drop };
-  });
+  }, settings);
 
 describe("sqlite() on a file", () => {
   for (const { title, run } of suiteOn(sqlite)) test(title, run);
 });
 
 describe("sqlite() in memory", () => {
-  const inMemory = dialectSuite((options) => ({
+  const make = (options: DialectSuiteOptions) => ({
     dialect: sqliteFile({ path: ":memory:", ...options }),
     remove: async () => {},
-  }));
-  for (const { title, run } of inMemory) test(title, run);
+  });
+  // A folder is not a database.
+  const unreachable = () => sqliteFile({ path: tmpdir() });
+  for (const { title, run } of dialectSuite(make, { unreachable })) test(title, run);
 });
 
 await onPostgres("postgres()", () => {
-  for (const { title, run } of suiteOn(postgres)) test(title, run);
+  // Nothing listens on port 1.
+  const unreachable = () => connectionSource("main", { driver: "postgres", host: "127.0.0.1", port: 1 });
+  for (const { title, run } of suiteOn(postgres, { unreachable })) test(title, run);
 });

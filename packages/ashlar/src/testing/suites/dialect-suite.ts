@@ -1,17 +1,23 @@
-import { Database, type TestDatabase } from "../../database/index.ts";
+import { Database, type DialectSource, type TestDatabase } from "../../database/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import { createRows } from "./dialect/dialect-test.ts";
+import { createRows, insert, names, ROWS } from "./dialect/dialect-test.ts";
 import { MAINTENANCE } from "./dialect/maintenance.ts";
 import { STATEMENTS } from "./dialect/statements.ts";
 import { TRANSACTIONS } from "./dialect/transactions.ts";
 import { VALUES } from "./dialect/values.ts";
 import { WRITES } from "./dialect/writes.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { assertEachFails, type SuiteTest } from "./suite-test.ts";
 
 /** The options for a test's dialect. */
 export interface DialectSuiteOptions {
   /** How long the dialect lets callers wait for a connection, in milliseconds. */
   readonly acquireTimeoutMs: number;
+}
+
+/** How {@link dialectSuite} tests a dialect. */
+export interface DialectSuiteSettings {
+  /** Creates a dialect whose database cannot be reached; default: the test that needs one is skipped. */
+  readonly unreachable?: () => MaybePromise<DialectSource>;
 }
 
 /** Long enough for any machine; tests of the limit itself take {@link SHORT_MS}. */
@@ -34,8 +40,11 @@ const SHORT_MS = 200;
  * @param make creates an empty database, and a dialect that connects to it with at most 30 connections; called once for
  *   each test, which removes it
  */
-export function dialectSuite(make: (options: DialectSuiteOptions) => MaybePromise<TestDatabase>): readonly SuiteTest[] {
-  return [...TRANSACTIONS, ...STATEMENTS, ...WRITES, ...VALUES, ...MAINTENANCE].map(
+export function dialectSuite(
+  make: (options: DialectSuiteOptions) => MaybePromise<TestDatabase>,
+  { unreachable }: DialectSuiteSettings = {},
+): readonly SuiteTest[] {
+  const always = [...TRANSACTIONS, ...STATEMENTS, ...WRITES, ...VALUES, ...MAINTENANCE].map(
     ({ title, isImpatient = false, run }) => ({
       title,
       async run() {
@@ -43,7 +52,7 @@ export function dialectSuite(make: (options: DialectSuiteOptions) => MaybePromis
         const database = new Database({ default: "suite", suite: made.dialect }, process.cwd());
         try {
           await createRows(database);
-          await run(database);
+          await run(database, made.dialect);
         } finally {
           await database.close();
           await made.remove();
@@ -51,4 +60,27 @@ export function dialectSuite(make: (options: DialectSuiteOptions) => MaybePromis
       },
     }),
   );
+  if (unreachable === undefined) return always;
+  const title = "each call to a database that cannot be reached fails, and none looks like an empty database";
+  return [...always, { title, run: () => failuresThrow(unreachable) }];
+}
+
+async function failuresThrow(unreachable: () => MaybePromise<DialectSource>): Promise<void> {
+  const database = new Database({ default: "suite", suite: await unreachable() }, process.cwd());
+  const connection = database.connection();
+  try {
+    await assertEachFails({
+      connect: () => database.connect(),
+      select: () => names(database),
+      first: () => connection.first("select 1 where 1 = ?", 1),
+      insert: () => insert(database, "a"),
+      transaction: () => database.transaction(async () => []),
+      columnNames: () => connection.rows(database.dialect.columnNames, [ROWS]),
+      lockMigrations: () => connection.withMigrationLock(() => names(database)),
+      emptyTables: () => connection.emptyTables([]),
+      dropEverything: () => connection.dropEverything(),
+    });
+  } finally {
+    await database.close();
+  }
 }

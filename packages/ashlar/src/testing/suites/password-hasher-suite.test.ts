@@ -29,6 +29,7 @@ const seeing = (see: (plain: string) => string): PasswordHasher =>
 const VERIFIES = "a hash verifies with its password, and with no other";
 const DIFFER = "two hashes of one password differ";
 const COUNTS = "every character counts: nothing is trimmed, folded, normalized or truncated";
+const LONG = "a password of 1024 bytes counts to its last character";
 const MATCH_NOTHING = "without a hash, or with text that is not one, nothing matches";
 const IS_TEXT = "a hash is text that fits in a column and begins with the name of its algorithm";
 const IS_CURRENT = "a new hash does not need to be replaced, and text that is not a hash does";
@@ -57,6 +58,7 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
   ["normalises", COUNTS, seeing((plain) => plain.normalize("NFC"))],
   ["normalizes the other way", COUNTS, seeing((plain) => plain.normalize("NFD"))],
   ["truncates after 72 characters", COUNTS, seeing((plain) => plain.slice(0, 72))],
+  ["truncates after 1000 characters", LONG, seeing((plain) => plain.slice(0, 1000))],
   ["drops the last character", COUNTS, seeing((plain) => plain.slice(0, -1) || plain)],
   ["truncates at a null", COUNTS, seeing((plain) => plain.split("\0")[0]!)],
   ["sees only the last byte of each letter", COUNTS, seeing(lowBytes)],
@@ -64,6 +66,8 @@ test.each<[what: string, title: string, hasher: PasswordHasher]>([
   ["treats two spaces as one", COUNTS, seeing((plain) => plain.replaceAll(/ +/g, " "))],
   ["leaves out carriage returns", COUNTS, seeing((plain) => plain.replaceAll("\r", ""))],
   ["leaves out punctuation", COUNTS, seeing((plain) => plain.replaceAll(/\p{P}/gu, ""))],
+  ["takes all emoji for one", COUNTS, seeing((plain) => plain.replaceAll(/\p{Emoji_Presentation}/gu, "?"))],
+  ["leaves out invisible characters", COUNTS, seeing((plain) => plain.replaceAll("\u200B", ""))],
   ["leaves out emoji", COUNTS, seeing((plain) => plain.replaceAll(/\p{Emoji_Presentation}/gu, ""))],
   [
     "accepts everything without a hash",
@@ -138,4 +142,44 @@ test("one that mixes up concurrent calls fails", async () => {
     },
   });
   expect(await failed(confused)).toContain(AT_ONCE);
+});
+
+test.each([
+  ["does no work without a hash", 0, "rejected"],
+  ["does half the work without a hash", 1, "rejected"],
+  ["does the same work without a hash", 2, "fulfilled"],
+])("the suite judges a hasher that %s by its work", async (_, without, status) => {
+  let done = 0;
+  const counted = but({
+    verify(hash, plain) {
+      done += hash === null ? without : 2;
+      return good.verify(hash, plain);
+    },
+  });
+  const suite = passwordHasherSuite(() => counted, { work: () => done });
+  const { run } = suite.find(({ title }) => title === "as much work is done without a hash as with one")!;
+  expect((await Promise.allSettled([run()]))[0]).toMatchObject({ status });
+});
+
+test("the suite finds a hasher whose work is not counted", async () => {
+  const [last] = passwordHasherSuite(() => good, { work: () => 0 }).slice(-1);
+  await expect(last!.run()).rejects.toThrow("work() must count what verify does");
+});
+
+test.each<[keyof PasswordHasher, unknown]>([
+  ["hash", "$none$"],
+  ["verify", false],
+  ["verify", true],
+])("the suite finds a hasher that cannot compute, and whose %s returns %j", async (name, answer) => {
+  const refuse = async (): Promise<never> => {
+    throw new Error("Too many calls are waiting.");
+  };
+  const run = (changes: Partial<PasswordHasher>) => {
+    const unreachable = () => but({ hash: refuse, verify: refuse, ...changes });
+    return passwordHasherSuite(() => good, { unreachable })
+      .at(-1)!
+      .run();
+  };
+  await run({});
+  await expect(run({ [name]: async () => answer })).rejects.toThrow(`${name} resolved`);
 });

@@ -1,26 +1,46 @@
 import assert from "node:assert/strict";
 import type { PasswordHasher } from "../../security/index.ts";
-import type { SuiteTest } from "./suite-test.ts";
+import { assertEachFails, type SuiteTest } from "./suite-test.ts";
 import "../../security/index.ts";
 
 const PLAIN = "correct horse battery staple";
 /** The length of the hash column in a generated application. */
 const MAX_LENGTH = 255;
 
+/** The longest password that the framework accepts. */
+const MAX_BYTES = 1024;
+
 /** Hashes of algorithms that no hasher knows. */
 const UNKNOWN_HASHES = ["$foo$", `$foo$${PLAIN}`, `$foo$v=1$${"ab".repeat(40)}`, "$", "$$", "$0$"];
 
+/** How {@link passwordHasherSuite} tests a hasher. */
+export interface PasswordHasherSuiteOptions {
+  /**
+   * Returns how often the hashers that `make` creates have derived a key so far, so that `verify` can be compared with and
+   * without a hash: count the calls of the function that does the work. Default: the test that compares them is skipped.
+   */
+  readonly work?: () => number;
+  /**
+   * Creates a hasher that cannot compute, because its service cannot be reached, or too many calls are waiting. Default: the
+   * test that needs one is skipped.
+   */
+  readonly unreachable?: () => PasswordHasher;
+}
+
 /**
- * Tests what every {@link PasswordHasher} promises, as far as it can be observed. That `verify` takes as long without a
- * hash, and that the work is done off the event loop, must be measured.
+ * Tests what every {@link PasswordHasher} promises, as far as it can be observed. That the work is done off the event loop
+ * must be measured.
  *
  * @param make creates the hasher; called once for each test
  */
-export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteTest[] {
+export function passwordHasherSuite(
+  make: () => PasswordHasher,
+  { work, unreachable }: PasswordHasherSuiteOptions = {},
+): readonly SuiteTest[] {
   const entry = (title: string, run: (hasher: PasswordHasher) => Promise<void>): SuiteTest => {
     return { title, run: async () => run(make()) };
   };
-  return [
+  const always = [
     entry("a hash verifies with its password, and with no other", async (hasher) => {
       const hash = await hasher.hash(PLAIN);
       assert.equal(await hasher.verify(hash, PLAIN), true);
@@ -50,10 +70,21 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
         "without its carriage return": plain.replace("\r", ""),
         "without its punctuation": plain.replaceAll(/[,!]/g, ""),
         "without its emoji": plain.replace("🦀", ""),
+        "with another emoji": plain.replace("🦀", "🐙"),
+        "with an invisible character": plain.replace("more", "mo\u200Bre"),
         "truncated at the null character": plain.slice(0, plain.indexOf("\0")),
       };
       for (const [how, other] of Object.entries(others)) {
         assert.equal(await hasher.verify(hash, other), false, `the password matches ${how}`);
+      }
+    }),
+    entry("a password of 1024 bytes counts to its last character", async (hasher) => {
+      const plain = "x".repeat(MAX_BYTES);
+      const hash = await hasher.hash(plain);
+      assert.equal(await hasher.verify(hash, plain), true);
+      for (const kept of [72, 128, 256, 512, 1000, MAX_BYTES - 1]) {
+        const other = plain.slice(0, kept).padEnd(MAX_BYTES, "y");
+        assert.equal(await hasher.verify(hash, other), false, `only the first ${kept} characters count`);
       }
     }),
     entry("without a hash, or with text that is not one, nothing matches", async (hasher) => {
@@ -83,4 +114,35 @@ export function passwordHasherSuite(make: () => PasswordHasher): readonly SuiteT
       assert.deepEqual([right, wrong], [Array(12).fill(true), Array(12).fill(false)]);
     }),
   ];
+  if (work !== undefined) {
+    always.push(
+      entry("as much work is done without a hash as with one", async (hasher) => {
+        const hash = await hasher.hash(PLAIN);
+        const workFor = async (stored: string | null, plain: string): Promise<number> => {
+          const before = work();
+          await hasher.verify(stored, plain);
+          return work() - before;
+        };
+        const expected = await workFor(hash, PLAIN);
+        assert.ok(expected > 0, "work() must count what verify does");
+        for (const plain of [PLAIN, "another horse battery staple"]) {
+          assert.equal(await workFor(null, plain), expected, "the work reveals that there is no account");
+        }
+      }),
+    );
+  }
+  if (unreachable === undefined) return always;
+  const failures = entry(
+    "a hasher that cannot compute fails, and neither accepts nor refuses a password",
+    async (hasher) => {
+      const hash = await hasher.hash(PLAIN);
+      const broken = unreachable();
+      await assertEachFails({
+        hash: () => broken.hash(PLAIN),
+        verify: () => broken.verify(hash, PLAIN),
+        "verify without a hash": () => broken.verify(null, PLAIN),
+      });
+    },
+  );
+  return [...always, failures];
 }

@@ -57,6 +57,7 @@ export function throttleStoreSuite(
     entry("counting continues beyond the limit", async (counter) => {
       for (let attempt = 1; attempt <= 8; attempt++) assert.equal((await counter.add("a", 1)).attempts, attempt);
       assert.equal((await counter.add("a", 100_000)).attempts, 100_008);
+      assert.equal((await counter.add("a", 1)).attempts, 100_009);
     }),
     entry("no two concurrent attempts see the same count", async (counter) => {
       await countsAllOf(counter, 40);

@@ -1,12 +1,16 @@
-import { type Database, json, primaryKey, reference, timestamp } from "../../../database/index.ts";
+import { type Database, type DialectSource, json, primaryKey, reference, timestamp } from "../../../database/index.ts";
 
 /** A test of a dialect, on a database that holds the empty tables of {@link createRows}. */
 export interface DialectTest {
   readonly title: string;
   /** Whether callers may only wait briefly for a connection. */
   readonly isImpatient?: boolean;
-  readonly run: (database: Database) => Promise<void>;
+  /** @param source creates the dialect, for another connection to the same database */
+  readonly run: (database: Database, source: DialectSource) => Promise<void>;
 }
+
+/** How many statements a transaction runs while it gives another one the time to catch up. */
+export const STATEMENTS_OF_A_WAIT = 100;
 
 /** The table of most tests. */
 export const ROWS = "suite_rows";

@@ -3,6 +3,8 @@ import { Database, ForeignKeyViolationError } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { atOnce, createRows, type DialectTest, failureOf, insert, NOTES, names, ROWS } from "./dialect-test.ts";
 
+const NO = new Error("The transaction is to be rolled back.");
+
 export const MAINTENANCE: readonly DialectTest[] = [
   {
     title: "the columns of a table are returned, and none if it does not exist",
@@ -29,6 +31,21 @@ export const MAINTENANCE: readonly DialectTest[] = [
         [],
       );
       assert.equal(most, 1, `${most} ran at the same time`);
+    },
+  },
+  {
+    title: "a new table is rolled back with its transaction, or remains, as the dialect declares",
+    async run(database) {
+      const failure = await failureOf(
+        database.transaction(async () => {
+          await database.kysely.schema.createTable("suite_new").addColumn("n", "integer").execute();
+          throw NO;
+        }),
+      );
+      assert.equal(failure, NO);
+      const { schemaIsTransactional } = database.dialect;
+      const remains = (await columnsOf(database, "suite_new")).length > 0;
+      assert.equal(remains, !schemaIsTransactional, `schemaIsTransactional is ${schemaIsTransactional}`);
     },
   },
   {
@@ -105,6 +122,22 @@ export const MAINTENANCE: readonly DialectTest[] = [
       } finally {
         await other.close();
         await made.remove();
+      }
+    },
+  },
+  {
+    title: "what is stored is still there when the database is opened again, unless the dialect is in memory",
+    async run(database, source) {
+      await insert(database, "a");
+      const { isInMemory } = database.dialect;
+      await database.close();
+      const again = new Database({ default: "again", again: source }, process.cwd());
+      try {
+        const isEmpty = (await columnsOf(again, ROWS)).length === 0;
+        assert.equal(isEmpty, isInMemory, `isInMemory is ${isInMemory}`);
+        if (!isEmpty) assert.deepEqual(await names(again), ["a"]);
+      } finally {
+        await again.close();
       }
     },
   },

@@ -1,15 +1,21 @@
 import assert from "node:assert/strict";
 import { type Database, UniqueViolationError } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
-import { amountOf, atOnce, type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test.ts";
+import {
+  amountOf,
+  atOnce,
+  type DialectTest,
+  failureOf,
+  insert,
+  names,
+  ROWS,
+  STATEMENTS_OF_A_WAIT,
+} from "./dialect-test.ts";
 
 const NO = new Error("The transaction is to be rolled back.");
 
 /** More transactions than a dialect has connections. */
 const MANY = 40;
-
-/** How many statements a transaction runs while it gives another one the time to catch up. */
-const STATEMENTS_OF_A_WAIT = 100;
 
 export const TRANSACTIONS: readonly DialectTest[] = [
   {

@@ -8,7 +8,17 @@ import {
   sql,
   UniqueViolationError,
 } from "../../../database/index.ts";
-import { amountOf, atOnce, type DialectTest, failureOf, insert, NOTES, names, ROWS } from "./dialect-test.ts";
+import {
+  amountOf,
+  atOnce,
+  type DialectTest,
+  failureOf,
+  insert,
+  NOTES,
+  names,
+  ROWS,
+  STATEMENTS_OF_A_WAIT,
+} from "./dialect-test.ts";
 
 const AMOUNT = sql.ref(`${ROWS}.amount`);
 const NO = new Error("The transaction is to be rolled back.");
@@ -141,16 +151,36 @@ export const WRITES: readonly DialectTest[] = [
   {
     title: "a deletion with a limit deletes no more rows than that, and returns them",
     async run(database) {
-      await insert(database, "d", { amount: 1 });
+      // Those that don't match come first, by key and by name.
+      for (const name of ["0", "1"]) await insert(database, name, { amount: 1 });
       for (const name of ["a", "b", "c"]) await insert(database, name);
-      const where = sql<boolean>`amount = 0`;
-      const write = database
-        .connection()
-        .prepareDelete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
+      await insert(database, "d", { amount: 1 });
+      const write = deleteTwo(database);
       const [first, second, third] = [await write({}), await write({}), await write({})];
       assert.deepEqual([first.length, second.length, third.length], [2, 1, 0]);
       assert.deepEqual([...first, ...second].map(({ name }) => name).toSorted(), ["a", "b", "c"]);
-      assert.deepEqual(await names(database), ["d"]);
+      assert.deepEqual(await names(database), ["0", "1", "d"]);
+    },
+  },
+  {
+    title: "a deletion with a limit waits for a pending change of a row, and keeps the row if it no longer matches",
+    async run(database) {
+      const write = deleteTwo(database);
+      // The first rounds may spend their time on connecting.
+      for (const name of ["a", "b", "c"]) {
+        await insert(database, name);
+        const changed = Promise.withResolvers<void>();
+        const change = database.transaction(async () => {
+          await database.kysely.updateTable(ROWS).set({ amount: 1 }).where("name", "=", name).execute();
+          changed.resolve();
+          for (let left = STATEMENTS_OF_A_WAIT; left > 0; left--) await names(database);
+        });
+        await changed.promise;
+        const deleted = await write({});
+        await change;
+        assert.deepEqual(deleted, []);
+        assert.equal(await amountOf(database, name), 1);
+      }
     },
   },
   {
@@ -198,6 +228,12 @@ async function createDefaults({ kysely }: Database): Promise<void> {
     .$call(primaryKey(kysely))
     .addColumn("amount", "integer", (column) => column.notNull().defaultTo(7))
     .execute();
+}
+
+/** Deletes at most two rows whose amount is 0. */
+function deleteTwo(database: Database): PreparedStatement {
+  const where = sql<boolean>`amount = 0`;
+  return database.connection().prepareDelete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
 }
 
 /** Stores a note on the row with a name, if there is one. */
