@@ -31,13 +31,19 @@ const DATABASES = "packages/ashlar/test/databases/**/*.test.ts";
 const TESTS = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "scripts/**/*.test.ts"];
 
 /** Files that share processes, and what these loaded. */
-const shared = (name: string, include: string[], exclude: string[] = []): TestProjectConfiguration => ({
+const shared = (
+  name: string,
+  include: string[],
+  { exclude = [], isShuffled = true }: { exclude?: string[]; isShuffled?: boolean } = {},
+): TestProjectConfiguration => ({
   extends: true,
   test: {
     name,
     include,
     exclude: ["**/node_modules/**", ...exclude],
     isolate: false,
+    // No test may depend on those before it. The seed is printed at the start; --sequence.seed repeats its order.
+    sequence: { shuffle: { tests: isShuffled } },
     setupFiles: [sharedWorker],
   },
 });
@@ -46,7 +52,7 @@ const PROJECTS: TestProjectConfiguration[] = [
   shared("units", [UNITS]),
   shared("features", FEATURES),
   shared("databases", [DATABASES]),
-  shared("product", TESTS, [UNITS, ...FEATURES, DATABASES]),
+  shared("product", TESTS, { exclude: [UNITS, ...FEATURES, DATABASES], isShuffled: false }),
 ];
 
 const configuration: ViteUserConfig = defineConfig({

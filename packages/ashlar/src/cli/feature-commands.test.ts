@@ -48,6 +48,26 @@ describe("the command of a provider", () => {
     expect(await ashlar(root, "stock")).toMatchObject({ code: 1, errors: expect.stringContaining("sold out") });
   });
 
+  test.each([
+    ["stock", ""],
+    ["stock", 'throw new Error("sold out");'],
+    ["lang:keys", ""],
+  ])("%s shuts down the application that it boots, even if it fails: %j", async (name, rest) => {
+    const boot = "context.print(String((await context.application()) === (await context.application())));";
+    const app = `
+      import { writeFileSync } from "node:fs";
+      import { createApplication, Provider } from "ashlar";
+      class Stock extends Provider {
+        shutdown() { writeFileSync(import.meta.dirname + "/closed", ""); }
+      }
+      export default await createApplication({ environment: { APP_ENV: "test" }, providers: [Stock], routes: [] });`;
+    const root = applicationWith({ Stock: [command("stock", boot + rest)] }, { "app.ts": app });
+    const { code, output } = await ashlar(root, name);
+    expect(code).toBe(rest === "" ? 0 : 1);
+    if (name === "stock") expect(output).toBe("true");
+    expect(await readdir(root)).toContain("closed");
+  });
+
   test("cannot boot an application that is not there", async () => {
     const root = applicationWith({ Stock: [command("stock", "await context.application()")] });
     const errors = expect.stringContaining("There is no app.ts in");

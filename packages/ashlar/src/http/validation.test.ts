@@ -257,6 +257,23 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     );
   });
 
+  test("however a library escapes it, and a large number too", async () => {
+    expect(await errorsOf(saying('was "it\\\'s 12"', "note"), { note: "it's 12" })).toEqual({
+      note: [invalid("note")],
+    });
+    const card = { pin: 9007199254740993n };
+    expect(await errorsOf(saying("was 9007199254740993", "card"), { card })).toEqual({ card: [invalid("card")] });
+  });
+
+  test("but a blank input, and a short one without quotes, occur by chance", async () => {
+    for (const [said, note] of [
+      ['Write "" for none.', " \\ "],
+      ["Write a few words.", "few"],
+    ] as const) {
+      expect(await errorsOf(saying(said, "note"), { note })).toEqual(plain({ note: [said] }));
+    }
+  });
+
   test("a sentence about a secret quotes nothing, not even what it is compared with", async () => {
     for (const name of ["password", "pin", "recovery_code"]) {
       for (const input of [{}, { [name]: "other" }, { [name]: 4711 }]) {
