@@ -34,7 +34,7 @@ function observed() {
   };
 }
 
-describe("S66 responses of quick handlers wait for 0.25 ms at most, and those after a slow handler not at all", () => {
+describe("S66 responses of quick handlers wait for 0.25 ms at most, and those among slow handlers not at all", () => {
   test("S66 the responses of quick handlers are sent together at the end of the turn, in order", async () => {
     const batch = observed();
     for (const name of ["a", "b", "c"]) batch.handle(name, 0.05);
@@ -65,9 +65,9 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those af
 
   test("S66 a single handler that took long does not count as slow: it may have lost the processor", async () => {
     const batch = observed();
-    batch.handle("long", 5);
+    batch.handle("long", 3);
     for (const name of ["a", "b"]) batch.handle(name, 0.05);
-    batch.handle("long again", 5);
+    batch.handle("long again", 3);
     // What waits for longer than 0.25 ms is sent.
     expect(batch.sent).toEqual(["long", "a", "b", "long again"]);
     batch.handle("c", 0.05);
@@ -91,6 +91,40 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those af
     await nextTurn();
     expect(batch.sent.at(-1)).toBe("64");
   });
+
+  test.each([1, 3, 19])(
+    "S66 of slow handlers with %i quick ones between them, only the first delays a response",
+    (quick) => {
+      const batch = observed();
+      const delayed: string[] = [];
+      for (let round = 1; round <= 100; round++) {
+        for (let index = 1; index <= quick; index++) batch.handle(`before ${round}`, 0.05);
+        const sent = batch.sent.length;
+        batch.handle("slow", 20);
+        delayed.push(...batch.sent.slice(sent, -1));
+      }
+      expect([...new Set(delayed)]).toEqual(["before 1"]);
+    },
+  );
+
+  test.each([
+    [2, 1],
+    [1, 2],
+  ])(
+    "S66 asynchronous handlers are slow by their time before they first wait: %i in each of %i turns",
+    async (each, turns) => {
+      const batch = observed();
+      for (let turn = 0; turn < turns; turn++) {
+        for (let count = 0; count < each; count++) {
+          batch.begin();
+          batch.pass(5);
+        }
+        await nextTurn();
+      }
+      batch.handle("quick", 0.05);
+      expect(batch.sent).toEqual(["quick"]);
+    },
+  );
 
   test("S66 time between turns does not count for any handler", async () => {
     const batch = observed();

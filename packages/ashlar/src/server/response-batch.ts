@@ -7,6 +7,8 @@ const LONGEST_WAIT_MS = 0.25;
 const SLOW_IN_A_ROW = 2;
 /** After that, this many responses are sent separately. */
 const ALONE_AFTER_SLOW = 64;
+/** How much the latest handler counts in the average, so that slow handlers between quick ones count too. */
+const WEIGHT_OF_LATEST = 1 / 32;
 
 /** A response ready to be sent. `request` is `null` if no other response can replace it. */
 export type FinishedResponse = readonly [target: ServerResponse, response: Response, request: Request | null];
@@ -14,15 +16,17 @@ export type FinishedResponse = readonly [target: ServerResponse, response: Respo
 /**
  * Sends all responses of one turn of the event loop together: the system then wakes the receiver once, not once for each.
  *
- * While handlers are quick, a response waits for at most 0.25 ms. After two handlers took longer, responses are sent at
- * once, since the next handler is likely to be slow too and would delay them. Until then, a response that is waiting when
- * a slow handler starts waits for its end.
+ * While handlers are quick, a response waits for at most 0.25 ms. After two handlers in a row took longer, and as long as
+ * recent handlers took longer on average, responses are sent at once, since another slow handler is likely to follow and
+ * would delay them. Otherwise, a response that is waiting when a slow handler starts waits for its end.
  */
 export class ResponseBatch {
   readonly #send: (finished: FinishedResponse) => void;
   readonly #clock: () => number;
   readonly #endTurn = (): void => {
     this.#isScheduled = false;
+    if (this.#isHandling) this.#measure(this.#clock());
+    this.#isHandling = false;
     this.#steppedAt = null;
     this.#flush();
   };
@@ -31,8 +35,11 @@ export class ResponseBatch {
   #waitingSince = 0;
   /** When a handler of this turn last started or ended; `null` between turns. */
   #steppedAt: number | null = null;
+  /** Whether a handler has started and nothing has happened since: the time until the next step is its own. */
+  #isHandling = false;
   #alone = 0;
   #slowInARow = 0;
+  #averageMs = 0;
   #isScheduled = false;
 
   /**
@@ -46,23 +53,35 @@ export class ResponseBatch {
 
   /** Records that a handler starts. */
   begin(): void {
-    this.#steppedAt = this.#clock();
+    const now = this.#clock();
+    // A handler that has not ended yet goes on in a later turn.
+    if (this.#isHandling) this.#measure(now);
+    this.#isHandling = true;
+    this.#steppedAt = now;
     this.#schedule();
-    if (this.#steppedAt - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
+    if (now - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
   }
 
   /** Sends a response, now or at the end of the turn. */
   add(finished: FinishedResponse): void {
     const now = this.#clock();
-    const isSlow = this.#steppedAt !== null && now - this.#steppedAt > LONGEST_WAIT_MS;
+    this.#measure(now);
+    this.#isHandling = false;
     this.#steppedAt = now;
     this.#schedule();
-    this.#slowInARow = isSlow ? this.#slowInARow + 1 : 0;
-    if (this.#slowInARow >= SLOW_IN_A_ROW) this.#alone = ALONE_AFTER_SLOW;
     if (this.#waiting.push(finished) === 1) this.#waitingSince = now;
     if (this.#alone > 0) this.#alone--;
-    else if (now - this.#waitingSince <= LONGEST_WAIT_MS) return;
+    else if (this.#averageMs <= LONGEST_WAIT_MS && now - this.#waitingSince <= LONGEST_WAIT_MS) return;
     this.#flush();
+  }
+
+  /** Takes the time since the last step of this turn into account. */
+  #measure(now: number): void {
+    if (this.#steppedAt === null) return;
+    const tookMs = now - this.#steppedAt;
+    this.#averageMs += (tookMs - this.#averageMs) * WEIGHT_OF_LATEST;
+    this.#slowInARow = tookMs > LONGEST_WAIT_MS ? this.#slowInARow + 1 : 0;
+    if (this.#slowInARow >= SLOW_IN_A_ROW) this.#alone = ALONE_AFTER_SLOW;
   }
 
   #schedule(): void {
