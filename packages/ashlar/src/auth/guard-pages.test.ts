@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ADA, AdminUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { ADA, AdminUser, FullUser, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../test/support/account-controllers.ts";
 import { Route, type RouteEntry, Router } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
@@ -244,14 +244,22 @@ describe("the paths of the framework", () => {
   });
 
   test("are sufficient for middleware that redirects users of a guard whose routes have no prefix", () => {
-    const bare = { default: "web", web: { model: AdminUser }, admin: { model: AdminUser, routes: "" } };
+    const bare = { default: "web", web: { model: AdminUser }, admin: { driver: "web", model: AdminUser, routes: "" } };
     const routes = [guarded("/letters", "auth:web", "verified"), guarded("/keys", "auth:admin", "password.confirm")];
-    expect(() => pagesOf(routes, bare).check()).not.toThrow();
+    const pages = ["/login", "/confirm_password", "/email/verify/notice"].map((path) => Route.get(path, () => ""));
+    expect(() => pagesOf([...routes, ...pages], bare).check()).not.toThrow();
+    for (const missing of pages) {
+      const others = pages.filter((one) => one !== missing);
+      expect(() => pagesOf([...routes, ...others], bare).check()).toThrow(
+        `or to ${missing.attributes.path}, and neither exists.`,
+      );
+    }
   });
 
   test("a route requires the pages of the guard that its middleware names last, and other arguments don't name one", () => {
     const login = page("/admin/login", "admin.login");
-    const check = (...middleware: string[]) => pagesOf([login, guarded("/keys", ...middleware)]).check();
+    const usual = ["/login", "/email/verify/notice"].map((path) => Route.get(path, () => ""));
+    const check = (...middleware: string[]) => pagesOf([login, ...usual, guarded("/keys", ...middleware)]).check();
     for (const own of ["throttle:admin", "staffauth:admin", "authors:admin", "auth"]) {
       expect(() => check(own, "verified")).not.toThrow();
     }
@@ -259,7 +267,51 @@ describe("the paths of the framework", () => {
       expect(() => check(...named, "verified")).toThrow("admin.email.verify.notice");
     }
     const prefixed = { default: "web", web: { model: AdminUser, routes: "admin." } };
-    expect(() => pagesOf([login, guarded("/keys", "verified")], prefixed).check()).not.toThrow();
+    expect(() => pagesOf([login, guarded("/keys", "verified")], prefixed).check()).toThrow("admin.email.verify.notice");
+    const notice = page("/admin/notice", "admin.email.verify.notice");
+    expect(() => pagesOf([login, notice, guarded("/keys", "verified")], prefixed).check()).not.toThrow();
+  });
+});
+
+describe("S69 the default guard's pages are checked at boot", () => {
+  const all = Object.fromEntries(Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false])) as object;
+  const mine = (...middleware: string[]) => Route.get("/mine", () => "mine").middleware(...middleware);
+
+  test.each([
+    ["auth", "guests", "login", "/login"],
+    ["verified", "guests", "login", "/login"],
+    ["password.confirm", "guests", "login", "/login"],
+    ["verified", "users", "email.verify.notice", "/email/verify/notice"],
+    ["password.confirm", "users", "confirm_password", "/confirm_password"],
+  ])("S69 %s without the page that %s are sent to ends the boot: %s", async (middleware, who, page, path) => {
+    const login = who === "users" ? [Route.get("/login", () => "my login")] : [];
+    await expect(testAccounts({ leftOut: all, routes: [...login, mine(middleware)] })).rejects.toThrow(
+      `GET /mine: "${middleware}" sends ${who} of the guard "web" to the route "${page}" or to ${path}, and neither exists. ` +
+        `Give a route this name, leave "${middleware}" out, or let this route answer with JSON: .answersJson().`,
+    );
+  });
+
+  test("S69 pages under other names end the boot, with the setting that names them", async () => {
+    const konto = authRoutes(ACCOUNT_CONTROLLERS).prefix("/konto").name("my.");
+    const problem = await testAccounts({ leftOut: all, routes: [...konto] }).catch(String);
+    expect(problem).toContain('Write routes: "my." in GUARDS.web, for the route "my.login". Or give a route this name');
+    class User extends FullUser {}
+    const guards = { web: { model: User, routes: "my." } };
+    const accounts = await testAccounts({ User, guards, leftOut: all, routes: [...konto, mine("auth")] });
+    expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/konto/login");
+  });
+
+  test("S69 a page can be on one host, or at a path with a parameter", async () => {
+    const paths = [Route.get("/login", () => "").domain("accounts.example"), Route.get("/@page", () => "")];
+    for (const login of paths) {
+      await expect(testAccounts({ leftOut: all, routes: [login, mine("auth")] })).resolves.toBeDefined();
+    }
+  });
+
+  test("S69 an application whose routes all answer with JSON needs no pages", async () => {
+    const routes = [mine("auth", "verified", "password.confirm").answersJson()];
+    const accounts = await testAccounts({ leftOut: all, routes });
+    expect(await accounts.visitor().get("/mine")).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });
   });
 });
 

@@ -12,10 +12,13 @@ const UNNAMED_PAGES: Readonly<Record<string, string>> = {
   "email.verify.notice": "/email/verify/notice",
 };
 
-/** The middleware that sends visitors to a page, by name, with the page. */
-const SENDING: Readonly<Record<string, string>> = {
-  "password.confirm": "confirm_password",
-  verified: "email.verify.notice",
+const LOGIN = "login";
+
+/** The middleware that sends visitors to pages, by name, with the pages: guests to the login, users to the other. */
+const SENDING: Readonly<Record<string, readonly string[]>> = {
+  auth: [LOGIN],
+  "password.confirm": [LOGIN, "confirm_password"],
+  verified: [LOGIN, "email.verify.notice"],
 };
 
 /**
@@ -70,9 +73,8 @@ export class GuardPages {
    * @throws `E_UNKNOWN_ROUTE` if the page doesn't exist; and as {@link Router.to}
    */
   to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
-    const name = this.nameOf(guard, page);
-    const path = Object.hasOwn(UNNAMED_PAGES, name) && !this.has(guard, page) ? UNNAMED_PAGES[name] : undefined;
-    return path ?? this.#router()!.to(name, parameters, query);
+    const path = this.has(guard, page) ? null : this.#unnamedPath(guard, page);
+    return path ?? this.#router()!.to(this.nameOf(guard, page), parameters, query);
   }
 
   /**
@@ -100,21 +102,50 @@ export class GuardPages {
     }
   }
 
-  /** Guards without a prefix may have pages under the framework's own paths, named or not. */
-  #checkRoute({ middleware, methods, pattern }: CompiledRoute): void {
+  /** A route that answers with JSON refuses requests instead of sending visitors to a page. */
+  #checkRoute({ middleware, methods, pattern, answersJson }: CompiledRoute): void {
+    if (answersJson) return;
     const names = middleware.map((entry) => entry.split(":"));
-    const guard = names.findLast(([name, argument]) => /^(?:auth|guard)$/.test(name!) && argument !== undefined)?.[1];
-    if (guard === undefined || this.#prefixOf(guard) === "") return;
+    const named = names.findLast(([name, argument]) => /^(?:auth|guard)$/.test(name!) && argument !== undefined)?.[1];
+    const guard = named ?? this.#defaultName();
+    if (guard === null) return;
+    // Only the driver `web` has pages; a guard of another driver may share those of the default guard.
+    if (this.#prefixOf(guard) === "" && this.#settings.guards.get(guard)?.driver !== "web") return;
     for (const [name] of names) {
-      const page = Object.hasOwn(SENDING, name!) ? SENDING[name!]! : null;
-      if (page === null || this.has(guard, page)) continue;
-      const problem = `"${name}" sends users of the guard "${guard}" to the route "${this.nameOf(guard, page)}", which does not exist.`;
-      throw new ConfigurationError(
-        `${methods.join("|")} ${pattern}`,
-        problem,
-        `Give a route this name, or leave "${name}" out.`,
-      );
+      const pages = Object.hasOwn(SENDING, name!) ? SENDING[name!]! : [];
+      const missing = pages.find((page) => !this.#exists(guard, page));
+      if (missing === undefined) continue;
+      const problem = `"${name}" sends ${missing === LOGIN ? "guests" : "users"} of the guard "${guard}" to ${this.#place(guard, missing)}`;
+      throw new ConfigurationError(`${methods.join("|")} ${pattern}`, problem, this.#remedy(guard, missing, name!));
     }
+  }
+
+  /** Reports whether a page is a named route, or is at the framework's path. */
+  #exists(guard: string, page: string): boolean {
+    const path = this.#unnamedPath(guard, page);
+    if (this.has(guard, page) || path === null) return this.has(guard, page);
+    const router = this.#router()!;
+    // A page can be on one host only, which is not known at boot.
+    return router.match("GET", path, null) !== null || router.routes.some((route) => route.pattern === path);
+  }
+
+  #unnamedPath(guard: string, page: string): string | null {
+    const name = this.nameOf(guard, page);
+    return Object.hasOwn(UNNAMED_PAGES, name) ? UNNAMED_PAGES[name]! : null;
+  }
+
+  #place(guard: string, page: string): string {
+    const path = this.#unnamedPath(guard, page);
+    const route = `the route "${this.nameOf(guard, page)}"`;
+    return path === null ? `${route}, which does not exist.` : `${route} or to ${path}, and neither exists.`;
+  }
+
+  #remedy(guard: string, page: string, middleware: string): string {
+    const other = [...this.#routeNames].find((name) => name.endsWith(`.${page}`));
+    const prefix = other?.slice(0, -page.length);
+    const isGuards = prefix !== undefined && !this.#settings.guards.has(prefix.slice(0, -1));
+    const byPrefix = `Write routes: "${prefix}" in GUARDS.${guard}, for the route "${other}". Or give`;
+    return `${isGuards ? byPrefix : "Give"} a route this name, leave "${middleware}" out, or let this route answer with JSON: .answersJson().`;
   }
 
   #prefixOf(guard: string): string {

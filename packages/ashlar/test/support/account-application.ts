@@ -259,10 +259,9 @@ const WIDE_LIMITS = Object.fromEntries(
   ["login", "register", "password_reset", "change_password", "email.resend", "email.undo"].map((name) => [name, WIDE]),
 );
 
-const ROUTES: readonly RouteEntry[] = [
-  Route.get("/members", () => "for members").middleware("verified"),
-  Route.get("/me", async ({ auth }) => ({ user: await auth.user() })),
-];
+const ROUTES: readonly RouteEntry[] = [Route.get("/me", async ({ auth }) => ({ user: await auth.user() }))];
+/** For applications with the pages that it sends visitors to. */
+const MEMBERS = Route.get("/members", () => "for members").middleware("verified");
 
 /**
  * Creates an application with accounts and its own database; both are removed when the test, or all that use it, are
@@ -278,6 +277,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     routes: [
       ...Auth.routes({ ...ACCOUNT_CONTROLLERS, ...controllers }, leftOut as Record<never, false>),
       ...ROUTES,
+      ...(leftOut.login === false || leftOut.verifyEmail === false ? [] : [MEMBERS]),
       ...(options.routes ?? []),
     ],
     middleware: { ...MIDDLEWARE, ...options.middleware },

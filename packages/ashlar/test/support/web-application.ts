@@ -100,6 +100,8 @@ const ROUTES: readonly RouteEntry[] = [
   Route.any("/danger", () => ({ danger: true })).middleware("password.confirm"),
   Route.get("/danger-soon", () => ({ danger: true })).middleware("password.confirm:30"),
   Route.get("/home", () => ({ home: true })).middleware("auth"),
+  Route.get("/login", () => "log in"),
+  Route.get("/confirm_password", () => "confirm the password"),
 ];
 
 /** Creates an application with the guard `web` and its own database; both are removed when the test is finished. */

@@ -140,7 +140,9 @@ describe("register()", () => {
   });
 
   test("the mail to the owner of a taken address has no link to a page that the application does not have", async () => {
-    const accounts = await testAccounts({ leftOut: { login: false, requestPasswordReset: false } });
+    const leftOut = { login: false, requestPasswordReset: false } as const;
+    const routes = [Route.get("/login", () => "a page without a name")];
+    const accounts = await testAccounts({ leftOut, routes });
     await accounts.visitor().post("/register", { ...CLEO, email: ADA.email });
     const [mail] = await accounts.mails();
     expect([mail?.to, mail?.subject]).toEqual([ADA.email, "You already have an account"]);
