@@ -23,6 +23,8 @@ export interface CountedAccountsParts {
   readonly readResetToken: (token: string) => AccountClaim | null;
   /** An identifier of the device that a request comes from, if an account was used on it before; otherwise `null`. */
   readonly deviceOf: (context: HttpContext, account: string) => string | null;
+  /** Reports whether any account was used on the device that a request comes from. */
+  readonly isKnownDevice: (context: HttpContext) => boolean;
 }
 
 /**
@@ -44,6 +46,10 @@ export class CountedAccounts implements ThrottleAccounts {
     if (RESET_LIMITS.includes(limit)) return this.#ofResetToken(guard, identifier);
     const model = this.#parts.guards.modelOf(guard);
     return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
+  }
+
+  mayHaveProof(context: HttpContext, limit: string): boolean {
+    return RESET_LIMITS.includes(limit) || this.#parts.isKnownDevice(context);
   }
 
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null {

@@ -28,6 +28,11 @@ export interface ThrottleAccounts {
   guardOf(context: HttpContext): string | null;
   /** The account that an attempt is at. It is never looked up: an unknown account is counted like any other. */
   named(context: HttpContext, named: NamedAccount): AccountIdentity;
+  /**
+   * Reports whether a request may turn out to have a proof or a known device, once its inputs are read: `false` only if
+   * it can't.
+   */
+  mayHaveProof(context: HttpContext, limit: string): boolean;
   /** The account of a user of a guard, as a limit counts it; `null` if there is no such guard. */
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null;
 }

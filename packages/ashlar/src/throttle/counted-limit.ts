@@ -2,7 +2,7 @@ import { AshlarError, now } from "../support/index.ts";
 import { checkedCounter } from "./checked-counter.ts";
 import type { CountedAttempt } from "./counted-attempts.ts";
 import { type AttemptKeys, devicesKey, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
-import { type BucketResult, countedResult } from "./result.ts";
+import { type BucketResult, countedResult, peekedResult } from "./result.ts";
 import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
@@ -107,4 +107,13 @@ export async function addToAll(applicable: readonly ApplicableBucket[], cost: nu
     if (!result.allowed) break;
   }
   return { results, attempts, allowed: results.every(({ allowed }) => allowed) };
+}
+
+/** The results that buckets would have for one more attempt. */
+export function peekAll(applicable: readonly ApplicableBucket[]): Promise<BucketResult[]> {
+  return Promise.all(
+    applicable.map(async ({ bucket, counter, key, isClientsOwn: isOwn }) => {
+      return peekedResult(bucket, await counter.get(key), isOwn);
+    }),
+  );
 }

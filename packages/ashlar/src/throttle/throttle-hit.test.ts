@@ -54,6 +54,7 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
 function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
+    mayHaveProof: () => false,
     named: (_, { guard, identifier }) => ({ realm: guard, account: identifier, proof: null, device: null }),
     ofUser: (_, guard, user) => ({
       realm: guard,

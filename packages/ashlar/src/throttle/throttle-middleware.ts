@@ -33,6 +33,10 @@ export class ThrottleMiddleware implements Middleware {
   }
 
   async handle(context: HttpContext, next: Next, name: LimitName, whose?: string): Promise<unknown> {
+    if (context.request.awaitsBody && whose !== USER && this.#throttle.limit(name).account !== null) {
+      await this.#throttle.refuseByAddress(context, name);
+      await context.request.loadBody();
+    }
     await this.#throttle.hit(context, name, whose === USER ? { user: context.currentUser } : {});
     return next();
   }
@@ -49,8 +53,8 @@ export class ThrottleMiddleware implements Middleware {
     this.#throttle.limit(name);
   }
 
-  /** A limit that counts by an input has to wait for it. */
-  beforeBody(name: string, whose?: string): boolean {
-    return whose === USER || this.#throttle.limit(name).account === null;
+  /** A limit that counts by an input reads the body itself, once the address has attempts left. */
+  beforeBody(): boolean {
+    return true;
   }
 }

@@ -25,6 +25,7 @@ afterEach(() => setClock(null));
 /** Accounts as guards know them; a header selects the active guard, what was proved, and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
+  mayHaveProof: ({ request }) => request.header("x-proof") !== null || request.header("x-device") !== null,
   named: ({ request }, { limit, guard, identifier }) => ({
     realm: `${guard} ${limit}`,
     account: identifier.includes("@") ? identifier : null,

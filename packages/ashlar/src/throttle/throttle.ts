@@ -18,6 +18,7 @@ import {
   type CountedLimit,
   countedLimit,
   deviceBuckets,
+  peekAll,
   without,
 } from "./counted-limit.ts";
 import type {} from "./events.ts";
@@ -25,7 +26,7 @@ import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from 
 import type { LimitName } from "./limit-name.ts";
 import { message } from "./messages.ts";
 import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
-import { peekedResult, summarize, type ThrottleResult } from "./result.ts";
+import { summarize, type ThrottleResult } from "./result.ts";
 import type { CompleteThrottleSettings, Limit } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 import "../http/index.ts";
@@ -131,10 +132,7 @@ export class Throttle {
   async peek(name: LimitName, keys: ThrottleKeys): Promise<ThrottleResult> {
     const found = this.#find(name);
     const applicable = applicableBuckets(found, keys);
-    const results = applicable.map(async (one) => {
-      return peekedResult(one.bucket, await one.counter.get(one.key), one.isClientsOwn);
-    });
-    return summarize(await Promise.all(results), mostOf(found.limit), publicPolicy(applicable));
+    return summarize(await peekAll(applicable), mostOf(found.limit), publicPolicy(applicable));
   }
 
   /**
@@ -180,6 +178,23 @@ export class Throttle {
     if (result.allowed) return result;
     if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) this.#announce(context, name, keys, options);
     throw tooManyRequests(result);
+  }
+
+  /**
+   * Refuses a request as {@link hit} does if its address has no attempts left, and otherwise counts nothing. It reads no
+   * input, so a client over its limit is refused before its body is read.
+   *
+   * @throws `E_TOO_MANY_REQUESTS`, `E_INVALID_CONFIGURATION`, as {@link hit}
+   */
+  async refuseByAddress(context: HttpContext, name: LimitName): Promise<void> {
+    // Counts by address alone refuse no client that has proved something.
+    if (this.#accounts?.mayHaveProof(context, name)) return;
+    const buckets = applicableBuckets(this.#find(name), { address: context.request.clientAddress });
+    const byAddress = buckets.filter(({ bucket }) => !bucket.by.includes("account"));
+    if ((await peekAll(byAddress)).every(({ allowed }) => allowed)) return;
+    const attempt = await this.hit(context, name, { account: null });
+    // Its window has ended since.
+    await this.giveBack(context, name, { attempt });
   }
 
   /**

@@ -12,7 +12,7 @@ import {
 import { SignedMiddleware } from "../../src/routing/index.ts";
 import { csrfToken } from "../../src/session/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
-import { testAccounts } from "../support/account-application.ts";
+import { ADA, NEW_PASSWORD, PASSWORD, testAccounts } from "../support/account-application.ts";
 import { testApi } from "../support/api-application.ts";
 import { rawSocket } from "../support/raw-socket.ts";
 import { sessionApplication } from "../support/session-application.ts";
@@ -64,6 +64,62 @@ test("S61 a limit on an address refuses before a byte of the body was sent", asy
     expect((await fetch(`${url}photos`, { method: "POST", body: "{}" })).status).toBe(200);
   }
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 429 [\s\S]*E_TOO_MANY_REQUESTS/);
+});
+
+describe("a limit that also counts by an input", () => {
+  const buckets = [
+    { by: ["account", "address"], attempts: 5, windowSeconds: 60 },
+    { by: ["address"], attempts: 2, windowSeconds: 60 },
+  ];
+  const limits = { login: { account: "email", buckets }, password_reset: { account: "token", buckets } };
+
+  async function serveAccounts() {
+    const accounts = await testAccounts({ throttle: limits });
+    const { port, url } = await listening(accounts.application);
+    const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) => {
+      const body = new URLSearchParams(fields);
+      return fetch(`${url}${path}`, { method: "POST", body, headers, redirect: "manual" });
+    };
+    const left = async () => {
+      const { buckets } = await accounts.application.container.make("throttle").peek("login", { address: "127.0.0.1" });
+      return buckets.find(({ bucket }) => bucket.by.join() === "address")!.remaining;
+    };
+    return { accounts, port, post, left };
+  }
+
+  test("S61 refuses an address before a byte of the body was sent, and counts every other request once", async () => {
+    const { accounts, port, post, left } = await serveAccounts();
+    const lockouts: unknown[] = [];
+    accounts.application.container.make("events").on("auth.lockout", ({ limit }) => void lockouts.push(limit));
+    for (const expected of [1, 0]) {
+      await post("login", { email: `nobody-${expected}@example.com`, password: "wrong" });
+      expect(await left()).toBe(expected);
+    }
+    for (let count = 0; count < 2; count++) {
+      const answer = await answerToHeaders(port, "/login", ...ANNOUNCED);
+      expect(answer).toMatch(/^HTTP\/1\.1 429 [\s\S]*retry-after: \d+[\s\S]*E_TOO_MANY_REQUESTS/i);
+    }
+    await accounts.application.container.make("events").settled();
+    expect(lockouts).toEqual(["login"]);
+  });
+
+  test("S61 reads the body of a known device, which is counted on its own", async () => {
+    const { post } = await serveAccounts();
+    const right = { email: ADA.email, password: PASSWORD };
+    const cookies = (await post("login", right)).headers.getSetCookie().map((cookie) => cookie.split(";")[0]!);
+    const device = { cookie: cookies.find((cookie) => cookie.includes("device="))! };
+    for (const email of ["one@example.com", "two@example.com"]) await post("login", { email, password: "wrong" });
+    expect((await post("login", right)).status).toBe(429);
+    expect((await post("login", right, device)).headers.get("location")).toBe("/home");
+  });
+
+  test("S61 reads a token from a mail, which is counted on its own", async () => {
+    const { accounts, post } = await serveAccounts();
+    const token = await accounts.resetToken();
+    for (const bad of ["one", "two"]) await post("password_reset", { token: bad });
+    const fields = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    expect((await post("password_reset", fields)).headers.get("location")).toBe("/login");
+  });
 });
 
 test.each(["auth", "password.confirm", "user, auth", "guard:web, auth"])(

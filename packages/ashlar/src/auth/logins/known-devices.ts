@@ -76,6 +76,11 @@ export class KnownDevices {
     return users.some((known) => known.account === mark) ? id : null;
   }
 
+  /** Reports whether any user is known to have logged in on the device that a request comes from. */
+  isKnown(context: HttpContext): boolean {
+    return this.#read(context).id !== null;
+  }
+
   /** Keyed, so that the cookie can't be used to check guesses about who has used the device. */
   #markOf(account: string): string {
     const signed = this.#signer.sign(digest(account));

@@ -59,6 +59,11 @@ export class WebGuards {
     return this.#devices?.deviceOf(context, account) ?? null;
   }
 
+  /** Reports whether any user has logged in on the device that a request comes from. */
+  isKnownDevice(context: HttpContext): boolean {
+    return this.#devices?.isKnown(context) ?? false;
+  }
+
   /** Writes pending uses; the database must still be open. */
   shutdown(): Promise<void> {
     return this.#uses.flush();
