@@ -350,6 +350,7 @@ export class Application {
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
     await this.#providers.boot();
+    for (const warning of this.config.checkNames()) this.logger.warn(warning);
     this.#dispatcher = createDispatcher(this, {
       kernel,
       router: this.#router,

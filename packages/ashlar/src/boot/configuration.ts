@@ -6,6 +6,10 @@ export type ConfigurationSection = Readonly<Record<string, unknown>>;
 /** The frozen configuration of an application, by section. A feature validates its own at boot. */
 export class Configuration {
   readonly #sections: ReadonlyMap<string, ConfigurationSection>;
+  /** The sections that were read. */
+  readonly #read = new Set<string>();
+  /** The optional sections that were missing, with the exports that would have been read. */
+  readonly #missing = new Map<string, readonly string[]>();
 
   /** @param sections the exports of each configuration file, by the file's name */
   constructor(sections: Readonly<Record<string, ConfigurationSection>> = {}) {
@@ -32,6 +36,7 @@ export class Configuration {
   section(name: string, known: readonly string[] = []): Readonly<Record<string, unknown>> {
     const section = this.#sections.get(name);
     if (section !== undefined) {
+      this.#read.add(name);
       const missing = known.filter((one) => !Object.hasOwn(section, one));
       for (const exported of Object.keys(section)) {
         if (known.includes(exported) || nearest(exported, missing).length === 0) continue;
@@ -54,11 +59,33 @@ export class Configuration {
    * @throws `E_INVALID_CONFIGURATION` if it exports none of `known`, or lacks one of them and exports a similar name
    */
   optionalSection(name: string, known: readonly string[]): Readonly<Record<string, unknown>> {
-    if (!this.has(name)) return {};
+    if (!this.has(name)) {
+      this.#missing.set(name, known);
+      return {};
+    }
     const section = this.section(name, known);
     if (Object.keys(section).length === 0 || known.some((one) => Object.hasOwn(section, one))) return section;
     const problem = `does not export ${known.join(" or ")}.`;
     throw new ConfigurationError(`config/${name}.ts`, problem, `Write export const ${known[0]} = { … };`);
+  }
+
+  /**
+   * @internal Checks the names of the files that were not read: one that is similar to the name of a missing file is a
+   * mistake if it has that file's exports. Called once everything has been read.
+   *
+   * @returns a sentence for each file of such a name with other exports
+   * @throws `E_INVALID_CONFIGURATION` for a file that was meant to be another
+   */
+  checkNames(): string[] {
+    const unread = this.names.filter((name) => !this.#read.has(name));
+    return unread.flatMap((name) => {
+      const [near] = nearest(name, this.#missing.keys());
+      if (near === undefined) return [];
+      const problem = `is not read. Did you mean config/${near}.ts?`;
+      const isMeant = this.#missing.get(near)!.some((exported) => Object.hasOwn(this.#sections.get(name)!, exported));
+      if (isMeant) throw new ConfigurationError(`config/${name}.ts`, problem, "Rename it.");
+      return [`config/${name}.ts: ${problem}`];
+    });
   }
 }
 

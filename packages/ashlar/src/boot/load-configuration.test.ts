@@ -4,8 +4,11 @@ import { describe, expect, test } from "vitest";
 import { outputOf } from "../../test/support/own-process.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { Route } from "../routing/index.ts";
+import { SessionProvider } from "../session/index.ts";
 import { type AshlarError, ConfigurationError } from "../support/index.ts";
+import { ThrottleProvider } from "../throttle/index.ts";
 import { createApplication } from "./create-application.ts";
+import { createLogger } from "./create-logger.ts";
 import { env } from "./environment.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 
@@ -73,6 +76,40 @@ describe("loadConfiguration", () => {
         "Export a constant in capital letters, like: export const APP = { … };",
       ),
     );
+  });
+
+  describe("a file that nothing reads", () => {
+    const boot = async (files: Record<string, string>) => {
+      const warnings: unknown[] = [];
+      const logger = createLogger({ name: "test", environment: "test", log: { level: "silent", requests: false } });
+      logger.warn = ((warning: unknown) => void warnings.push(warning)) as typeof logger.warn;
+      const providers = [ThrottleProvider, SessionProvider];
+      const environment = { APP_ENV: "test" };
+      const application = await createApplication({ root: folderWith(files), providers, environment, logger });
+      await application.shutdown();
+      return warnings;
+    };
+    const throttle = "export const THROTTLE = { store: 'memory' };";
+
+    test.each(["throtle", "Throttle", "throttles"])(
+      "ends the boot if it was meant to be another: %s.ts",
+      async (name) => {
+        await expect(boot({ [`config/${name}.ts`]: throttle })).rejects.toThrow(
+          new ConfigurationError(`config/${name}.ts`, "is not read. Did you mean config/throttle.ts?", "Rename it."),
+        );
+      },
+    );
+
+    test("causes a warning if only its name is similar", async () => {
+      const warnings = await boot({ "config/throtle.ts": "export const LIMITS = {};" });
+      expect(warnings).toEqual(["config/throtle.ts: is not read. Did you mean config/throttle.ts?"]);
+    });
+
+    test("may be the application's own, or that of a feature that is off", async () => {
+      const own = { "config/shop.ts": "export const SHOP = {};", "config/mail.ts": "export const MAIL = {};" };
+      expect(await boot({ ...own, "config/throttle.ts": throttle })).toEqual([]);
+      expect(await boot({ "config/throttle.ts": throttle, "config/throttles.ts": throttle })).toEqual([]);
+    });
   });
 
   test("one name with two extensions is refused", async () => {
