@@ -1,4 +1,4 @@
-import type { HttpContext, Middleware } from "../http/index.ts";
+import { CheckedHeaders, type HttpContext, type Middleware } from "../http/index.ts";
 import {
   buildRoutes,
   Dispatcher,
@@ -59,7 +59,7 @@ export function createDispatcher(application: Application, parts: DispatcherPart
       appUrl: settings.url,
       proxies: settings.trustedProxies,
       fieldWarnings: environment === "development" ? new RepeatedFieldWarnings(logger) : null,
-      strictTransportSecurity: settings.hstsMaxAgeSeconds === 0 ? null : `max-age=${settings.hstsMaxAgeSeconds}`,
+      strictTransportSecurity: strictTransportSecurity(settings.hstsMaxAgeSeconds),
     }),
     middleware: kernel.httpMiddleware.map((entry) => stepOf(instances.of(entry))),
     errors,
@@ -68,6 +68,10 @@ export function createDispatcher(application: Application, parts: DispatcherPart
     log: settings.log.requests ? new RequestLog(logger, paths) : null,
     apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
   });
+}
+
+function strictTransportSecurity(maxAgeSeconds: number): CheckedHeaders | null {
+  return maxAgeSeconds === 0 ? null : new CheckedHeaders([["Strict-Transport-Security", `max-age=${maxAgeSeconds}`]]);
 }
 
 function stepOf(middleware: Middleware): PipelineStep {

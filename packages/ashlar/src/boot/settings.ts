@@ -62,7 +62,7 @@ export interface ApplicationSettings {
   readonly server?: ServerSettings;
   readonly limits?: Partial<BodyLimits>;
   /**
-   * For how many seconds a browser that has loaded a page uses https only (RFC 6797), up to two years; `0` sends no
+   * For how many seconds a browser uses https only after any response (RFC 6797), up to two years; `0` sends no
    * header. Default: a year in production if `APP_URL` is https, else `0`.
    */
   readonly hstsMaxAgeSeconds?: number;

@@ -19,7 +19,8 @@ const EMPTY_INIT: ResponseInit = { status: 204, headers: [NOSNIFF] };
  * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a result that cannot become a response
  */
 export function toResponse(context: HttpContext, result: unknown): Response {
-  const started = context.startedResponse;
+  // If all responses have a header, the context's own response has it.
+  const started = context.services.strictTransportSecurity === null ? context.startedResponse : context.response;
   if (typeof result === "string") {
     return started === null ? new FastResponse(result, HTML_INIT) : started.respond(result, HTML_TYPE);
   }

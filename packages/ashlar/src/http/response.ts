@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { FastResponse } from "srvx";
+import { isNodeResponse } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { closeWithAnswer } from "./answer-end.ts";
 import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
@@ -45,6 +46,8 @@ export class HttpResponse {
 
   constructor(context: HttpContext) {
     this.#context = context;
+    const { strictTransportSecurity } = context.services;
+    if (strictTransportSecurity !== null) this.checkedHeaders(strictTransportSecurity);
   }
 
   /**
@@ -288,10 +291,14 @@ export class HttpResponse {
     return this.#build(this.#status ?? 200, body, [["content-type", type]]);
   }
 
-  /** Copies a platform's response, adding the headers it lacks and the cookies; the original is left unchanged. */
+  /**
+   * Adds the headers that a platform's response lacks, and the cookies: to a copy, unless srvx made the response. Those are
+   * never reused, and reading the body for a copy would cost it its shortcut to the socket.
+   */
   mergeInto(response: Response): Response {
     this.#dropBody();
-    const headers = new Headers(response.headers);
+    const isOwn = isNodeResponse(response);
+    const headers = isOwn ? response.headers : new Headers(response.headers);
     for (const [name, values] of this.#headers) {
       // The framing of another body does not apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
@@ -301,6 +308,7 @@ export class HttpResponse {
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
     const caching = cachingHeader(this.#dependence, headers.get("cache-control"), headers.get("vary"));
     if (caching !== null) headers.append(...caching);
+    if (isOwn) return response;
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
   }
 

@@ -1,9 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
-import { createApplication } from "../boot/index.ts";
-import { HttpKernel } from "../kernel/index.ts";
-import { Route } from "../routing/index.ts";
-import { generateSecret } from "../security/index.ts";
 import type { HttpContext } from "./context.ts";
 import { toResponse } from "./respond.ts";
 import { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
@@ -29,30 +25,6 @@ test("S49 a page may run and load what is its own, and is framed by nobody", () 
 test("S49 nothing inline is allowed", () => {
   const policy = answer(new SecurityHeadersMiddleware(), () => "x").get("content-security-policy");
   expect(policy).not.toMatch(/unsafe|nonce|data:|\*/);
-});
-
-describe("S63 Strict-Transport-Security", () => {
-  class Kernel extends HttpKernel {
-    override routeMiddleware = { web: [SecurityHeadersMiddleware], api: [] };
-  }
-  const KEY = generateSecret();
-  const header = async (environment: Record<string, string>) => {
-    const routes = [Route.get("/", () => "<h1>Hello</h1>")];
-    const application = await createApplication({
-      kernel: Kernel,
-      routes,
-      environment: { APP_KEY: KEY, ...environment },
-    });
-    const { headers } = await application.fetch(new Request("http://shop.example/"));
-    await application.shutdown();
-    return headers.get("strict-transport-security");
-  };
-
-  test("S63 a page in production under https carries it, and no other", async () => {
-    expect(await header({ APP_ENV: "production", APP_URL: "https://shop.example" })).toBe("max-age=31536000");
-    expect(await header({ APP_ENV: "production", APP_URL: "http://shop.example" })).toBe(null);
-    expect(await header({ APP_ENV: "test", APP_URL: "https://shop.example" })).toBe(null);
-  });
 });
 
 test("a handler has the last word", () => {

@@ -4,8 +4,7 @@ import type { Middleware, Next } from "./middleware.ts";
 
 /**
  * Tells browsers what a page of this application may do: run and load only its own files, never be framed, and never send
- * its address to other sites. In production, if `APP_URL` is https, it also tells them to come back over https only, for
- * `APP.hstsMaxAgeSeconds`. Part of the `web` stack; a subclass can relax it:
+ * its address to other sites. Part of the `web` stack; a subclass can relax it:
  *
  * ```ts
  * class Headers extends SecurityHeadersMiddleware {
@@ -44,11 +43,9 @@ export class SecurityHeadersMiddleware implements Middleware {
     ]);
   }
 
-  handle({ response, services }: HttpContext, next: Next): unknown {
+  handle({ response }: HttpContext, next: Next): unknown {
     // Before the handler, so that the handler can set another value.
     response.checkedHeaders(this.#headers);
-    const { strictTransportSecurity } = services;
-    if (strictTransportSecurity !== null) response.header("strict-transport-security", strictTransportSecurity);
     return next();
   }
 

@@ -1,6 +1,7 @@
 import type { Catalogue } from "../messages/index.ts";
 import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
+import type { CheckedHeaders } from "./header-fields.ts";
 import type { FormFields } from "./repeated-fields.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
@@ -28,8 +29,8 @@ export interface HttpServices {
   readonly messages: Catalogue;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
   readonly appUrl: string | null;
-  /** The value of `Strict-Transport-Security` on pages (RFC 6797 §6.1); `null` if they don't carry it. */
-  readonly strictTransportSecurity: string | null;
+  /** `Strict-Transport-Security` (RFC 6797 §6.1) for every response; `null` to leave it out. */
+  readonly strictTransportSecurity: CheckedHeaders | null;
   /** The application's own proxies, whose forwarding headers count. */
   readonly proxies: TrustedProxies;
   /** Warns about fields that lose values; `null` or omitted except in development. */
