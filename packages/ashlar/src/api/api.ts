@@ -23,12 +23,12 @@ export const Api: { readonly routes: (options?: ApiRouteOptions) => readonly Rou
       Route.post(authRoute, [TokenController, "issue"])
         .name("api.auth")
         .withoutMiddleware("web")
-        .answersJson()
+        .respondsWithJson()
         .bodyLimit("64kb"),
       Route.post(reauthRoute, [TokenController, "renew"])
         .name("api.reauth")
         .withoutMiddleware("web")
-        .answersJson()
+        .respondsWithJson()
         .bodyLimit("64kb"),
     ];
   },

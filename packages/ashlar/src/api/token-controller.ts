@@ -34,7 +34,7 @@ export class TokenController {
     const { username, password } = texts(context, ["username", "password"]);
     await this.#throttle?.hit(context, PASSWORD_LIMIT, { account: username, guard: JWT_GUARD });
     const login = complete(await context.auth.guard(JWT_GUARD).login(username, password));
-    return tokenAnswer(context, await this.#issueTo(context, login));
+    return tokenResponse(context, await this.#issueTo(context, login));
   }
 
   async #issueTo(context: HttpContext, login: CompleteLogin): Promise<string> {
@@ -65,12 +65,12 @@ export class TokenController {
     const admit = async (user: TokenBearer) => complete(await guard.admitRenewal(user));
     const renewed = await this.#service.renew(token, context.request.clientAddress, admit);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
-    return tokenAnswer(context, renewed);
+    return tokenResponse(context, renewed);
   }
 }
 
 /** RFC 6749 §5.1: a response with a token must never be cached. */
-function tokenAnswer({ response }: HttpContext, token: string): HttpResponse {
+function tokenResponse({ response }: HttpContext, token: string): HttpResponse {
   return response.header("Cache-Control", "no-store").json({ data: token });
 }
 

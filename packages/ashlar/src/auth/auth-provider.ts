@@ -5,8 +5,6 @@ import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
-import { answerExpiredForm } from "./answer-expired-form.ts";
-import { answerPendingStep } from "./answer-pending-step.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { GuardRegistry } from "./guard-registry.ts";
@@ -16,6 +14,8 @@ import { AUTH_MESSAGES } from "./messages.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { respondToExpiredForm } from "./respond-to-expired-form.ts";
+import { respondToPendingStep } from "./respond-to-pending-step.ts";
 import { authSettingsOf } from "./settings.ts";
 import { deleteUsersBy } from "./user-records.ts";
 import { WebGuards } from "./web/web-guards.ts";
@@ -96,9 +96,9 @@ export class AuthProvider extends Provider {
     users.check(pages);
     enumerationPrevention.check();
     if (container.has("session") && guards.names.length > 0) {
-      container.make("session").answerExpired = (context) => answerExpiredForm(context, guards);
-      container.make("session").answerError = (context, error) => {
-        return answerPendingStep(context, error, this.application.router!);
+      container.make("session").respondToExpired = (context) => respondToExpiredForm(context, guards);
+      container.make("session").respondToError = (context, error) => {
+        return respondToPendingStep(context, error, this.application.router!);
       };
     }
     // Templates link to the pages of the active guard: auth.route("login").

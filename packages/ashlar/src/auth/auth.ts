@@ -316,7 +316,7 @@ export class Auth {
 
   /**
    * @internal Reports whether the visitor is logged in with another guard that, like this one, identifies its users by
-   * something the browser keeps. A guard that fails to answer counts as one without a user.
+   * something the browser keeps. A guard that fails counts as one without a user.
    */
   async isLoggedInElsewhere(name: string): Promise<boolean> {
     for (const other of this.#registry.names) {

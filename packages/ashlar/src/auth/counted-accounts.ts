@@ -29,7 +29,7 @@ export interface CountedAccountsParts {
 
 /**
  * Names the accounts by which attempts are counted: the class of the users and the identifier, in exactly the form used
- * to look it up. No account is looked up for this, so an unknown one is counted, and answered, like any other.
+ * to look it up. No account is looked up for this, so an unknown one is counted, and gets a response, like any other.
  */
 export class CountedAccounts implements ThrottleAccounts {
   readonly #parts: CountedAccountsParts;

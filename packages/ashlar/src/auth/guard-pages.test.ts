@@ -183,7 +183,7 @@ describe("the addresses of the pages", () => {
       const own = [auth.hasRoute("register"), auth.route("login")];
       auth.guard("admin");
       return [...own, auth.hasRoute("register"), auth.route("login"), auth.route("register")];
-    }).answersJson();
+    }).respondsWithJson();
     const left = authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", register: false }).prefix("/admin");
     const without = await (await withAdmin([...left, asked])).visitor().get("/asked");
     expect(without).toMatchObject({ status: 500, body: { code: "E_UNKNOWN_ROUTE" } });
@@ -197,7 +197,7 @@ describe("the paths of the framework", () => {
   const GUARDS = { default: "web", web: { model: AdminUser }, admin: { model: AdminUser } };
 
   function pagesOf(entries: readonly RouteEntry[] | null, guards: object = GUARDS, byDefault: string | null = "web") {
-    const source = { stack: null, prefix: "", answersJson: false, file: "routes/web.ts" };
+    const source = { stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" };
     const router = entries === null ? null : new Router([{ ...source, entries }]);
     return new GuardPages(
       readAuthSettings({ GUARDS: guards }),
@@ -287,7 +287,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
     const login = who === "users" ? [Route.get("/login", () => "my login")] : [];
     await expect(testAccounts({ leftOut: all, routes: [...login, mine(middleware)] })).rejects.toThrow(
       `GET /mine: "${middleware}" sends ${who} of the guard "web" to the route "${page}" or to ${path}, and neither exists. ` +
-        `Give a route this name, leave "${middleware}" out, or let this route answer with JSON: .answersJson().`,
+        `Give a route this name, leave "${middleware}" out, or let this route answer with JSON: .respondsWithJson().`,
     );
   });
 
@@ -309,7 +309,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
   });
 
   test("S69 an application whose routes all answer with JSON needs no pages", async () => {
-    const routes = [mine("auth", "verified", "password.confirm").answersJson()];
+    const routes = [mine("auth", "verified", "password.confirm").respondsWithJson()];
     const accounts = await testAccounts({ leftOut: all, routes });
     expect(await accounts.visitor().get("/mine")).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });
   });

@@ -103,8 +103,8 @@ export class GuardPages {
   }
 
   /** A route that answers with JSON refuses requests instead of sending visitors to a page. */
-  #checkRoute({ middleware, methods, pattern, answersJson }: CompiledRoute): void {
-    if (answersJson) return;
+  #checkRoute({ middleware, methods, pattern, respondsWithJson }: CompiledRoute): void {
+    if (respondsWithJson) return;
     const names = middleware.map((entry) => entry.split(":"));
     const named = names.findLast(([name, argument]) => /^(?:auth|guard)$/.test(name!) && argument !== undefined)?.[1];
     const guard = named ?? this.#defaultName();
@@ -145,7 +145,7 @@ export class GuardPages {
     const prefix = other?.slice(0, -page.length);
     const isGuards = prefix !== undefined && !this.#settings.guards.has(prefix.slice(0, -1));
     const byPrefix = `Write routes: "${prefix}" in GUARDS.${guard}, for the route "${other}". Or give`;
-    return `${isGuards ? byPrefix : "Give"} a route this name, leave "${middleware}" out, or let this route answer with JSON: .answersJson().`;
+    return `${isGuards ? byPrefix : "Give"} a route this name, leave "${middleware}" out, or let this route answer with JSON: .respondsWithJson().`;
   }
 
   #prefixOf(guard: string): string {

@@ -5,7 +5,7 @@ import { rememberIntended } from "./remember-intended.ts";
 import "../http/index.ts";
 
 /**
- * Answers a request that has no user and needs one: a visitor of a page is sent to the login of the active guard, and
+ * Responds to a request that needs a user and has none: a visitor of a page is sent to the login of the active guard, and
  * from there to the page they wanted.
  *
  * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge

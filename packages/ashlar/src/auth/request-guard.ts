@@ -53,7 +53,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     const retrieved = this.retrieve();
     if (retrieved instanceof Promise) return this.#settleLater(retrieved);
     this.#settle(retrieved);
-    this.#markAnswer(retrieved);
+    this.#markResponse(retrieved);
     return this.knownUser;
   }
 
@@ -83,11 +83,11 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     const user = await retrieval;
     // A login or logout that finished during the lookup takes precedence.
     if (this.#retrieval === retrieval) this.#settle(user);
-    this.#markAnswer(user);
+    this.#markResponse(user);
     return this.knownUser;
   }
 
-  #markAnswer(user: Authenticatable | null): void {
+  #markResponse(user: Authenticatable | null): void {
     // With a cookie, the same URL has different content for other visitors, so caches must not share it. With a token,
     // caches know that only if it is in the header (RFC 9111 §3.5), and not in the query.
     if (this.keepsLogins || user !== null) this.context.response.dependsOnVisitor(user !== null);

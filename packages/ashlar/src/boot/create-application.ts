@@ -110,7 +110,7 @@ async function routeSources(
   const sources = await loadRoutes(root, container);
   if (given === undefined) return sources;
   return [
-    { entries: given, stack: "web", prefix: "", answersJson: false, file: "createApplication({ routes })" },
+    { entries: given, stack: "web", prefix: "", respondsWithJson: false, file: "createApplication({ routes })" },
     ...sources,
   ];
 }

@@ -8,7 +8,7 @@ const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
  * `APP_URL`, on any port.
  *
  * Listening on loopback doesn't keep other sites out: a page of theirs can have its own name resolve to 127.0.0.1
- * (DNS rebinding) and then read the answers as its own. Its requests carry that name. Every host that the request names
+ * (DNS rebinding) and then read the responses as its own. Its requests carry that name. Every host that the request names
  * must qualify: where a proxy on this machine is trusted, such a page can also send `X-Forwarded-Host: localhost`.
  *
  * @param appUrl the origin of `APP_URL`; `null` if it is not set

@@ -13,12 +13,12 @@ export async function loadRoutes(root: string | null, container: Container): Pro
   const sources: RouteSource[] = [];
   if (container.has("routes.location")) {
     const file = locate(root, "routes.location", container.make("routes.location"));
-    sources.push({ ...(await readRoutes(file)), stack: "web", prefix: "", answersJson: false });
+    sources.push({ ...(await readRoutes(file)), stack: "web", prefix: "", respondsWithJson: false });
   }
   if (container.has("routes.api.location")) {
     const file = locate(root, "routes.api.location", container.make("routes.api.location"));
     const prefix = container.has("routes.api.prefix") ? container.make("routes.api.prefix") : "";
-    sources.push({ ...(await readRoutes(file)), stack: "api", prefix, answersJson: true });
+    sources.push({ ...(await readRoutes(file)), stack: "api", prefix, respondsWithJson: true });
   }
   return sources;
 }

@@ -28,7 +28,7 @@ async function application(environment: Record<string, string>): Promise<Applica
       Route.get("/other", () => fetch("data:,immutable")),
       Route.get("/error", () => Promise.reject(new Error("broken"))),
       Route.get("/own", ({ response }) => response.header("Strict-Transport-Security", "max-age=0").text("own")),
-      Route.get("/api/orders", () => ({ orders: [] })).answersJson(),
+      Route.get("/api/orders", () => ({ orders: [] })).respondsWithJson(),
     ],
     environment: { APP_KEY: generateSecret(), LOG_LEVEL: "silent", ...environment },
   });

@@ -100,7 +100,7 @@ export type RowLock = "change" | "reference";
  *   runs on it meanwhile, and none sees what an open transaction has written. The framework sends the statements of a
  *   transaction one at a time.
  * - **Atomicity.** When `commit` resolves, everything between it and `begin` has been stored. If it throws, nothing has: a
- *   database that answers a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
+ *   database that responds to a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
  *   undoes everything, or everything since the savepoint. If it cannot, it throws, and the connection is released as broken.
  *   A statement that fails has no effect at all. In a transaction that only reads, statements that write fail.
  * - **Concurrency.** Each statement is atomic. Of any number of concurrent conditional updates, in any number of

@@ -71,7 +71,7 @@ export class HttpContext {
     return language;
   }
 
-  /** @internal Whether the answer depends on `Accept-Language`. */
+  /** @internal Whether the response depends on `Accept-Language`. */
   get isLanguageNegotiated(): boolean {
     return this.#negotiated !== null;
   }

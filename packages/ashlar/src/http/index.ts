@@ -1,4 +1,3 @@
-export { closeBodyWithAnswer, closeWithAnswer } from "./answer-end.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
 export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress } from "./client-address.ts";
@@ -17,6 +16,7 @@ export { HttpRequest } from "./request.ts";
 export { markForwarded, requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
+export { closeBodyWithResponse, closeWithResponse } from "./response-end.ts";
 export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
 export type {
   FieldWarnings,

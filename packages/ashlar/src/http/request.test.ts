@@ -177,7 +177,7 @@ describe("route, user and id", () => {
       pattern: "/orders/@id",
       methods: ["GET"],
       middleware: [],
-      answersJson: false,
+      respondsWithJson: false,
     });
     expect([request.param("id"), request.param("page"), request.param("x")]).toEqual(["7", null, null]);
     expect(request.params).toEqual({ id: "7", page: null });
@@ -195,7 +195,7 @@ describe("route, user and id", () => {
 
   test("another route can take over", () => {
     const { request } = makeContext({ route: { pattern: "/a" } });
-    const route = { name: null, pattern: "/b", methods: ["PUT"], middleware: [], answersJson: true };
+    const route = { name: null, pattern: "/b", methods: ["PUT"], middleware: [], respondsWithJson: true };
     request.useMatch({ route, params: { id: "1" } });
     expect([request.route(), request.param("id"), request.wantsJson()]).toEqual([route, "1", true]);
   });
@@ -247,8 +247,8 @@ describe("negotiation", () => {
   });
 
   test("JSON is wanted by Accept, by a JSON body, and by the route whatever is accepted", () => {
-    const wants = (headers: Record<string, string>, answersJson = false) =>
-      makeContext({ headers, route: { answersJson } }).request.wantsJson();
+    const wants = (headers: Record<string, string>, respondsWithJson = false) =>
+      makeContext({ headers, route: { respondsWithJson } }).request.wantsJson();
     expect(wants({ accept: "application/json" })).toBe(true);
     expect(wants({ accept: "text/html" })).toBe(false);
     expect(wants({})).toBe(false);

@@ -262,10 +262,10 @@ export class HttpRequest extends RequestInputs {
    * page is not its first choice.
    */
   wantsJson(): boolean {
-    return this.route()?.answersJson === true || prefersJson(this.header("accept"), this.header("content-type"));
+    return this.route()?.respondsWithJson === true || prefersJson(this.header("accept"), this.header("content-type"));
   }
 
-  /** The language that the visitor is answered in; see {@link HttpContext.language}. */
+  /** The language of the response; see {@link HttpContext.language}. */
   language(): string {
     return this.#context.language;
   }

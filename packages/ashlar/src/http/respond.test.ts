@@ -248,7 +248,7 @@ describe("what no answer can be made of", () => {
     ["set", new Set([1]), "is a Map or a Set, which JSON cannot represent: return an object or a list."],
     ["error of fetch", Response.error(), "is an error of fetch, with no status."],
   ])("%s is refused with the route's name", (_, result, problem) => {
-    const start = `E_UNSERIALIZABLE_RESULT The answer of the route GET|HEAD /orders/@id ("orders.show") ${problem}`;
+    const start = `E_UNSERIALIZABLE_RESULT The response of the route GET|HEAD /orders/@id ("orders.show") ${problem}`;
     for (const message of refusal(result)) expect(message.startsWith(start)).toBe(true);
   });
 
@@ -272,7 +272,7 @@ describe("what no answer can be made of", () => {
   });
 
   test("without a route the message says so plainly", () => {
-    expect(() => toResponse(makeContext(), Symbol())).toThrow("The answer is a symbol, which JSON cannot represent.");
+    expect(() => toResponse(makeContext(), Symbol())).toThrow("The response is a symbol, which JSON cannot represent.");
   });
 });
 

@@ -95,7 +95,7 @@ describe("content", () => {
 
   test("what JSON cannot hold is refused, with the route", () => {
     const { response } = makeContext({ route: { pattern: "/a", name: "a" } });
-    expect(() => response.json(1n)).toThrow('The answer of the route GET /a ("a") cannot be written as JSON: ');
+    expect(() => response.json(1n)).toThrow('The response of the route GET /a ("a") cannot be written as JSON: ');
   });
 
   test("a stream comes piece by piece, of any kind, with its type", async () => {

@@ -2,7 +2,6 @@ import { basename } from "node:path";
 import { FastResponse } from "srvx";
 import { isNodeResponse } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { closeWithAnswer } from "./answer-end.ts";
 import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
@@ -10,6 +9,7 @@ import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { selectFromFile } from "./file-selection.ts";
 import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "./header-fields.ts";
 import { asciiTarget, checkRouteTarget, externalTarget, ownPath, redirectTarget } from "./redirect-target.ts";
+import { closeWithResponse } from "./response-end.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
@@ -341,7 +341,7 @@ export class HttpResponse {
 
   /** Turns a stream into a body whose source ends with the response at the latest. */
   #streaming({ stream, close }: ByteStream): ReadableStream {
-    closeWithAnswer(this.#context.request.raw, close);
+    closeWithResponse(this.#context.request.raw, close);
     return stream;
   }
 

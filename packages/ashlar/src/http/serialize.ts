@@ -9,9 +9,9 @@ export const TEXT_TYPE = "text/plain; charset=utf-8";
 /** Names the matching route in a message to the developer. */
 function routeOf(context: HttpContext): string {
   const route = context.request.route();
-  if (route === null) return "The answer";
+  if (route === null) return "The response";
   const name = route.name === null ? "" : ` ("${route.name}")`;
-  return `The answer of the route ${route.methods.join("|")} ${route.pattern}${name}`;
+  return `The response of the route ${route.methods.join("|")} ${route.pattern}${name}`;
 }
 
 /** The error for a result that cannot become a response. */

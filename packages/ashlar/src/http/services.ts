@@ -52,7 +52,7 @@ export interface RouteInfo {
   /** The active middleware, outermost first, as written: `guard:jwt`. */
   readonly middleware: readonly string[];
   /** Whether the route responds with JSON whatever the caller accepts, errors included. */
-  readonly answersJson: boolean;
+  readonly respondsWithJson: boolean;
   /** The largest body that the route accepts, in bytes; `null` or omitted if the application's limits apply. */
   readonly bodyLimitBytes?: number | null;
 }

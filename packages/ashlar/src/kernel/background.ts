@@ -1,4 +1,4 @@
-import { afterAnswer } from "./after-answer.ts";
+import { afterResponse } from "./after-response.ts";
 import type { Logger } from "./logger.ts";
 
 interface Job {
@@ -31,14 +31,14 @@ export class Background {
   }
 
   /**
-   * Runs a job after the response; see {@link afterAnswer}. A failing job is logged.
+   * Runs a job after the response; see {@link afterResponse}. A failing job is logged.
    *
    * @param name the job's name in the log
    */
   run(name: string, work: () => Promise<void>): void {
     const job: Job = { name, work };
     this.#held.add(job);
-    afterAnswer(() => this.#begin(job));
+    afterResponse(() => this.#begin(job));
   }
 
   /** Resolves once no job is left. It does not wait for responses: jobs waiting for one start now. */

@@ -263,10 +263,10 @@ describe("JSON or page", () => {
   }
   const routes = [
     Route.get("/page", () => "page"),
-    Route.get("/json", () => "json").answersJson(),
+    Route.get("/json", () => "json").respondsWithJson(),
     Route.get("/broken", () => {
       throw new Error("boom");
-    }).answersJson(),
+    }).respondsWithJson(),
   ];
 
   test("an unknown path under the API's prefix answers JSON, whatever the caller accepts", async () => {

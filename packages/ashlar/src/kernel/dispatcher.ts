@@ -93,8 +93,8 @@ export class Dispatcher {
     const startedAt = this.#log === null ? 0 : performance.now();
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) {
-      const answer = () => allowing(withOptions(this.#router.methods()));
-      return this.#decide(this.#contextOf(raw, null, startedAt), answer, startedAt);
+      const respond = () => allowing(withOptions(this.#router.methods()));
+      return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
     }
     if (!this.#mounts.isEmpty) {
       const mount = this.#mounts.find(path, raw);
@@ -123,9 +123,9 @@ export class Dispatcher {
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
     const context = servedParts(raw)?.context ?? this.#contextOf(raw, null, 0);
-    const answer = this.#errors.answer(error, context);
-    if (!(answer instanceof Promise)) return this.#errors.toResponse(context, answer);
-    return answer.then((result) => this.#errors.toResponse(context, result));
+    const result = this.#errors.respond(error, context);
+    if (!(result instanceof Promise)) return this.#errors.toResponse(context, result);
+    return result.then((settled) => this.#errors.toResponse(context, settled));
   }
 
   #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
@@ -177,24 +177,24 @@ export class Dispatcher {
   }
 
   #failed(context: HttpContext, error: unknown, startedAt: number): Response | Promise<Response> {
-    const answer = this.#errors.answer(error, context);
-    const finish = (result: unknown) => this.#finish(context, this.#errors.toResponse(context, result), startedAt);
-    return answer instanceof Promise ? answer.then(finish) : finish(answer);
+    const result = this.#errors.respond(error, context);
+    const finish = (settled: unknown) => this.#finish(context, this.#errors.toResponse(context, settled), startedAt);
+    return result instanceof Promise ? result.then(finish) : finish(result);
   }
 
   #finish(context: HttpContext, response: Response, startedAt: number): Response {
-    let answer = response;
+    let sent = response;
     try {
-      if (context.request.raw.method === "HEAD") answer = withoutBody(response);
+      if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       // The server logs the request itself: what a client gets of a stream is known only once it has ended.
       if (this.#log !== null && servedParts(context.request.raw)?.context !== context) {
-        this.#log.write(context, answer.status, startedAt);
+        this.#log.write(context, sent.status, startedAt);
       }
     } catch (error) {
       // A response of the application's own class may throw on any access.
       return this.#errors.lastResort(error);
     }
-    return answer;
+    return sent;
   }
 
   #decide(context: HttpContext, decision: Run, startedAt: number): Response | Promise<Response> {
@@ -271,7 +271,7 @@ export class Dispatcher {
   #isApi(raw: Request, path: string, allowed: readonly string[]): boolean {
     const { apiPrefix } = this.#parts;
     if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
-    return allowed.some((method) => this.#match(raw, method, path)?.route.answersJson ?? false);
+    return allowed.some((method) => this.#match(raw, method, path)?.route.respondsWithJson ?? false);
   }
 }
 
@@ -279,9 +279,9 @@ function guarded(run: Run, errors: ErrorHandler): Run {
   return (context) => {
     try {
       const result = run(context);
-      return isThenable(result) ? result.then(undefined, (error: unknown) => errors.answer(error, context)) : result;
+      return isThenable(result) ? result.then(undefined, (error: unknown) => errors.respond(error, context)) : result;
     } catch (error) {
-      return errors.answer(error, context);
+      return errors.respond(error, context);
     }
   };
 }

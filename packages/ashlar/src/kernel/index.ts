@@ -1,4 +1,4 @@
-export { afterAnswer, answerGiven, fetchTraced, isGone, whenEnded } from "./after-answer.ts";
+export { afterResponse, fetchTraced, isGone, responseHandedOver, whenEnded } from "./after-response.ts";
 export { Background } from "./background.ts";
 export { Container, type Services } from "./container.ts";
 export { addContextProperty, createContextClass } from "./context-class.ts";
@@ -30,10 +30,10 @@ export {
 } from "./running-applications.ts";
 export {
   abortReason,
-  beginAnswer,
   logAbandoned,
-  logAnswer,
   logCutOff,
+  logResponse,
   type ServedParts,
   servedParts,
+  trackRequest,
 } from "./served-request.ts";

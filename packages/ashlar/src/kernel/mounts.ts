@@ -11,7 +11,7 @@ interface Mount {
   readonly prefix: string;
   readonly fetch: FetchFunction;
   /** Reports whether it handles a request. */
-  readonly answers: (raw: Request) => boolean;
+  readonly handles: (raw: Request) => boolean;
 }
 
 /** Other applications that handle everything under their prefix. */
@@ -29,10 +29,10 @@ export class Mounts {
   }
 
   /**
-   * @param answers reports whether it handles a request; default: it handles all requests
+   * @param handles reports whether it handles a request; default: it handles all of them
    * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
    */
-  add(prefix: string, fetch: FetchFunction, answers: (raw: Request) => boolean = () => true): void {
+  add(prefix: string, fetch: FetchFunction, handles: (raw: Request) => boolean = () => true): void {
     if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
       throw new AshlarError(
         "E_INVALID_ROUTE",
@@ -49,14 +49,14 @@ export class Mounts {
         `mount("${prefix}") would hide the route ${hidden.pattern} (${hidden.location}). Choose another prefix.`,
       );
     }
-    this.#mounts.push({ prefix, fetch, answers });
+    this.#mounts.push({ prefix, fetch, handles });
     // The longest prefix first: /api/v2 must not go to what is mounted at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
   /** Returns what is mounted at a request's path, or `null`. */
   find(path: string, raw: Request): Mount | null {
-    return this.#mounts.find(({ prefix, answers }) => isUnder(path, prefix) && answers(raw)) ?? null;
+    return this.#mounts.find(({ prefix, handles }) => isUnder(path, prefix) && handles(raw)) ?? null;
   }
 }
 

@@ -5,7 +5,7 @@ import { Container } from "./container.ts";
 import { compose, composeWithBody, isEarly, MiddlewareInstances } from "./pipeline.ts";
 
 const SERVICES = { urls: { to: () => "/" }, limits: {}, appUrl: null } as unknown as HttpServices;
-const ROUTE = { name: null, pattern: "/@id", methods: ["GET"], middleware: [], answersJson: false };
+const ROUTE = { name: null, pattern: "/@id", methods: ["GET"], middleware: [], respondsWithJson: false };
 
 function context(params: Record<string, string | null> = {}): HttpContext {
   return new HttpContext(new Request("http://localhost/"), SERVICES, { route: ROUTE, params });

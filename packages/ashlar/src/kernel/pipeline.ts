@@ -1,4 +1,4 @@
-import { closeBodyWithAnswer, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
+import { closeBodyWithResponse, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
 import { isClass } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { MiddlewareEntry } from "./http-kernel.ts";
@@ -68,7 +68,7 @@ function closing(handler: Run): Run {
 }
 
 function held(context: HttpContext, result: unknown): unknown {
-  if (isResponse(result)) closeBodyWithAnswer(context.request.raw, result);
+  if (isResponse(result)) closeBodyWithResponse(context.request.raw, result);
   return result;
 }
 

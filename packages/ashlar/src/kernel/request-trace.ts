@@ -3,8 +3,8 @@ import type { Logger } from "./logger.ts";
 import type { RunningApplication } from "./running-applications.ts";
 
 /** Whether a request's response has been handed over, and what waits for that. */
-export interface PendingAnswer {
-  isGiven: boolean;
+export interface PendingResponse {
+  isHandedOver: boolean;
   /** Started once the response is out, in order; `null` if there is nothing. */
   waiting: (() => void)[] | null;
 }
@@ -13,7 +13,7 @@ export interface PendingAnswer {
  * What remains known about a request when an unhandled error comes up. It keeps nothing of the request alive: whatever
  * the request started, such as a database connection, keeps its trace for as long as it lives.
  */
-export interface RequestTrace extends PendingAnswer {
+export interface RequestTrace extends PendingResponse {
   /** Identifies the request in logs; `null` until it is needed. Also the value of `request.id`. */
   id: string | null;
   /** The log of the application that handles it. */

@@ -23,16 +23,16 @@ export interface ServedParts extends NodeParts {
 
 /** A connection, with the requests on it whose responses are not out yet: several if the client sends them at once. */
 interface ServedSocket extends Socket {
-  [UNANSWERED]?: Set<ServedParts>;
+  [UNFINISHED]?: Set<ServedParts>;
 }
 
-const UNANSWERED: unique symbol = Symbol("unanswered");
+const UNFINISHED: unique symbol = Symbol("unfinished");
 
 /** Records on the connection that a request is being handled, so that its line is written if the connection ends. */
-export function beginAnswer(parts: ServedParts): void {
+export function trackRequest(parts: ServedParts): void {
   const socket: ServedSocket = parts.req.socket;
-  socket[UNANSWERED] ??= new Set();
-  socket[UNANSWERED].add(parts);
+  socket[UNFINISHED] ??= new Set();
+  socket[UNFINISHED].add(parts);
 }
 
 /**
@@ -41,8 +41,8 @@ export function beginAnswer(parts: ServedParts): void {
  * @param status the status of the response; `null` if there was none
  * @param aborted why the client did not get the complete response; `null` if it did
  */
-export function logAnswer(parts: ServedParts, status: number | null, aborted: AbortReason | null): void {
-  (parts.req.socket as ServedSocket)[UNANSWERED]?.delete(parts);
+export function logResponse(parts: ServedParts, status: number | null, aborted: AbortReason | null): void {
+  (parts.req.socket as ServedSocket)[UNFINISHED]?.delete(parts);
   const { log, context } = parts;
   if (log === null || context === null) return;
   parts.log = null;
@@ -51,7 +51,7 @@ export function logAnswer(parts: ServedParts, status: number | null, aborted: Ab
 
 /** Logs the requests that a connection is still handling, before a shutdown cuts it off. */
 export function logCutOff(socket: Socket): void {
-  logUnanswered(socket, () => "shutdown");
+  logUnfinished(socket, () => "shutdown");
 }
 
 /**
@@ -60,7 +60,7 @@ export function logCutOff(socket: Socket): void {
  */
 export function logAbandoned(socket: Socket): void {
   // If nothing was sent, the only error is Node's own about a disconnected client.
-  logUnanswered(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"));
+  logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"));
 }
 
 /** Why the client did not get all of a response that is over; `null` if it did. */
@@ -69,9 +69,9 @@ export function abortReason(response: ServerResponse): AbortReason | null {
   return response.errored ? "error" : "client";
 }
 
-function logUnanswered(socket: ServedSocket, reason: (parts: ServedParts) => AbortReason | null): void {
-  for (const parts of socket[UNANSWERED] ?? []) {
-    logAnswer(parts, parts.res.headersSent ? parts.res.statusCode : null, reason(parts));
+function logUnfinished(socket: ServedSocket, reason: (parts: ServedParts) => AbortReason | null): void {
+  for (const parts of socket[UNFINISHED] ?? []) {
+    logResponse(parts, parts.res.headersSent ? parts.res.statusCode : null, reason(parts));
   }
 }
 

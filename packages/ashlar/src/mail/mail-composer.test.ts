@@ -29,7 +29,7 @@ beforeEach(() => {
       .name("tenant")
       .domain("@tenant.shop.example"),
   ];
-  router = new Router([{ entries, stack: null, prefix: "", answersJson: false, file: "routes" }], {
+  router = new Router([{ entries, stack: null, prefix: "", respondsWithJson: false, file: "routes" }], {
     signer: new Signer(generateSecret(), "signed-url"),
     appUrl: URL_OF_APP,
   });

@@ -1,4 +1,4 @@
-import { afterAnswer } from "../kernel/index.ts";
+import { afterResponse } from "../kernel/index.ts";
 
 /** Options of a {@link RetryQueue}. */
 export interface RetryQueueOptions<T> {
@@ -44,7 +44,7 @@ export class RetryQueue<T> {
   add(task: T): void {
     const entry: Entry<T> = { task, attempts: 0 };
     this.#held.add(entry);
-    afterAnswer(() => this.#release(entry));
+    afterResponse(() => this.#release(entry));
   }
 
   /** Resolves once no task is left. Tasks that wait for a response start now. */

@@ -82,7 +82,7 @@ function compileRoute(
     methods,
     middleware,
     // An API caller gets JSON for every error, including those outside of the route's stack.
-    answersJson: attributes.answersJson ?? (source.answersJson || usesMiddleware(middleware, API_STACK)),
+    respondsWithJson: attributes.respondsWithJson ?? (source.respondsWithJson || usesMiddleware(middleware, API_STACK)),
     bodyLimitBytes: limit,
     handler: attributes.action,
     // Only messages and listings need it, and the text is expensive to make.
@@ -121,7 +121,7 @@ function checkMethods(methods: readonly string[]): readonly HttpMethod[] {
   const known = [...new Set(methods.map((method) => String(method).toUpperCase()))].map((method) => {
     const found = HTTP_METHODS.find((one) => one === method);
     if (found !== undefined) return found;
-    const remedy = method === "HEAD" ? "a route for GET answers it too" : `use ${HTTP_METHODS.join(", ")}`;
+    const remedy = method === "HEAD" ? "a route for GET handles it too" : `use ${HTTP_METHODS.join(", ")}`;
     throw new AshlarError("E_INVALID_ROUTE", `"${method}" is not a method of a route; ${remedy}.`);
   });
   return Object.freeze(known);

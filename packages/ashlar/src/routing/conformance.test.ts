@@ -6,7 +6,7 @@ import { Router } from "./router.ts";
 const answer = () => "answer";
 
 function routerOf(...entries: RouteEntry[]): Router {
-  return new Router([{ entries, stack: "web", prefix: "", answersJson: false, file: "routes/web.ts" }]);
+  return new Router([{ entries, stack: "web", prefix: "", respondsWithJson: false, file: "routes/web.ts" }]);
 }
 
 function found(router: Router, path: string, method = "GET") {

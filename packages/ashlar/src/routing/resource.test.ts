@@ -28,7 +28,7 @@ class OrdersController {
 }
 
 function routerOf(entry: RouteCollection): Router {
-  return new Router([{ entries: [entry], stack: null, prefix: "", answersJson: false, file: "routes/api.ts" }]);
+  return new Router([{ entries: [entry], stack: null, prefix: "", respondsWithJson: false, file: "routes/api.ts" }]);
 }
 
 /** What the list of routes shows: methods, path, name and action. */

@@ -69,7 +69,7 @@ export function resourceRoutes(
     middleware: [],
     withoutMiddleware: [],
     domain: null,
-    answersJson: null,
+    respondsWithJson: null,
     bodyLimit: null,
     location,
     origin: null,

@@ -72,8 +72,8 @@ export class RouteCollection implements Iterable<RouteDefinition> {
   }
 
   /** Makes every route respond with JSON whatever the caller accepts, errors included. */
-  answersJson(): RouteCollection {
-    return new RouteCollection(this.routes.map((route) => route.answersJson()));
+  respondsWithJson(): RouteCollection {
+    return new RouteCollection(this.routes.map((route) => route.respondsWithJson()));
   }
 
   /** Sets the body limit of every route that does not set its own; see {@link RouteDefinition.bodyLimit}. */

@@ -23,7 +23,7 @@ export interface RouteAttributes {
   readonly withoutMiddleware: readonly string[];
   readonly domain: string | null;
   /** `null` if its routes file decides. */
-  readonly answersJson: boolean | null;
+  readonly respondsWithJson: boolean | null;
   /** As written; `null` if the application's limits apply. */
   readonly bodyLimit: BodyLimit | null;
   readonly location: SourceLocation;
@@ -92,8 +92,8 @@ export class RouteDefinition {
   }
 
   /** Makes the route respond with JSON whatever the caller accepts, errors included. */
-  answersJson(): RouteDefinition {
-    return this.with({ answersJson: true });
+  respondsWithJson(): RouteDefinition {
+    return this.with({ respondsWithJson: true });
   }
 
   /**

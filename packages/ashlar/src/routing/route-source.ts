@@ -9,7 +9,7 @@ export interface RouteSource {
   /** The prefix of every path, such as `/api`; empty for none. */
   readonly prefix: string;
   /** Whether its routes always respond with JSON, whatever the caller accepts. */
-  readonly answersJson: boolean;
+  readonly respondsWithJson: boolean;
   /** Its name in messages: `routes/web.ts`. */
   readonly file: string;
 }

@@ -25,7 +25,7 @@ const PATHS = [
 /** What each path reaches. Its text is run elsewhere too, so it names nothing from outside. */
 function answers(define: typeof Route, Make: typeof Router, patterns: readonly string[], paths: readonly string[]) {
   const entries = patterns.map((pattern) => define.get(pattern, () => null).name(pattern));
-  const source = { entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts" };
+  const source = { entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" };
   const router = new Make([source], { compilers: new Map([["own", (value) => value.startsWith("o")]]) });
   return paths.map((path) => {
     const match = router.match("GET", path, null);
@@ -65,7 +65,7 @@ test("what is found is what is meant", () => {
 test("thousands of routes cost a request no more than a few", () => {
   const routerOf = (count: number) => {
     const entries = Array.from({ length: count }, (_, index) => Route.get(`/r${index}/@id:int`, () => null));
-    return new Router([{ entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts" }]);
+    return new Router([{ entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" }]);
   };
   const timePerMatch = (router: Router) => {
     let best = Number.POSITIVE_INFINITY;

@@ -122,13 +122,13 @@ describe("what one route is", () => {
       .middleware("verified")
       .withoutMiddleware("web")
       .domain("api")
-      .answersJson();
+      .respondsWithJson();
     expect(route.attributes).toMatchObject({
       name: "a.show",
       middleware: ["auth", "guard:jwt", "verified"],
       withoutMiddleware: ["web"],
       domain: "api",
-      answersJson: true,
+      respondsWithJson: true,
       origin: null,
       problem: null,
     });
@@ -205,14 +205,14 @@ describe("groups", () => {
       .middleware("outer")
       .withoutMiddleware("web")
       .domain("api")
-      .answersJson();
+      .respondsWithJson();
     expect(changed.routes[0]!.attributes).toMatchObject({
       path: "/p/a",
       name: "n.a",
       middleware: ["outer", "inner"],
       withoutMiddleware: ["web"],
       domain: "api",
-      answersJson: true,
+      respondsWithJson: true,
     });
     expect(collection.routes[0]!.attributes).toMatchObject({
       path: "/a",

@@ -102,7 +102,7 @@ function define(
     middleware: [],
     withoutMiddleware: [],
     domain: null,
-    answersJson: null,
+    respondsWithJson: null,
     bodyLimit: null,
     location: new SourceLocation(below),
     origin: null,

@@ -16,7 +16,7 @@ class OrdersController {
 }
 
 function make(entries: readonly RouteEntry[], options: RouterOptions = {}, prefix = ""): Router {
-  return new Router([{ entries, stack: "web", prefix, answersJson: false, file: "routes/web.ts" }], options);
+  return new Router([{ entries, stack: "web", prefix, respondsWithJson: false, file: "routes/web.ts" }], options);
 }
 
 /** The problems of routes, without their places. */
@@ -40,8 +40,8 @@ describe("everything that is wrong is reported at once, each with its place", ()
     const error = (() => {
       try {
         return new Router([
-          { entries: web, stack: "web", prefix: "", answersJson: false, file: "routes/web.ts" },
-          { entries: api, stack: "api", prefix: "/api", answersJson: true, file: "routes/api.ts" },
+          { entries: web, stack: "web", prefix: "", respondsWithJson: false, file: "routes/web.ts" },
+          { entries: api, stack: "api", prefix: "/api", respondsWithJson: true, file: "routes/api.ts" },
         ]);
       } catch (thrown) {
         return thrown as AshlarError;
@@ -197,7 +197,7 @@ describe("methods, names, middleware, lists", () => {
       'TRACE|HEAD /: "TRACE" is not a method of a route; use GET, POST, PUT, PATCH, DELETE, OPTIONS.',
     ]);
     expect(problemsOf([Route.match(["HEAD"] as never, "/", handler)])).toEqual([
-      'HEAD /: "HEAD" is not a method of a route; a route for GET answers it too.',
+      'HEAD /: "HEAD" is not a method of a route; a route for GET handles it too.',
     ]);
     expect(problemsOf([Route.match("GET" as never, "/", handler)])).toEqual(["? /: it has no method."]);
     expect(make([Route.match(["get", "GET", "post"] as never, "/", handler)]).routes[0]!.methods).toEqual([

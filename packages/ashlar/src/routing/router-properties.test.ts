@@ -13,7 +13,7 @@ const compilers = await ownCompilers({ own: /[\p{L}\p{N} /%?#-]+/u });
 
 function routerFor(...patterns: string[]): Router {
   const entries = patterns.map((pattern) => Route.get(pattern, () => null).name(pattern));
-  return new Router([{ entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts" }], {
+  return new Router([{ entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" }], {
     signer,
     compilers,
   });

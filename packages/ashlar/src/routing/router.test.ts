@@ -12,7 +12,7 @@ const secret = generateSecret();
 const signer = new Signer(secret, "signed-url");
 
 function sourceOf(entries: readonly RouteEntry[], changes: Partial<RouteSource> = {}): RouteSource {
-  return { entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts", ...changes };
+  return { entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts", ...changes };
 }
 
 function routerOf(entries: readonly RouteEntry[], options: RouterOptions = {}): Router {
@@ -393,7 +393,7 @@ describe("what a route is compiled to", () => {
       sourceOf([Route.group({ prefix: "shop", name: "shop.", middleware: ["auth"] }, [route])], {
         stack: "api",
         prefix: "/api",
-        answersJson: true,
+        respondsWithJson: true,
       }),
     ]);
     expect(router.routes).toEqual([
@@ -402,7 +402,7 @@ describe("what a route is compiled to", () => {
         pattern: "/api/shop/orders/@id:int",
         methods: ["GET"],
         middleware: ["api", "auth", "guard:jwt", "verified"],
-        answersJson: true,
+        respondsWithJson: true,
         handler,
         location: expect.stringMatching(/^packages\/ashlar\/src\/routing\/router\.test\.ts:\d+$/),
         domain: "api",
@@ -439,9 +439,9 @@ describe("what a route is compiled to", () => {
     expect(routerOf([group]).routes[0]!.middleware).toEqual(["auth", "a:1", "b", "a:2"]);
   });
 
-  test("answersJson of a route stands above that of its file", () => {
-    const entries = [Route.get("/a", handler), Route.get("/b", handler).answersJson()];
-    expect(routerOf(entries).routes.map(({ answersJson }) => answersJson)).toEqual([false, true]);
+  test("respondsWithJson of a route stands above that of its file", () => {
+    const entries = [Route.get("/a", handler), Route.get("/b", handler).respondsWithJson()];
+    expect(routerOf(entries).routes.map(({ respondsWithJson }) => respondsWithJson)).toEqual([false, true]);
   });
 
   test("one list of routes can be used in two routers, and the router's routes are its own", () => {

@@ -18,7 +18,7 @@ const router = new Router(
       entries: [Route.get("/leave/@id", () => "left").name("leave")],
       stack: null,
       prefix: "",
-      answersJson: false,
+      respondsWithJson: false,
       file: "routes/web.ts",
     },
   ],

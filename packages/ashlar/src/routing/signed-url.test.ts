@@ -19,7 +19,7 @@ function routerWith(key: Signer | null): Router {
     entries: key === null ? entries.slice(0, 2) : entries,
     stack: null,
     prefix: "",
-    answersJson: false,
+    respondsWithJson: false,
     file: "routes/web.ts",
   };
   return new Router([source], key === null ? {} : { signer: key, appUrl: "https://shop.example" });

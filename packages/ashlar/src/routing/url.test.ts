@@ -8,7 +8,7 @@ import { Router, type RouterOptions } from "./router.ts";
 const handler = () => "answer";
 
 function routerOf(entries: readonly RouteEntry[], options: RouterOptions = {}): Router {
-  return new Router([{ entries, stack: null, prefix: "", answersJson: false, file: "routes/web.ts" }], options);
+  return new Router([{ entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" }], options);
 }
 
 const router = routerOf(

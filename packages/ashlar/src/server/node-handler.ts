@@ -3,20 +3,20 @@ import { NodeRequest } from "srvx/node";
 import type { TrustedProxies } from "../http/index.ts";
 import {
   abortReason,
-  answerGiven,
-  beginAnswer,
   discard,
   type FetchFunction,
   isGone,
   type Logger,
-  logAnswer,
+  logResponse,
   ProxyList,
   prepare,
   type RequestTrace,
   type RunningApplication,
   requestTraces,
+  responseHandedOver,
   type ServedParts,
   servedParts,
+  trackRequest,
   whenEnded,
 } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
@@ -62,21 +62,21 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
 
   function broken(parts: ServedParts, response: ServerResponse, error: unknown): void {
     fail(response, error);
-    logAnswer(parts, 500, null);
-    answerGiven(parts.trace, response, false);
+    logResponse(parts, 500, null);
+    responseHandedOver(parts.trace, response, false);
   }
 
-  function send([response, answer, request]: FinishedResponse): void {
+  function send([response, result, request]: FinishedResponse): void {
     const served = request === null ? undefined : servedParts(request);
     const trace = served?.trace;
     let isStream = false;
     try {
       const { req: message } = response;
       if (!message.complete) lingerIfUnread(message, response, served?.awaitsContinue ?? false);
-      const prepared = prepare(answer);
+      const prepared = prepare(result);
       if (isOnePiece(prepared.body)) {
         response.writeHead(prepared.status, withLength(prepared, response));
-        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
         response.end(prepared.body);
       } else if (hasContent(prepared, response)) {
         isStream = true;
@@ -87,14 +87,14 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       } else {
         discard(prepared.body);
         response.writeHead(prepared.status, prepared.headers);
-        if (served !== undefined) logAnswer(served, prepared.status, isGone(response) ? "client" : null);
+        if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
         response.end();
       }
     } catch (error) {
       fail(response, error);
-      if (served !== undefined) logAnswer(served, 500, null);
+      if (served !== undefined) logResponse(served, 500, null);
     }
-    if (trace !== undefined) answerGiven(trace, response, isStream);
+    if (trace !== undefined) responseHandedOver(trace, response, isStream);
   }
 
   function sendPieces(response: ServerResponse, prepared: PreparedResponse, request: Request | null): void {
@@ -111,13 +111,13 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
     }
     logger.error({ err: error }, "The response was cut off.");
     const served = request === null ? undefined : servedParts(request);
-    if (served !== undefined) logAnswer(served, response.statusCode, "error");
+    if (served !== undefined) logResponse(served, response.statusCode, "error");
     response.destroy();
   }
 
   async function respondAgain(response: ServerResponse, request: Request, error: unknown): Promise<void> {
-    const answer = await rescue(request, error);
-    if (!response.destroyed) send([response, answer, null]);
+    const result = await rescue(request, error);
+    if (!response.destroyed) send([response, result, null]);
   }
 
   const batch = new ResponseBatch(send);
@@ -130,7 +130,7 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       refuse(response, 400);
       return;
     }
-    const trace: RequestTrace = { id: null, logger, application, isGiven: false, waiting: null };
+    const trace: RequestTrace = { id: null, logger, application, isHandedOver: false, waiting: null };
     const parts: ServedParts = {
       req: message,
       res: response,
@@ -141,17 +141,17 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       log: null,
       startedAt: 0,
     };
-    beginAnswer(parts);
+    trackRequest(parts);
     const request = new NodeRequest(parts);
     batch.begin();
     try {
-      const answer = requestTraces.run(trace, fetch, request);
-      if (answer instanceof Promise) {
-        answer.then(
-          (result) => batch.add([response, result, request]),
+      const result = requestTraces.run(trace, fetch, request);
+      if (result instanceof Promise) {
+        result.then(
+          (settled) => batch.add([response, settled, request]),
           (error) => broken(parts, response, error),
         );
-      } else batch.add([response, answer as Response, request]);
+      } else batch.add([response, result as Response, request]);
     } catch (error) {
       broken(parts, response, error);
     }
@@ -160,8 +160,8 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
 
 /** Logs a request whose response is a stream once the stream has ended: only then is it known what the client got. */
 function logStream(served: ServedParts, response: ServerResponse, status: number): void {
-  if (isGone(response)) logAnswer(served, status, "client");
-  else whenEnded(response, () => logAnswer(served, response.statusCode, abortReason(response)));
+  if (isGone(response)) logResponse(served, status, "client");
+  else whenEnded(response, () => logResponse(served, response.statusCode, abortReason(response)));
 }
 
 function refuse(response: ServerResponse, status: number): void {

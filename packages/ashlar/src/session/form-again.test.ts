@@ -167,7 +167,7 @@ test("S27 input that is not known to come from a page of this site is not filled
 
 test("a form that was sent too often is shown again, even if an expired one would get another response", async () => {
   const application = await create();
-  application.container.make("session").answerExpired = ({ response }) => response.text("done already");
+  application.container.make("session").respondToExpired = ({ response }) => response.text("done already");
   const browser = await known(application);
   const often = await browser.post("/often", { __token: browser.token });
   expect([often.status, often.text.includes("<form")]).toEqual([429, true]);

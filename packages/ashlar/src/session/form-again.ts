@@ -46,7 +46,9 @@ export function formAgain(
   const { request } = context;
   if (!mayBeSentAgain(error) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
   const page = router.match("GET", request.getPath(), requestAuthority(request.raw));
-  return error instanceof ExpiredPageError ? overtaken(context, held, error, page) : answer(context, held, error, page);
+  return error instanceof ExpiredPageError
+    ? overtaken(context, held, error, page)
+    : showAgain(context, held, error, page);
 }
 
 /** Another tab may already have done what the form asks for. Then nothing is done, and the visitor is redirected. */
@@ -56,14 +58,14 @@ async function overtaken(
   error: AshlarError,
   page: CompiledMatch | null,
 ): Promise<unknown> {
-  return (await held.manager.answerExpired(context)) ?? answer(context, held, error, page);
+  return (await held.manager.respondToExpired(context)) ?? showAgain(context, held, error, page);
 }
 
 function mayBeSentAgain(error: unknown): error is AshlarError {
   return error instanceof ExpiredPageError || (error instanceof AshlarError && error.code === "E_TOO_MANY_REQUESTS");
 }
 
-async function answer(
+async function showAgain(
   context: HttpContext,
   held: RequestSession,
   error: AshlarError,

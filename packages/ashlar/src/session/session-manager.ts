@@ -27,9 +27,9 @@ export class SessionManager {
    * @internal The response to a form whose page has expired, if what it asks for has already happened; otherwise
    * `null`.
    */
-  answerExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
+  respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
   /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
-  answerError: (context: HttpContext, error: unknown) => MaybePromise<unknown> = () => null;
+  respondToError: (context: HttpContext, error: unknown) => MaybePromise<unknown> = () => null;
 
   constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
     this.settings = settings;

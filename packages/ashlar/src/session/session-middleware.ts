@@ -60,10 +60,10 @@ export class SessionMiddleware implements Middleware {
   }
 
   async #failed(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
-    const answer = backToForm(context, held, error, this.#router) ?? (await this.#again(context, held, error));
-    if (answer !== null) {
+    const response = backToForm(context, held, error, this.#router) ?? (await this.#again(context, held, error));
+    if (response !== null) {
       await held.close();
-      return answer;
+      return response;
     }
     try {
       // What changed before the failure is saved.
@@ -76,7 +76,9 @@ export class SessionMiddleware implements Middleware {
 
   async #again(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
     try {
-      return (await this.#manager.answerError(context, error)) ?? (await formAgain(context, held, error, this.#router));
+      return (
+        (await this.#manager.respondToError(context, error)) ?? (await formAgain(context, held, error, this.#router))
+      );
     } catch (second) {
       // The first failure is the one to report.
       this.#manager.report(second, "A form could not be shown again.");

@@ -85,7 +85,7 @@ export const ROUTES = [
       `import { Router } from ${index};
 import { ROUTES } from "./routes/web.ts";
 try {
-  new Router([{ entries: ROUTES, stack: "web", prefix: "", answersJson: false, file: "routes/web.ts" }]);
+  new Router([{ entries: ROUTES, stack: "web", prefix: "", respondsWithJson: false, file: "routes/web.ts" }]);
 } catch (error) {
   console.log((error as Error).message);
 }

@@ -60,7 +60,7 @@ function contextParts(application: Application): ContextParts {
     seen.push(context);
     return "";
   };
-  const route = { pattern: "/.testing", answersJson: false, run };
+  const route = { pattern: "/.testing", respondsWithJson: false, run };
   router.match = () => ({ route, params: {} }) as unknown as CompiledMatch;
   try {
     void application.fetch(new Request("http://localhost/.testing"));

@@ -28,11 +28,11 @@ export function checkedCounter(counter: AttemptCounter): AttemptCounter {
   };
 }
 
-function checked(method: string, answer: AttemptCount, least: number): AttemptCount {
-  const { attempts, resetInMs } = Object(answer) as Partial<AttemptCount>;
+function checked(method: string, count: AttemptCount, least: number): AttemptCount {
+  const { attempts, resetInMs } = Object(count) as Partial<AttemptCount>;
   const isCount = Number.isSafeInteger(attempts) && attempts! >= least;
-  if (isCount && Number.isFinite(resetInMs) && resetInMs! > 0) return answer;
-  const said = inspect(answer, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
+  if (isCount && Number.isFinite(resetInMs) && resetInMs! > 0) return count;
+  const said = inspect(count, { depth: 0, breakLength: Number.POSITIVE_INFINITY });
   const expected = `attempts must be an integer of ${least} or more, and resetInMs a number greater than 0.`;
   throw new AshlarError("E_INTERNAL", `The throttle store returned ${said} from ${method}(): ${expected}`);
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { PASSWORD, SECRET, testApi } from "../support/api-application.ts";
-import { ACCEPTED, open, part, REFUSED } from "../support/token-answers.ts";
+import { ACCEPTED, open, part, REFUSED } from "../support/token-responses.ts";
 
 describe("API configuration (DRIVERS, driver jwt)", () => {
   test("algorithm: string, HS512 by default: signing algorithm of the JWT", async () => {

@@ -3,7 +3,7 @@ import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
 import { AshlarError, Route } from "../../src/public/index.ts";
 import { ADA, BOB, PASSWORD, testApi } from "../support/api-application.ts";
-import { ACCEPTED, open, part, REFUSED, renew, travel } from "../support/token-answers.ts";
+import { ACCEPTED, open, part, REFUSED, renew, travel } from "../support/token-responses.ts";
 
 describe("States and transitions", () => {
   test("API token valid → expired: expires is set and that many minutes have elapsed; must reauthenticate", async () => {

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { DEFAULT_HASHER, hashPassword } from "../../src/security/index.ts";
 import { freeze } from "../../src/testing/index.ts";
 import { ADA, BOB, FullUser, PASSWORD } from "../support/account-application.ts";
-import { type AnswerWork, type WatchedAccounts, watchedAccounts } from "../support/answer-work.ts";
 import { rankDifference } from "../support/ranks.ts";
+import { type ResponseWork, type WatchedAccounts, watchedAccounts } from "../support/response-work.ts";
 import { onEachDatabase } from "../support/services.ts";
-import { type SocketAnswer, SocketVisitor } from "../support/socket-visitor.ts";
+import { type SocketResponse, SocketVisitor } from "../support/socket-visitor.ts";
 
 /** For samples from the same distribution, one difference in ten thousand is larger. */
 const BEYOND_CHANCE = 3.9;
@@ -26,13 +26,13 @@ function free(): string {
 
 /** Responses to the same request about an address with an account, and about one without. */
 interface Door {
-  readonly known: () => Promise<SocketAnswer>;
-  readonly unknown: () => Promise<SocketAnswer>;
+  readonly known: () => Promise<SocketResponse>;
+  readonly unknown: () => Promise<SocketResponse>;
 }
 
 /** Makes requests in pairs, each pair in random order, and compares the work before the responses. */
 async function compare(watched: WatchedAccounts, door: Door, tries: number): Promise<void> {
-  const work: Record<keyof Door, AnswerWork[]> = { known: [], unknown: [] };
+  const work: Record<keyof Door, ResponseWork[]> = { known: [], unknown: [] };
   for (let pair = -2; pair < tries / 2; pair++) {
     const kinds: readonly (keyof Door)[] = randomInt(2) === 0 ? ["known", "unknown"] : ["unknown", "known"];
     for (const kind of kinds) {
@@ -56,7 +56,7 @@ async function orderOf(
   order.length = 0;
   await send();
   await accounts.mails();
-  const answered = order.indexOf("answered");
+  const answered = order.indexOf("responded");
   return [order.slice(0, answered), order.slice(answered + 1)];
 }
 
@@ -151,7 +151,7 @@ test("S58 with preventEnumeration, registrations and changes of address get byte
  * A response without what differs each time: the time, and how many attempts are left. The session's cookie is sealed:
  * different bytes each time, of the same length.
  */
-function shown({ status, headers, body }: SocketAnswer): { readonly status: number; readonly rest: unknown } {
+function shown({ status, headers, body }: SocketResponse): { readonly status: number; readonly rest: unknown } {
   const { date: _, ratelimit, "set-cookie": cookies = [], ...others } = headers;
   const named = [cookies].flat().map((cookie) => cookie.replace(/=([^;]*)/, (_all, value) => `=${value.length}`));
   return { status, rest: [others, String(ratelimit).replace(/r=\d+/, "r="), named, body] };

@@ -4,7 +4,7 @@ import { Migrations } from "../../src/database/index.ts";
 import { edit, generateApplication, serveHere } from "../support/generated-application.ts";
 import { addAdmins } from "../support/second-guard.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
-import { type SocketAnswer, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
+import { type SocketResponse, SocketVisitor, type SocketVisitorOptions } from "../support/socket-visitor.ts";
 
 const PASSWORD = "a password of theirs";
 const ADA = "ada@example.com";
@@ -99,7 +99,7 @@ async function served(engine: TestEngine, kind: Kind = "usual", environment = {}
 }
 
 /** The statuses of this many attempts, one after the other. */
-async function statuses(count: number, attempt: (index: number) => Promise<SocketAnswer>): Promise<number[]> {
+async function statuses(count: number, attempt: (index: number) => Promise<SocketResponse>): Promise<number[]> {
   const found: number[] = [];
   for (let index = 0; index < count; index++) found.push((await attempt(index)).status);
   return found;
@@ -173,7 +173,7 @@ await onEachDatabase("limits", (engine) => {
     const shop = await served(engine);
     const thief = await shop.register(ADA, { from });
     const wrong = "a guess of mine";
-    const doors: (() => Promise<SocketAnswer>)[] = [
+    const doors: (() => Promise<SocketResponse>)[] = [
       () => thief.submit("/confirm_password", { password: wrong }),
       () => thief.submit("/account/password", { current_password: wrong }),
       () => thief.submit("/account/email", { email: "mine@example.com", password: wrong }),

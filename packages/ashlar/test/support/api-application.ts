@@ -141,7 +141,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     ...options,
     routes: [
       ...(options.web ?? Api.routes()),
-      Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).answersJson(),
+      Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).respondsWithJson(),
     ],
     middleware: { web: [], api: options.stack ?? [JWTAuthenticationMiddleware] },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? []), ApiProvider],

@@ -25,7 +25,7 @@ export interface ContextOptions {
   readonly params?: Record<string, string | null>;
 }
 
-const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middleware: [], answersJson: false };
+const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middleware: [], respondsWithJson: false };
 
 /** A context as the application would create it, for a real request. The body has not been read yet. */
 export function makeContext(options: ContextOptions = {}): HttpContext {

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 
 /** A response. */
-export interface SocketAnswer {
+export interface SocketResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -28,17 +28,17 @@ export class SocketVisitor {
     this.#options = options;
   }
 
-  get(path: string): Promise<SocketAnswer> {
+  get(path: string): Promise<SocketResponse> {
     return this.#send("GET", path, null);
   }
 
   /** Posts a form without opening a page first, as a program would. */
-  post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketAnswer> {
+  post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketResponse> {
     return this.#send("POST", path, new URLSearchParams(fields).toString());
   }
 
   /** Opens the page of a form and posts it with the page's CSRF token. */
-  async submit(path: string, fields: Readonly<Record<string, string>>, page: string = path): Promise<SocketAnswer> {
+  async submit(path: string, fields: Readonly<Record<string, string>>, page: string = path): Promise<SocketResponse> {
     const { body } = await this.#send("GET", page, null, { accept: "text/html" });
     const [, token = ""] = /name="__token" value="([^"]+)"/.exec(body) ?? [];
     return this.post(path, { __token: token, ...fields });
@@ -49,7 +49,7 @@ export class SocketVisitor {
     path: string,
     body: string | null,
     more: Readonly<Record<string, string>> = {},
-  ): Promise<SocketAnswer> {
+  ): Promise<SocketResponse> {
     const cookie = [...this.cookies].map((pair) => pair.join("=")).join("; ");
     const headers = {
       accept: "application/json",
@@ -58,7 +58,7 @@ export class SocketVisitor {
       ...this.#options.headers,
       ...more,
     };
-    const { promise, resolve, reject } = Promise.withResolvers<SocketAnswer>();
+    const { promise, resolve, reject } = Promise.withResolvers<SocketResponse>();
     const { from } = this.#options;
     const options = { method, headers, agent: false, ...(from === undefined ? {} : { localAddress: from }) };
     const sent = request(new URL(path, this.#url.replace("localhost", "127.0.0.1")), options, async (answer) => {

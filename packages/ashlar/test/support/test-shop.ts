@@ -254,5 +254,5 @@ const ROUTES: readonly RouteEntry[] = [
   })).withoutMiddleware("web"),
   Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, [
     Route.get("/me", async ({ auth }) => auth.user()),
-  ]).answersJson(),
+  ]).respondsWithJson(),
 ];

@@ -53,7 +53,7 @@ export class LoginUses {
     try {
       for (const use of uses) {
         await this.#touch(use);
-        // If the database answers immediately, a long queue would block everything else.
+        // If the database responds immediately, a long queue would block everything else.
         await nextTurn();
       }
     } catch (error) {

@@ -56,24 +56,24 @@ export class ErrorHandler {
   }
 
   /** Returns the result for whatever was thrown, to be turned into a `Response`. It never throws and never rejects. */
-  answer(thrown: unknown, context: HttpContext): unknown {
+  respond(thrown: unknown, context: HttpContext): unknown {
     const error = asAshlarError(thrown);
     try {
       if (error.status >= 500) this.#log(error, thrown, context);
       // What the handler had set for its own response does not apply to this one.
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
-      const answer = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
-      return answer instanceof Promise ? answer.catch((second) => this.lastResort(second)) : answer;
+      const result = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
+      return result instanceof Promise ? result.catch((second) => this.lastResort(second)) : result;
     } catch (second) {
       return this.lastResort(second);
     }
   }
 
-  /** Turns the result of {@link ErrorHandler.answer} into a `Response`. It never throws. */
-  toResponse(context: HttpContext, answer: unknown): Response {
+  /** Turns the result of {@link ErrorHandler.respond} into a `Response`. It never throws. */
+  toResponse(context: HttpContext, result: unknown): Response {
     try {
-      return toResponse(context, answer);
+      return toResponse(context, result);
     } catch (second) {
       return this.lastResort(second);
     }
@@ -124,7 +124,7 @@ export class ErrorHandler {
       return null;
     };
     try {
-      return this.#site?.answer(error, context, reference)?.catch(failed) ?? null;
+      return this.#site?.page(error, context, reference)?.catch(failed) ?? null;
     } catch (second) {
       return failed(second);
     }
@@ -163,7 +163,7 @@ export function asAshlarError(thrown: unknown): AshlarError {
 }
 
 function wantsJson(error: AshlarError, context: HttpContext): boolean {
-  return (error instanceof UnmatchedError && error.answersJson) || context.request.wantsJson();
+  return (error instanceof UnmatchedError && error.respondsWithJson) || context.request.wantsJson();
 }
 
 function detailedProblem(error: AshlarError, thrown: unknown): Problem {

@@ -61,7 +61,7 @@ export class SitePages {
    * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image was
    *   requested, for example), or the page would have to look something up while the server is in trouble
    */
-  answer(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
+  page(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
     const template = this.#templates.find(error.status);
     if (template === null || !asksForPage(context) || isUserUnknown(context)) return null;
     const pending = { template, error, reference, isRendered: false };

@@ -11,8 +11,8 @@ export interface HashingJob {
   readonly parameters: Argon2Parameters;
 }
 
-/** A thread's answer: the job's result, or the error that prevented it. */
-export type HashingAnswer =
+/** What a thread returns for a job: its result, or the error that prevented it. */
+export type HashingResult =
   | { readonly result: string | boolean }
   | { readonly code: ErrorCode; readonly error: unknown };
 
@@ -64,8 +64,8 @@ export class HashingThreads {
   /**
    * Runs a job on the next free thread (FIFO).
    *
-   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login answered after the client has given up
-   *   costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without an answer
+   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login that completes after its client has given up
+   *   costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without a result
    */
   run(job: HashingJob): Promise<string | boolean> {
     return new Promise((resolve, reject) => {
@@ -116,7 +116,7 @@ interface HashingThreadListener {
   ended(): void;
 }
 
-/** One thread and the jobs it was given, which it answers in order. */
+/** One thread and the jobs it was given, which it does in order. */
 class HashingThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -136,7 +136,7 @@ class HashingThread {
       workerData: port2,
       transferList: [port2],
     });
-    port1.on("message", (answer: HashingAnswer) => this.#settle(answer));
+    port1.on("message", (result: HashingResult) => this.#settle(result));
     port1.unref();
     this.#worker.on("error", (error) => {
       this.#error = error;
@@ -144,29 +144,29 @@ class HashingThread {
     this.#worker.on("exit", () => this.#end());
   }
 
-  /** How many of its jobs are still unanswered. */
+  /** How many of its jobs are unfinished. */
   get load(): number {
     return this.#tasks.length;
   }
 
   take(task: Task): void {
-    // The process stays alive while a job is unanswered.
+    // The process stays alive while a job is unfinished.
     if (this.#tasks.push(task) === 1) this.#worker.ref();
     this.#port.postMessage(task.job);
   }
 
-  #settle(answer: HashingAnswer): void {
+  #settle(result: HashingResult): void {
     const task = this.#tasks.shift()!;
     const next = this.#listener.next();
     if (next !== undefined) this.take(next);
     else if (this.#tasks.length === 0) this.#worker.unref();
-    finish(task, answer);
+    finish(task, result);
   }
 
   #end(): void {
-    // The thread's exit can overtake the answers it sent before.
+    // The thread's exit can overtake the results it sent before.
     for (let one = receiveMessageOnPort(this.#port); one !== undefined; one = receiveMessageOnPort(this.#port)) {
-      finish(this.#tasks.shift()!, one.message as HashingAnswer);
+      finish(this.#tasks.shift()!, one.message as HashingResult);
     }
     this.#port.close();
     for (const task of this.#tasks) task.reject(failure("E_INTERNAL", this.#error));
@@ -174,9 +174,9 @@ class HashingThread {
   }
 }
 
-function finish(task: Task, answer: HashingAnswer): void {
-  if ("result" in answer) task.resolve(answer.result);
-  else task.reject(failure(answer.code, answer.error));
+function finish(task: Task, result: HashingResult): void {
+  if ("result" in result) task.resolve(result.result);
+  else task.reject(failure(result.code, result.error));
 }
 
 function failure(code: ErrorCode, cause: unknown): AshlarError {

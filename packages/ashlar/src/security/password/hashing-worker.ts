@@ -3,7 +3,7 @@ import { getPriority, setPriority } from "node:os";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { AshlarError } from "../../support/index.ts";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
-import type { HashingAnswer, HashingJob } from "./hashing-threads.ts";
+import type { HashingJob, HashingResult } from "./hashing-threads.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 
 /** Niceness added to the event loop's: twelve steps leave a thread about a fifteenth of the weight. */
@@ -23,11 +23,11 @@ function giveWay(): void {
   }
 }
 
-function failure(error: unknown): HashingAnswer {
+function failure(error: unknown): HashingResult {
   return { code: error instanceof AshlarError ? error.code : "E_INTERNAL", error };
 }
 
-function answer(argon2: Argon2, { hash, plain, parameters }: HashingJob): HashingAnswer {
+function perform(argon2: Argon2, { hash, plain, parameters }: HashingJob): HashingResult {
   try {
     if (hash === null) return { result: makeHash(argon2, plain, parameters) };
     return { result: matchesHash(argon2, hash, plain, parameters) };
@@ -40,5 +40,5 @@ giveWay();
 const port = workerData as MessagePort;
 const loaded = await loadArgon2().catch(failure);
 port.on("message", (job: HashingJob) => {
-  port.postMessage(typeof loaded === "function" ? answer(loaded, job) : loaded);
+  port.postMessage(typeof loaded === "function" ? perform(loaded, job) : loaded);
 });

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type ByteSource, byteStream, closeWithAnswer } from "../../http/index.ts";
+import { type ByteSource, byteStream, closeWithResponse } from "../../http/index.ts";
 import { prepare } from "../../kernel/index.ts";
 import type { PreparedResponse } from "../../node/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
@@ -8,7 +8,7 @@ import type { MaybePromise } from "../../support/index.ts";
 const MAX_WHOLE_BYTES = 65_536;
 
 /** A response with a file's body, holding nothing open. */
-export interface FileAnswer {
+export interface FileResponse {
   readonly status: number;
   readonly headers: Map<string, string>;
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream | null;
@@ -26,14 +26,14 @@ export async function withoutOpenFile(
   raw: Request,
   response: Response,
   again: () => MaybePromise<Response>,
-): Promise<FileAnswer> {
+): Promise<FileResponse> {
   const { status, headers, body } = partsOf(response);
   if (!(body instanceof Readable)) return { status, headers, body: null };
   const length = Number(headers.get("content-length"));
   if (length <= MAX_WHOLE_BYTES) return { status, headers, body: await readWhole(body, length) };
   body.destroy();
   const { stream, close } = byteStream(new FoundAgain(again, status, headers));
-  closeWithAnswer(raw, close);
+  closeWithResponse(raw, close);
   return { status, headers, body: stream };
 }
 

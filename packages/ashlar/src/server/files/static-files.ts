@@ -41,7 +41,7 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
   const none = new FastResponse(null);
   const versionOf = fileVersions(MAX_CHECKED_BYTES);
-  const answer = async (raw: Request): Promise<Response | null> => {
+  const respond = async (raw: Request): Promise<Response | null> => {
     const path = requestPath(raw);
     if (!isPlainPath(path)) return null;
     if (list !== null && !(await list.has(decodeURIComponent(path)))) return null;
@@ -56,7 +56,7 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
     if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
     return new FastResponse(body, { status, headers: [...headers] });
   };
-  return Object.assign(answer, { hasServed: (path: string) => served.has(path) });
+  return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
 }
 
 /** Refuses what no file of a site is named: malformed escapes, control characters, backslashes, escaped slashes. */

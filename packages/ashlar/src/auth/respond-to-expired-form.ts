@@ -9,7 +9,7 @@ const GUEST_FORMS = ["login.store", "register.store"];
 const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "verified"]);
 
 /**
- * Answers a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
+ * Responds to a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
  * sends the login or registration form continues as after a login, and a guest who sends the logout form goes to the
  * login. Any other form of a route for users also leads a guest to the login, and from there back to its page.
  *
@@ -18,7 +18,7 @@ const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm"
  *
  * @returns `null` for any other form, and for one that still has an effect
  */
-export async function answerExpiredForm(context: HttpContext, guards: GuardRegistry): Promise<unknown> {
+export async function respondToExpiredForm(context: HttpContext, guards: GuardRegistry): Promise<unknown> {
   const { auth, request } = context;
   const route = request.route();
   if (route === null) return null;
@@ -32,11 +32,11 @@ export async function answerExpiredForm(context: HttpContext, guards: GuardRegis
     context.session.flash("status", context.t("auth.login.already"));
     return auth.redirectToIntended("home");
   }
-  return answerAsGuest(context, route, guards);
+  return respondAsGuest(context, route, guards);
 }
 
-/** Answers as the route's own middleware would. The request has not reached it. */
-async function answerAsGuest(context: HttpContext, route: RouteInfo, guards: GuardRegistry): Promise<unknown> {
+/** Responds as the route's own middleware would, which the request has not reached. */
+async function respondAsGuest(context: HttpContext, route: RouteInfo, guards: GuardRegistry): Promise<unknown> {
   const { auth } = context;
   for (const use of route.middleware) {
     const [name, argument] = use.split(":") as [string, string?];

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
 import type { MaybePromise } from "../support/index.ts";
-import { type PendingAnswer, type RequestTrace, requestTraces } from "./request-trace.ts";
+import { type PendingResponse, type RequestTrace, requestTraces } from "./request-trace.ts";
 
 /** How long work waits for the end of a streamed response, in milliseconds: some streams never end. */
 const STREAM_PATIENCE_MS = 1000;
 
 /** The responses to requests that came to `fetch` without a server. */
-const fetches = new AsyncLocalStorage<PendingAnswer>();
+const fetches = new AsyncLocalStorage<PendingResponse>();
 
 /**
  * Starts work once the response to the current request has been passed to the socket; without a server, in a turn of the
@@ -18,32 +18,32 @@ const fetches = new AsyncLocalStorage<PendingAnswer>();
  *
  * @param work must not throw
  */
-export function afterAnswer(work: () => void): void {
-  const answer = pending();
-  if (answer === null) setImmediate(work);
-  else if (answer.waiting === null) answer.waiting = [work];
-  else answer.waiting.push(work);
+export function afterResponse(work: () => void): void {
+  const current = pending();
+  if (current === null) setImmediate(work);
+  else if (current.waiting === null) current.waiting = [work];
+  else current.waiting.push(work);
 }
 
-/** Runs a `fetch` without a server, so that {@link afterAnswer} knows of its response. */
+/** Runs a `fetch` without a server, so that {@link afterResponse} knows of its response. */
 export function fetchTraced(fetch: () => MaybePromise<Response>): MaybePromise<Response> {
   // An application mounted in another one responds with the other's request.
   if (pending() !== null) return fetch();
-  const answer: PendingAnswer = { isGiven: false, waiting: null };
-  const given = () => {
-    answer.isGiven = true;
-    const { waiting } = answer;
+  const trace: PendingResponse = { isHandedOver: false, waiting: null };
+  const returned = () => {
+    trace.isHandedOver = true;
+    const { waiting } = trace;
     if (waiting !== null) setImmediate(begin, waiting);
   };
-  const response = fetches.run(answer, fetch);
-  if (response instanceof Promise) response.then(given, given);
-  else given();
+  const response = fetches.run(trace, fetch);
+  if (response instanceof Promise) response.then(returned, returned);
+  else returned();
   return response;
 }
 
 /** Records that a response was passed to `node:http`. What waits for it starts once it is sent or cut off. */
-export function answerGiven(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
-  trace.isGiven = true;
+export function responseHandedOver(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
+  trace.isHandedOver = true;
   if (trace.waiting !== null) beginAfter(trace, trace.waiting, response, isStream);
 }
 
@@ -99,9 +99,9 @@ function begin(waiting: readonly (() => void)[]): void {
   for (const work of waiting) work();
 }
 
-function pending(): PendingAnswer | null {
+function pending(): PendingResponse | null {
   const fetched = fetches.getStore();
-  if (fetched !== undefined && !fetched.isGiven) return fetched;
+  if (fetched !== undefined && !fetched.isHandedOver) return fetched;
   const served = requestTraces.getStore();
-  return served === undefined || served.isGiven ? null : served;
+  return served === undefined || served.isHandedOver ? null : served;
 }

@@ -4,12 +4,12 @@ import { LoginPendingError } from "./pipeline/login-step.ts";
 import { rememberIntended } from "./remember-intended.ts";
 
 /**
- * Answers a form whose handler waits for a step: the visitor is sent to the step's page, and from there back to the
+ * Responds to a form whose handler waits for a step: the visitor is sent to the step's page, and from there back to the
  * form.
  *
  * @returns `null` for any other error, for a caller that wants JSON, and for a step without a page
  */
-export function answerPendingStep(context: HttpContext, error: unknown, router: Router): HttpResponse | null {
+export function respondToPendingStep(context: HttpContext, error: unknown, router: Router): HttpResponse | null {
   const { auth, request } = context;
   if (!(error instanceof LoginPendingError) || error.page === null || request.wantsJson()) return null;
   // A page may hide its address. Most forms are sent to the URL of their own page.

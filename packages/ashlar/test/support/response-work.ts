@@ -6,7 +6,7 @@ import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./acc
 import { isOfLimits } from "./application-parts.ts";
 
 /** What an application did for one request before its response was handed to the socket. */
-export interface AnswerWork {
+export interface ResponseWork {
   /** Database statements. */
   readonly statements: number;
   /** Promises, timers and system operations that were started. */
@@ -19,15 +19,15 @@ export interface AnswerWork {
 export interface WatchedAccounts {
   readonly accounts: TestAccounts;
   readonly url: string;
-  /** `mail made`, `mail composed`, `answered`, `attempt counted`, and the first words of other statements, in order. */
+  /** `mail made`, `mail composed`, `responded`, `attempt counted`, and the first words of other statements, in order. */
   readonly order: string[];
   /** Sends one request, and waits for everything that it starts. */
-  readonly work: (send: () => Promise<unknown>) => Promise<AnswerWork>;
+  readonly work: (send: () => Promise<unknown>) => Promise<ResponseWork>;
 }
 
 const STARTED = "http.server.request.start";
 /** Published when the last byte of a response was handed to the system. */
-const ANSWERED = "http.server.response.finish";
+const RESPONDED = "http.server.response.finish";
 
 /** Creates such an application. Its mails report when they are created and composed. */
 export async function watchedAccounts(options: TestAccountsOptions = {}): Promise<WatchedAccounts> {
@@ -55,8 +55,8 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
   let operations = 0;
   const hook = createHook({ init: () => void operations++ });
   let before = { statements: 0, operations: 0, processor: 0 };
-  let work: AnswerWork | null = null;
-  const now = (): AnswerWork => {
+  let work: ResponseWork | null = null;
+  const now = (): ResponseWork => {
     const { user, system } = process.cpuUsage();
     return { statements: accounts.queries.length, operations, processor: user + system };
   };
@@ -69,10 +69,10 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
   const started = (message: unknown) => {
     if (isOwn(message)) before = now();
   };
-  const answered = (message: unknown) => {
+  const responded = (message: unknown) => {
     if (!isOwn(message)) return;
     const after = now();
-    order.push("answered");
+    order.push("responded");
     work = {
       statements: after.statements - before.statements,
       operations: after.operations - before.operations,
@@ -83,12 +83,12 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
   await accounts.application.container.make("throttle").peek("login", { address: "203.0.113.7" });
   accounts.database.onQuery(({ sql }) => order.push(isOfLimits(sql) ? "attempt counted" : sql.split(" ", 1)[0]!));
   channel(STARTED).subscribe(started);
-  channel(ANSWERED).subscribe(answered);
+  channel(RESPONDED).subscribe(responded);
   hook.enable();
   onTestFinished(() => {
     hook.disable();
     channel(STARTED).unsubscribe(started);
-    channel(ANSWERED).unsubscribe(answered);
+    channel(RESPONDED).unsubscribe(responded);
   });
   return {
     accounts,

@@ -10,13 +10,13 @@ import { createLogger } from "../boot/create-logger.ts";
 import { TrustedProxies } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { nodeHandler } from "../server/node-handler.ts";
-import { afterAnswer, fetchTraced } from "./after-answer.ts";
+import { afterResponse, fetchTraced } from "./after-response.ts";
 import { requestTraces } from "./request-trace.ts";
 
 /** An application whose handlers leave work behind, and go on for a while. */
 async function working(): Promise<{ readonly application: Application; readonly order: string[] }> {
   const order: string[] = [];
-  const leave = () => afterAnswer(() => order.push("work"));
+  const leave = () => afterResponse(() => order.push("work"));
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     routes: [
@@ -48,12 +48,12 @@ async function working(): Promise<{ readonly application: Application; readonly 
   return { application, order };
 }
 
-/** A connection to a server whose answers stay open, or wait until they are released. */
+/** A connection to a server whose responses stay open, or wait until they are released. */
 async function heldServer() {
   const order: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const leave = (text = "work") => afterAnswer(() => order.push(text));
-  const answers: Record<string, () => Response | Promise<Response>> = {
+  const leave = (text = "work") => afterResponse(() => order.push(text));
+  const responses: Record<string, () => Response | Promise<Response>> = {
     "/open": () => new Promise<Response>(() => {}),
     "/work": () => {
       leave();
@@ -66,7 +66,7 @@ async function heldServer() {
     },
     "/traced": () => {
       const trace = requestTraces.getStore();
-      afterAnswer(() => order.push(requestTraces.getStore() === trace ? "its own trace" : "another trace"));
+      afterResponse(() => order.push(requestTraces.getStore() === trace ? "its own trace" : "another trace"));
       return new FastResponse("done");
     },
     "/short": () => {
@@ -94,7 +94,7 @@ async function heldServer() {
   const fetch = (request: Request) => {
     const { pathname } = new URL(request.url);
     order.push(`GET ${pathname}`);
-    return answers[pathname]!();
+    return responses[pathname]!();
   };
   const settings = { name: "x", environment: "test", log: { level: "silent", requests: false } } as const;
   const rescue = () => new FastResponse(null, { status: 500 });
@@ -123,7 +123,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 test.each(["/soon", "/later", "/fails"])(
-  "work that GET %s leaves begins after fetch has given its answer",
+  "work that GET %s leaves begins after fetch has returned its response",
   async (path) => {
     const { application, order } = await working();
     const response = await application.fetch(new Request(`http://localhost${path}`));
@@ -152,7 +152,7 @@ test("work of requests whose client has gone away is done", async () => {
   expect(order.filter((step) => step === "handled")).toHaveLength(2);
 });
 
-test("work behind an open answer on the same connection begins when the client goes away", async () => {
+test("work behind an open response on the same connection begins when the client disconnects", async () => {
   const { client, closed, order } = await heldServer();
   client.write(get("/open") + get("/work"));
   await until(() => order.includes("GET /work"));
@@ -164,7 +164,7 @@ test("work behind an open answer on the same connection begins when the client g
   expect(order).toEqual(["GET /open", "GET /work", "work"]);
 });
 
-test("work of an answer that is given when its connection is gone already begins", async () => {
+test("work of a response that is passed on when its connection is already gone begins", async () => {
   const { client, closed, order, release } = await heldServer();
   client.write(get("/open") + get("/held"));
   await until(() => order.includes("GET /held"));
@@ -175,7 +175,7 @@ test("work of an answer that is given when its connection is gone already begins
   expect(order).toEqual(["GET /open", "GET /held", "work"]);
 });
 
-test("any number of answers that wait on one connection is no warning, and leaves nothing behind on it", async () => {
+test("any number of responses that wait on one connection cause no warning, and leave nothing on it", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error) => void warnings.push(warning);
   process.on("warning", note);
@@ -194,7 +194,7 @@ test("any number of answers that wait on one connection is no warning, and leave
   expect(warnings).toEqual([]);
 });
 
-test("work belongs to the request that left it, also after the answer", async () => {
+test("work belongs to the request that left it, even after the response", async () => {
   const { client, order, release } = await heldServer();
   client.write(get("/held") + get("/traced").repeat(3));
   await until(() => order.length === 4);
@@ -239,13 +239,13 @@ test("an endless stream begins its work a second later, and its timer keeps no p
   expect(started.mock.results[index]!.value.hasRef()).toBe(false);
 });
 
-test("work that is left after the answer of its request begins in the next turn", async () => {
+test("work that is left after the response of its request begins in the next turn", async () => {
   const { client, order } = await heldServer();
   client.write(get("/after"));
   await until(() => order.includes("work"));
   const fetched: string[] = [];
   fetchTraced(async () => {
-    setImmediate(setImmediate, () => afterAnswer(() => fetched.push("work")));
+    setImmediate(setImmediate, () => afterResponse(() => fetched.push("work")));
     return new Response();
   });
   await until(() => fetched.includes("work"));
@@ -254,7 +254,7 @@ test("work that is left after the answer of its request begins in the next turn"
 test("work of a fetch that rejects is done", async () => {
   const order: string[] = [];
   const response = fetchTraced(async () => {
-    afterAnswer(() => order.push("work"));
+    afterResponse(() => order.push("work"));
     throw new Error("This fetch fails.");
   });
   await expect(response).rejects.toThrow("This fetch fails.");
@@ -266,7 +266,7 @@ test("work of a fetch that rejects is done", async () => {
 
 test("outside of a request it begins in the next turn, and so does what is left in work that was left", async () => {
   const { application, order } = await working();
-  afterAnswer(() => order.push("outside"));
+  afterResponse(() => order.push("outside"));
   expect(order).toEqual([]);
   await turn();
   expect(order).toEqual(["outside"]);

@@ -6,7 +6,7 @@ import { isNodeResponse, nodeParts } from "../node/index.ts";
  *
  * @param raw the request; one that did not come through a `node:http` server has no known end
  */
-export function closeWithAnswer(raw: Request, close: () => unknown): void {
+export function closeWithResponse(raw: Request, close: () => unknown): void {
   const response = nodeParts(raw)?.res;
   if (response === undefined) return;
   if (response.destroyed || response.writableFinished) close();
@@ -14,12 +14,12 @@ export function closeWithAnswer(raw: Request, close: () => unknown): void {
 }
 
 /** Does the same for the body of a response that an application made itself. */
-export function closeBodyWithAnswer(raw: Request, response: Response): void {
+export function closeBodyWithResponse(raw: Request, response: Response): void {
   // The framework's own are closed by what created them.
   if (isNodeResponse(response)) return;
   const { body } = response;
   if (!(body instanceof ReadableStream)) return;
-  closeWithAnswer(raw, () => {
+  closeWithResponse(raw, () => {
     // A locked body is closed by its reader; a response cloned since then has another body now.
     if (!body.locked && response.body === body) body.cancel().catch(ignore);
   });

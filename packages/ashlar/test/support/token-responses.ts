@@ -28,6 +28,6 @@ export function open(api: TestApi, token: string): Promise<Answer> {
 /** The token that the reauth route returns for another. */
 export async function renew(api: TestApi, token: string): Promise<string> {
   const { status, body } = await api.post("/api/reauth", { token });
-  if (status !== 200) throw new Error(`The reauth route answered ${status}.`);
+  if (status !== 200) throw new Error(`The reauth route responded with ${status}.`);
   return (body as { readonly data: string }).data;
 }

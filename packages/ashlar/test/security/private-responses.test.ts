@@ -91,6 +91,6 @@ test.each([
 ])("S16: the page for %s %s does not reveal its URL to other pages", async (method, path, status) => {
   const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded" };
   const body = method === "POST" ? "a=b" : null;
-  const answer = await application.fetch(new Request(`http://localhost${path}`, { method, headers, body }));
-  expect([answer.status, answer.headers.get("referrer-policy")]).toEqual([status, "no-referrer"]);
+  const response = await application.fetch(new Request(`http://localhost${path}`, { method, headers, body }));
+  expect([response.status, response.headers.get("referrer-policy")]).toEqual([status, "no-referrer"]);
 });

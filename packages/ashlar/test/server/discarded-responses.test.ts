@@ -38,7 +38,7 @@ async function openFiles() {
   return open.length;
 }
 
-/** Reads the first piece of an answer and drops the rest; in a frame of its own, which holds on to nothing. */
+/** Reads the first piece of a response and drops the rest; in a frame of its own, which holds on to nothing. */
 async function begin(path) {
   const { body } = await application.fetch(new Request("http://localhost/" + path));
   const { value } = await body.getReader().read();
@@ -49,7 +49,7 @@ const HOW = {
   async replace(next) { await next(); return new Response("another"); },
   async text(next) { await next(); return "another"; },
   async nothing(next) { await next(); return undefined; },
-  async throw(next) { await next(); throw new Error("after the answer"); },
+  async throw(next) { await next(); throw new Error("after the response"); },
   async peek(next) {
     const { body } = await next();
     if (body !== null && body !== undefined) await body.getReader().read();
@@ -112,12 +112,12 @@ afterAll(() => kill());
 
 /** Requests a path many times, reads each response, and returns what came. */
 async function ask(port: number, path: string, init: RequestInit = {}, times = 20): Promise<string[]> {
-  const answers = Array.from({ length: times }, async () => {
+  const responses = Array.from({ length: times }, async () => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     const body = await response.text().catch(() => "broken off");
     return `${response.status} ${body.length > 40 ? body.length : body}`;
   });
-  return [...new Set(await Promise.all(answers))];
+  return [...new Set(await Promise.all(responses))];
 }
 
 async function openFiles(port: number): Promise<unknown> {
@@ -152,8 +152,8 @@ describe("a response that replaces another leaves none of it open", () => {
     ["/forgotten", ["200 text"]],
     ["/empty", ["204 "]],
     ["/failing", [FAILED]],
-  ])("S62 GET %s", async (path, answers) => {
-    expect(await ask(port, path)).toEqual(answers);
+  ])("S62 GET %s", async (path, responses) => {
+    expect(await ask(port, path)).toEqual(responses);
     expect(await openFiles(port)).toEqual(NOTHING_OPEN);
     expect(await ask(port, "/small.css")).toEqual(["200 body{}"]);
   });
@@ -195,9 +195,9 @@ describe("a response that replaces another leaves none of it open", () => {
       }),
     );
     await Promise.all(gone);
-    const answer = (await openFiles(port)) as { closed: number };
-    expect(answer).toEqual(NOTHING_OPEN);
+    const response = (await openFiles(port)) as { closed: number };
+    expect(response).toEqual(NOTHING_OPEN);
     // Every generator that was started has ended: those whose first chunk arrived were started.
-    expect(answer.closed - closed).toBeGreaterThanOrEqual(5);
+    expect(response.closed - closed).toBeGreaterThanOrEqual(5);
   });
 });

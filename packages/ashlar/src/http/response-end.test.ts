@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { closeWithAnswer } from "./answer-end.ts";
+import { closeWithResponse } from "./response-end.ts";
 
 function requestWith(state: object): { readonly raw: Request; readonly res: EventEmitter } {
   const res = Object.assign(new EventEmitter(), state);
@@ -8,18 +8,18 @@ function requestWith(state: object): { readonly raw: Request; readonly res: Even
 }
 
 test.each([{ destroyed: true }, { writableFinished: true }])(
-  "S62 what is opened for a request whose answer is over (%o) is closed at once",
+  "S62 what is opened for a request whose response is over (%o) is closed immediately",
   (state) => {
     let closed = 0;
-    closeWithAnswer(requestWith(state).raw, () => closed++);
+    closeWithResponse(requestWith(state).raw, () => closed++);
     expect(closed).toBe(1);
   },
 );
 
-test("S62 what is opened for a request is closed when its answer is out, and not before", () => {
+test("S62 what is opened for a request is closed when its response is out, and not before", () => {
   const { raw, res } = requestWith({});
   let closed = 0;
-  closeWithAnswer(raw, () => closed++);
+  closeWithResponse(raw, () => closed++);
   expect(closed).toBe(0);
   res.emit("close");
   expect(closed).toBe(1);
