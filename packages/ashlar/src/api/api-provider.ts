@@ -97,7 +97,7 @@ export class ApiProvider extends Provider {
     const { container } = this.application;
     if (authenticates || !container.has("accounts")) return;
     const remaining = Object.freeze({ expiresInMinutes });
-    container.make("accounts").tokenRemains.tellBy((users) => (bearsTokensOf(users, model) ? remaining : null));
+    container.make("accounts").remainingTokens.use((users) => (bearsTokensOf(users, model) ? remaining : null));
   }
 
   #warnOfEndlessTokens({ expiresInMinutes, authenticates }: CompleteJwtSettings): void {

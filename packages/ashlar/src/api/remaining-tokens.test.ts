@@ -38,7 +38,7 @@ async function remaining(driver: object): Promise<Record<string, unknown>> {
   const { application } = await accountsWithTokens(driver);
   const accounts = application.container.make("accounts");
   const classes = { User, Editor, Reader, Admin, Person, Member };
-  return Object.fromEntries(Object.entries(classes).map(([name, one]) => [name, accounts.tokenRemains.of(one)]));
+  return Object.fromEntries(Object.entries(classes).map(([name, one]) => [name, accounts.remainingTokens.of(one)]));
 }
 
 const nothing = { User: null, Editor: null, Reader: null, Admin: null, Person: null, Member: null };

@@ -13,6 +13,7 @@ import {
   type Complete,
   ConfigurationError,
   flag,
+  integer,
   listOf,
   minutes,
   notBlank,
@@ -21,7 +22,6 @@ import {
   setting,
   settings,
   text,
-  whole,
 } from "../support/index.ts";
 import { requireTokenModel, type TokenModel } from "./token-model.ts";
 
@@ -130,7 +130,7 @@ const JWT = settings<JwtSettings>()({
   audience: notBlank(text(null)),
   reauthWithinMinutes: notBlank(minutes(null, UNLIMITED)),
   tokenInQuery: flag(true),
-  clockSkewSeconds: whole({ from: 1, to: UNLIMITED, unit: "seconds" }, 30),
+  clockSkewSeconds: integer({ from: 1, to: UNLIMITED, unit: "seconds" }, 30),
 });
 
 const SCHEMA = settings<DriversSettings>()({

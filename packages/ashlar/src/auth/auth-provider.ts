@@ -7,6 +7,7 @@ import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { Auth } from "./auth.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
+import { deleteUsersBy } from "./delete-users.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
@@ -17,7 +18,6 @@ import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { respondToExpiredForm } from "./respond-to-expired-form.ts";
 import { respondToPendingStep } from "./respond-to-pending-step.ts";
 import { authSettingsOf } from "./settings.ts";
-import { deleteUsersBy } from "./user-records.ts";
 import { WebGuards } from "./web/web-guards.ts";
 import "./accounts/events.ts";
 import "./accounts/limits.ts";
@@ -126,12 +126,12 @@ export class AuthProvider extends Provider {
     const { container } = this.application;
     if (!container.has("throttle")) return;
     const { links } = container.make("accounts");
-    const parts = {
+    const dependencies = {
       guards: container.make("auth"),
       readResetToken: (token: string) => links.readReset(token),
       deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
       isKnownDevice: (context: HttpContext) => this.#webGuards.isKnownDevice(context),
     };
-    container.make("throttle").useAccounts(new CountedAccounts(parts));
+    container.make("throttle").useAccounts(new CountedAccounts(dependencies));
   }
 }

@@ -1,4 +1,4 @@
-import { type Model, type ModelClass, type ModelConstructor, planOf, tableHasColumn } from "../database/index.ts";
+import { type Model, type ModelClass, type ModelConstructor, metadataOf, tableHasColumn } from "../database/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import {
   type AccessConditions,
@@ -9,10 +9,10 @@ import {
   makeAccessEpoch,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { deletionOf } from "./delete-users.ts";
 import { hasherOf } from "./model-hasher.ts";
 import { hashNewPassword } from "./new-password.ts";
 import { storedHash } from "./stored-hash.ts";
-import { deletionOf } from "./user-records.ts";
 import { keyOf, writeColumns } from "./write-column.ts";
 
 /** The lookups that the mixin itself adds, as opposed to those of a class that has its own. */
@@ -202,7 +202,7 @@ export function Authenticates<B extends ModelConstructor>(
     /** Writes what ends access, and removes the user's other credentials, if the class has any, in one transaction. */
     #endWith<T>(write: () => Promise<T>): Promise<T> {
       if (!holdsCredentials(this)) return write();
-      return planOf(this.#class).connection.transaction(async () => {
+      return metadataOf(this.#class).connection.transaction(async () => {
         const written = await write();
         if (written !== false) await endCredentials(this);
         return written;

@@ -17,7 +17,7 @@ const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"
 const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
 /** The dependencies of {@link CountedAccounts}. */
-export interface CountedAccountsParts {
+export interface CountedAccountsDependencies {
   readonly guards: GuardRegistry;
   /** Returns the account that the token of a reset link is for; `null` if the token was not created here. */
   readonly readResetToken: (token: string) => AccountClaim | null;
@@ -32,28 +32,28 @@ export interface CountedAccountsParts {
  * to look it up. No account is looked up for this, so an unknown one is counted, and gets a response, like any other.
  */
 export class CountedAccounts implements ThrottleAccounts {
-  readonly #parts: CountedAccountsParts;
+  readonly #dependencies: CountedAccountsDependencies;
 
-  constructor(parts: CountedAccountsParts) {
-    this.#parts = parts;
+  constructor(dependencies: CountedAccountsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   guardOf(context: HttpContext): string | null {
-    return this.#parts.guards.names.length === 0 ? null : context.auth.guardName;
+    return this.#dependencies.guards.names.length === 0 ? null : context.auth.guardName;
   }
 
   named(context: HttpContext, { limit, guard, identifier }: NamedAccount): AccountIdentity {
     if (RESET_LIMITS.includes(limit)) return this.#ofResetToken(guard, identifier);
-    const model = this.#parts.guards.modelOf(guard);
+    const model = this.#dependencies.guards.modelOf(guard);
     return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
   }
 
   mayHaveProof(context: HttpContext, limit: string): boolean {
-    return RESET_LIMITS.includes(limit) || this.#parts.isKnownDevice(context);
+    return RESET_LIMITS.includes(limit) || this.#dependencies.isKnownDevice(context);
   }
 
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null {
-    const model = this.#parts.guards.modelOf(guard);
+    const model = this.#dependencies.guards.modelOf(guard);
     if (model === null) return null;
     const identity = this.#identity(context, guard, identifierOf(user as Authenticatable, model));
     return KNOWN_USER_LIMITS.includes(limit)
@@ -62,21 +62,21 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
-    const realm = this.#parts.guards.realmOf(guard);
-    const device = account === null ? null : this.#parts.deviceOf(context, accountName(realm, account));
+    const realm = this.#dependencies.guards.realmOf(guard);
+    const device = account === null ? null : this.#dependencies.deviceOf(context, accountName(realm, account));
     return { realm, account, device };
   }
 
   /** A token from a mail is counted on its own; made-up tokens are counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
-    const claim = this.#parts.readResetToken(token);
-    if (claim === null) return { realm: this.#parts.guards.realmOf(guard), account: null };
+    const claim = this.#dependencies.readResetToken(token);
+    if (claim === null) return { realm: this.#dependencies.guards.realmOf(guard), account: null };
     return { ...this.#byKey(claim.guard, claim.id), proof: digest(token) };
   }
 
   /** An account that is identified by its primary key: the same one through all guards whose users are the same rows. */
   #byKey(guard: string, id: UserId): Pick<AccountIdentity, "realm" | "account"> {
-    return { realm: this.#parts.guards.rowsOf(guard), account: keyAccount(id) };
+    return { realm: this.#dependencies.guards.rowsOf(guard), account: keyAccount(id) };
   }
 }
 

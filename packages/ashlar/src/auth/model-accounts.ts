@@ -1,4 +1,4 @@
-import { databaseOf, type Model, type ModelClass, planOf, tableHasColumn } from "../database/index.ts";
+import { databaseOf, type Model, type ModelClass, metadataOf, tableHasColumn } from "../database/index.ts";
 import type { AccessConditions } from "./access-epoch.ts";
 import {
   type AccountChanges,
@@ -58,7 +58,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
   attributeKind(name: string): "value" | "json" | null {
     // Even if `fillable` allows it, a caller must not choose a key: registration is a public form.
     if (name === this.#model.primaryKey || !this.#model.isFillable(name)) return null;
-    return planOf(this.#model).casts.get(name) === "json" ? "json" : "value";
+    return metadataOf(this.#model).casts.get(name) === "json" ? "json" : "value";
   }
 
   async create({ email, passwordHash, accessEpoch, attributes }: NewAccount): Promise<ModelUser> {

@@ -21,7 +21,7 @@ import {
   refusal,
   runApart,
   runFor,
-  servedParts,
+  servedExchange,
 } from "../kernel/index.ts";
 import { Catalogue, type LanguageFile } from "../messages/index.ts";
 import { declareRoutingMessages, ownCompilers, Router } from "../routing/index.ts";
@@ -29,7 +29,7 @@ import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.t
 import { AddressWarnings, type RequestHandler, type RunningServer, startServer } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import type { Configuration } from "./configuration.ts";
-import type { ApplicationParts, BootPlan } from "./create-application.ts";
+import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { isDeveloperHost } from "./developer-host.ts";
@@ -101,32 +101,32 @@ export class Application {
   #stopped: Promise<void> | null = null;
 
   /** @internal Use `createApplication`. */
-  constructor(parts: ApplicationParts) {
-    this.root = parts.root;
-    this.config = parts.config;
-    this.settings = parts.settings;
-    this.variables = parts.variables;
-    this.logger = parts.logger;
-    const { language, languages } = parts.settings;
-    this.#languageFiles = parts.languageFiles;
-    this.messages = new Catalogue(language, [...languages, ...parts.languageFiles.map((file) => file.language)]);
+  constructor(dependencies: ApplicationDependencies) {
+    this.root = dependencies.root;
+    this.config = dependencies.config;
+    this.settings = dependencies.settings;
+    this.variables = dependencies.variables;
+    this.logger = dependencies.logger;
+    const { language, languages } = dependencies.settings;
+    this.#languageFiles = dependencies.languageFiles;
+    this.messages = new Catalogue(language, [...languages, ...dependencies.languageFiles.map((file) => file.language)]);
     declareHttpMessages(this.messages);
     declareRoutingMessages(this.messages);
     declarePasswordMessages(this.messages);
-    this.background = new Background(parts.logger);
-    const { environment, trustedProxies, url } = parts.settings;
-    this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: parts.logger });
+    this.background = new Background(dependencies.logger);
+    const { environment, trustedProxies, url } = dependencies.settings;
+    this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: dependencies.logger });
     this.dailyPrune.isOff = environment === "test";
-    this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, parts.logger) : null;
+    this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, dependencies.logger) : null;
     this.#errors = new ErrorHandler(
-      parts.logger,
+      dependencies.logger,
       environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
       this.#paths,
     );
     this.container
       .bind("application", this)
-      .bind("config", parts.config)
-      .bind("logger", parts.logger)
+      .bind("config", dependencies.config)
+      .bind("logger", dependencies.logger)
       .bind("messages", this.messages)
       .singleton("router", () => this.router);
   }
@@ -191,7 +191,7 @@ export class Application {
     // Hosts pass objects of their own here.
     if (typeof given === "string" && given !== "") setPeerAddress(request, given);
     this.#warnings?.look(request);
-    if (servedParts(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
+    if (servedExchange(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
     if (trustedProxies.isEmpty) return runApart(this, fetchTraced, () => dispatcher.dispatch(request));
     const peer = peerAddress(request);
     const forwarded = asForwarded(request, peer, trustedProxies);
@@ -330,21 +330,21 @@ export class Application {
   }
 
   /** @internal Boots the application: bindings, then routes, then what uses both, then the pipelines. */
-  async boot(plan: BootPlan): Promise<void> {
+  async boot(options: BootOptions): Promise<void> {
     beginApplication(this);
-    await runFor(this, () => this.#boot(plan));
+    await runFor(this, () => this.#boot(options));
   }
 
-  async #boot(plan: BootPlan): Promise<void> {
+  async #boot(options: BootOptions): Promise<void> {
     const { container, settings } = this;
     warnOfUnsafeEnvironment(settings, this.variables, this.logger);
-    const kernel = plan.kernel(container);
+    const kernel = options.kernel(container);
     container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();
-    await this.#providers.register(plan.providers);
+    await this.#providers.register(options.providers);
     declareErrorMessages(this.messages);
     await this.messages.load(this.#languageFiles);
-    this.#router = new Router(await plan.loadRoutes(container), {
+    this.#router = new Router(await options.loadRoutes(container), {
       signer: new Signer(settings.key, SIGNED_URL, { previousSecrets: settings.previousKeys }),
       appUrl: () => this.url,
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
@@ -359,7 +359,7 @@ export class Application {
       errorTemplates: this.#errorTemplates,
       mounts: this.#mounts,
       paths: this.#paths,
-      publicFolder: plan.publicFolder,
+      publicFolder: options.publicFolder,
     });
   }
 }

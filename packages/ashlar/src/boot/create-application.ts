@@ -34,7 +34,7 @@ export interface ApplicationOptions {
 }
 
 /** @internal What an application needs before it boots. */
-export interface ApplicationParts {
+export interface ApplicationDependencies {
   readonly root: string;
   readonly config: Configuration;
   readonly settings: CompleteApplicationSettings;
@@ -44,8 +44,8 @@ export interface ApplicationParts {
   readonly logger: Logger;
 }
 
-/** @internal What the boot adds to an application. */
-export interface BootPlan {
+/** @internal What an application boots with. */
+export interface BootOptions {
   readonly kernel: (container: Container) => HttpKernel;
   readonly providers: readonly ProviderClass[];
   readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;

@@ -19,7 +19,7 @@ import { staticFiles } from "../server/index.ts";
 import type { Application } from "./application.ts";
 
 /** What responds to an application's requests, besides what everyone sees of the application. */
-export interface DispatcherParts {
+export interface ServingDependencies {
   readonly kernel: HttpKernel;
   readonly router: Router;
   /** The class of the application's contexts. */
@@ -38,9 +38,9 @@ export interface DispatcherParts {
  *
  * @throws what {@link buildRoutes} throws
  */
-export function createDispatcher(application: Application, parts: DispatcherParts): Dispatcher {
+export function createDispatcher(application: Application, dependencies: ServingDependencies): Dispatcher {
   const { container, environment, logger, messages, settings } = application;
-  const { kernel, router, context, errors, errorTemplates, mounts, paths, publicFolder } = parts;
+  const { kernel, router, context, errors, errorTemplates, mounts, paths, publicFolder } = dependencies;
   const instances = new MiddlewareInstances(container);
   buildRoutes(router.routes, kernel.routeMiddleware, instances, container);
   if (errorTemplates !== null) {

@@ -9,7 +9,7 @@ const FIRST_LOOK_MINUTES = [1, 15] as const;
 const NEXT_LOOK_MINUTES = [45, 75] as const;
 
 /** The dependencies of a {@link DailyPrune}. */
-export interface DailyPruneParts {
+export interface DailyPruneDependencies {
   /** Deletes expired data, and stops between two batches when the signal is aborted. */
   readonly prune: (signal: AbortSignal) => Promise<Readonly<Record<string, number>>>;
   readonly logger: Logger;
@@ -24,13 +24,13 @@ export class DailyPrune {
   claim: TaskClaim = new ProcessTaskClaim();
   /** Whether it is left to `ashlar prune`. */
   isOff = false;
-  readonly #parts: DailyPruneParts;
+  readonly #dependencies: DailyPruneDependencies;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #underway: Promise<void> = Promise.resolve();
 
-  constructor(parts: DailyPruneParts) {
-    this.#parts = parts;
+  constructor(dependencies: DailyPruneDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Starts checking, unless it is off. */
@@ -60,7 +60,7 @@ export class DailyPrune {
   }
 
   async #look(): Promise<void> {
-    const { prune, logger } = this.#parts;
+    const { prune, logger } = this.#dependencies;
     const { claim } = this;
     const { signal } = this.#stop;
     if (signal.aborted) return;

@@ -8,6 +8,7 @@ import {
   ConfigurationError,
   type EnvironmentVariables,
   flag,
+  integer,
   listOf,
   type Optional,
   oneOf,
@@ -17,7 +18,6 @@ import {
   setting,
   settings,
   text,
-  whole,
 } from "../support/index.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
 import "./errors.ts";
@@ -114,12 +114,12 @@ const BYTES = { from: 1, to: 2 ** 40, unit: "bytes" };
 const COUNT = { from: 1, to: 2 ** 40 };
 
 const LIMITS = settings<Partial<BodyLimits>>()({
-  maxBodyBytes: whole(BYTES, DEFAULT_BODY_LIMITS.maxBodyBytes),
-  maxMultipartBytes: whole(BYTES, DEFAULT_BODY_LIMITS.maxMultipartBytes),
-  maxFields: whole(COUNT, DEFAULT_BODY_LIMITS.maxFields),
-  maxFiles: whole(COUNT, DEFAULT_BODY_LIMITS.maxFiles),
-  maxDepth: whole(COUNT, DEFAULT_BODY_LIMITS.maxDepth),
-  maxJsonValues: whole(COUNT, DEFAULT_BODY_LIMITS.maxJsonValues),
+  maxBodyBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxBodyBytes),
+  maxMultipartBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxMultipartBytes),
+  maxFields: integer(COUNT, DEFAULT_BODY_LIMITS.maxFields),
+  maxFiles: integer(COUNT, DEFAULT_BODY_LIMITS.maxFiles),
+  maxDepth: integer(COUNT, DEFAULT_BODY_LIMITS.maxDepth),
+  maxJsonValues: integer(COUNT, DEFAULT_BODY_LIMITS.maxJsonValues),
 });
 
 /**
@@ -146,7 +146,7 @@ export function readApplicationSettings(
     log: settings<LogSettings>()({ level: oneOf(LOG_LEVELS, null), requests: flag(null) }),
     server: serverSettings(environment),
     limits: LIMITS,
-    hstsMaxAgeSeconds: whole({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
+    hstsMaxAgeSeconds: integer({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
     trustedProxies: PROXIES,
   });
   const read = schema.read(app, WHERE);

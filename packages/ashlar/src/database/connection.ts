@@ -8,7 +8,7 @@ import type { RollbackLog } from "./rollback-log.ts";
 import { type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
 import { type ReportCaughtFailure, Transactions } from "./transactions.ts";
-import type { DeletePlan, InsertPlan, UpsertPlan, Write, WriteScope } from "./writes.ts";
+import type { DeleteQuery, InsertQuery, UpsertQuery, Write, WriteScope } from "./writes.ts";
 import "./errors.ts";
 
 /** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
@@ -119,8 +119,8 @@ export class Connection {
    *
    * @internal
    */
-  prepareInsert(plan: InsertPlan): PreparedStatement {
-    return this.#prepared(this.dialect.writes.insert(this.kysely, plan));
+  prepareInsert(query: InsertQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.insert(this.kysely, query));
   }
 
   /**
@@ -128,8 +128,8 @@ export class Connection {
    *
    * @internal
    */
-  prepareUpsert(plan: UpsertPlan): PreparedStatement {
-    return this.#prepared(this.dialect.writes.upsert(this.kysely, plan));
+  prepareUpsert(query: UpsertQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.upsert(this.kysely, query));
   }
 
   /**
@@ -137,8 +137,8 @@ export class Connection {
    *
    * @internal
    */
-  prepareDelete(plan: DeletePlan): PreparedStatement {
-    return this.#prepared(this.dialect.writes.delete(this.kysely, plan));
+  prepareDelete(query: DeleteQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.delete(this.kysely, query));
   }
 
   /** Calls a listener before each statement. Call the returned function to remove it. */

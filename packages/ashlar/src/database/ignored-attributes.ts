@@ -1,4 +1,4 @@
-import type { ModelPlan } from "./model-plan.ts";
+import type { ModelMetadata } from "./model-metadata.ts";
 
 /** How many attributes of a model are reported at most: their names can come from requests. */
 const LIMIT = 100;
@@ -16,7 +16,7 @@ export class IgnoredAttributes {
   }
 
   /** Records that a model ignored values for these attributes, and reports the ones that it has not ignored before. */
-  add(modelClass: { readonly name: string }, { fillable, guarded }: ModelPlan, names: readonly string[]): void {
+  add(modelClass: { readonly name: string }, { fillable, guarded }: ModelMetadata, names: readonly string[]): void {
     const reported = this.#reported.get(modelClass) ?? new Set();
     this.#reported.set(modelClass, reported);
     const news = names.filter((name) => !reported.has(name)).slice(0, LIMIT - reported.size);

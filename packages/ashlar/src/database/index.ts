@@ -37,7 +37,7 @@ export type { Migration } from "./migration-files.ts";
 export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
 export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./model-database.ts";
-export { planOf } from "./model-plan.ts";
+export { metadataOf } from "./model-metadata.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
 export {
@@ -47,7 +47,7 @@ export {
   type QueryTemplate,
   queryTemplate,
 } from "./parameters.ts";
-export { type PostgresOptions, postgres } from "./postgres/postgres.ts";
+export { type PostgresSettings, postgres } from "./postgres/postgres.ts";
 export { DatabaseProvider } from "./provider.ts";
 export { returningWrites } from "./returning-writes.ts";
 export {
@@ -56,14 +56,14 @@ export {
   type DatabaseSettings,
   type NamedDialect,
 } from "./settings.ts";
-export { type SqliteOptions, sqlite } from "./sqlite/sqlite.ts";
+export { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 export { hasTable, tableHasColumn } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";
 export type {
-  DeletePlan,
-  InsertPlan,
+  DeleteQuery,
+  InsertQuery,
   Returned,
-  UpsertPlan,
+  UpsertQuery,
   Write,
   WriteScope,
   Writes,

@@ -4,7 +4,7 @@ import { Database } from "./database.ts";
 import { NotNullViolationError } from "./errors.ts";
 import { asInputError } from "./input-errors.ts";
 import { Model } from "./model.ts";
-import { planOf } from "./model-plan.ts";
+import { metadataOf } from "./model-metadata.ts";
 import { translatePostgresError } from "./postgres/postgres-errors.ts";
 import { translateSqliteError } from "./sqlite/sqlite-errors.ts";
 
@@ -43,7 +43,7 @@ test.each<[string, Error, string]>([
   ["one of SQLite", ofSqlite("table notes has no column named isbn"), "isbn"],
   ["one of SQLite in an update", ofSqlite("no such column: isbn"), "isbn"],
 ])("%s is the sender's mistake", (_, error, field) => {
-  expect(asInputError(planOf(Note), VALUES, error)).toMatchObject({
+  expect(asInputError(metadataOf(Note), VALUES, error)).toMatchObject({
     code: "E_INVALID_INPUT",
     errors: { [field]: [{ rule: "database.value" }] },
   });
@@ -61,11 +61,11 @@ test.each<[string, Error]>([
   ["an error of another kind", new AshlarError("E_OVERLOADED")],
   ["one of another kind that mentions a column", new AshlarError("E_OVERLOADED", "Busy: no such column: isbn.")],
 ])("%s leaves the error unchanged", (_, error) => {
-  expect(asInputError(planOf(Note), VALUES, error)).toBe(error);
+  expect(asInputError(metadataOf(Note), VALUES, error)).toBe(error);
 });
 
 test("columns that `fillable` does not contain, or contains although they do not exist, are the application's mistake", () => {
   for (const error of [empty("notes"), unknown('column "title" of relation "notes" does not exist')]) {
-    expect(asInputError(planOf(TitledNote), { title: "a", notes: null }, error)).toBe(error);
+    expect(asInputError(metadataOf(TitledNote), { title: "a", notes: null }, error)).toBe(error);
   }
 });

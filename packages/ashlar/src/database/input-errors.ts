@@ -1,22 +1,22 @@
 import { ColumnValueError } from "./column-value-error.ts";
 import type { Row } from "./dialect.ts";
 import { NotNullViolationError, UnknownColumnError } from "./errors.ts";
-import { isFillable, type ModelPlan } from "./model-plan.ts";
+import { isFillable, type ModelMetadata } from "./model-metadata.ts";
 
 /**
  * The error to throw for a statement that stored these values: `E_INVALID_INPUT` (422) if a request may have caused it,
  * by sending `null` for a required column, or a name that is not a column's to a model that accepts every name. Errors
  * that only code can have caused stay unchanged.
  */
-export function asInputError(plan: ModelPlan, values: Row, error: unknown): unknown {
+export function asInputError(metadata: ModelMetadata, values: Row, error: unknown): unknown {
   if (error instanceof NotNullViolationError) {
     const { column } = error;
-    if (column === null || values[column] !== null || !isFillable(plan, column)) return error;
+    if (column === null || values[column] !== null || !isFillable(metadata, column)) return error;
     return new ColumnValueError(column, `The column "${column}" must have a value.`);
   }
   // A name in `fillable` that is not a column is the application's mistake, or its migration has not run.
-  if (!(error instanceof UnknownColumnError) || plan.fillable !== null) return error;
-  const name = error.names.find((one) => one !== plan.table && Object.hasOwn(values, one));
-  if (name === undefined || !isFillable(plan, name)) return error;
-  return new ColumnValueError(name, `"${name}" is not a column of the table "${plan.table}".`);
+  if (!(error instanceof UnknownColumnError) || metadata.fillable !== null) return error;
+  const name = error.names.find((one) => one !== metadata.table && Object.hasOwn(values, one));
+  if (name === undefined || !isFillable(metadata, name)) return error;
+  return new ColumnValueError(name, `"${name}" is not a column of the table "${metadata.table}".`);
 }

@@ -2,14 +2,14 @@ import { fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } 
 import { columnValue } from "./column-names.ts";
 import type { Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
-import { attributeName, type ModelPlan } from "./model-plan.ts";
+import { attributeName, type ModelMetadata } from "./model-metadata.ts";
 
 /**
  * Sets a model's attributes to the values of a row. Parsed JSON is replaced by its text in the row.
  *
  * @throws `E_INVALID_QUERY` if a column's name can't be an attribute's
  */
-export function setAttributes(model: Model, { columns, casts, connection }: ModelPlan, row: Row): void {
+export function setAttributes(model: Model, { columns, casts, connection }: ModelMetadata, row: Row): void {
   const target = model as unknown as Row;
   for (const column in row) {
     if (!columns.has(column)) columns.add(attributeName(model, column));
@@ -33,7 +33,7 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
  * @param original the row as stored; `null` if there is none yet
  * @throws `E_INVALID_INPUT` (422) if a value does not suit its column; `E_INVALID_QUERY` if an attribute can't be a column
  */
-export function changesOf(model: Model, { casts }: ModelPlan, original: Row | null): Row {
+export function changesOf(model: Model, { casts }: ModelMetadata, original: Row | null): Row {
   const changes: Row = {};
   for (const [name, value] of Object.entries(model)) {
     if (value === undefined) continue;
@@ -46,7 +46,7 @@ export function changesOf(model: Model, { casts }: ModelPlan, original: Row | nu
 }
 
 /** The attributes that are not hidden, with dates and bigints as JSON has them. */
-export function visibleAttributes(model: Model, { hidden }: ModelPlan): Row {
+export function visibleAttributes(model: Model, { hidden }: ModelMetadata): Row {
   const json: Row = {};
   for (const [name, value] of Object.entries(model)) {
     if (hidden.has(name)) continue;

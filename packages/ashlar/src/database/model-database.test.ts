@@ -4,7 +4,7 @@ import { Route } from "../routing/index.ts";
 import { primaryKey } from "./columns.ts";
 import { Model } from "./model.ts";
 import { applicationOf, claimModel, databaseOf } from "./model-database.ts";
-import { planOf } from "./model-plan.ts";
+import { metadataOf } from "./model-metadata.ts";
 import type { ModelClass } from "./model-types.ts";
 import { DatabaseProvider } from "./provider.ts";
 
@@ -83,10 +83,10 @@ test("outside of requests it is refused, because nothing decides between the app
 
 test("what is computed for a class is kept for each of two applications that use it", async () => {
   const [one, other] = [await site("One"), await site("Other")];
-  const plans = new Set<unknown>();
-  const notePlan = () => void plans.add(planOf(Note));
-  for (const each of [one, other, one, other]) await asked(each, notePlan);
-  expect(plans.size).toBe(2);
+  const seen = new Set<unknown>();
+  const noteMetadata = () => void seen.add(metadataOf(Note));
+  for (const each of [one, other, one, other]) await asked(each, noteMetadata);
+  expect(seen.size).toBe(2);
 });
 
 test("an application without a database does not interfere with one that has some", async () => {

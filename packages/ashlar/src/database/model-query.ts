@@ -6,7 +6,7 @@ import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import { asInputError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
-import { type ModelPlan, planOf } from "./model-plan.ts";
+import { type ModelMetadata, metadataOf } from "./model-metadata.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
@@ -131,7 +131,7 @@ export class ModelQuery<M extends Model> {
 
   /** The rows. */
   async get(): Promise<M[]> {
-    const { table, connection } = this.#plan;
+    const { table, connection } = this.#metadata;
     const { conditions, order, limit, offset } = this.#state;
     let query = connection.kysely.selectFrom(table).selectAll();
     for (const condition of conditions) query = query.where(condition);
@@ -152,7 +152,7 @@ export class ModelQuery<M extends Model> {
 
   /** How many rows there are; order, limit and offset are ignored. */
   async count(): Promise<number> {
-    const { table, connection } = this.#plan;
+    const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`count(*)`.as("count"));
     for (const condition of this.#state.conditions) query = query.where(condition);
     return Number((await query.executeTakeFirstOrThrow()).count);
@@ -160,7 +160,7 @@ export class ModelQuery<M extends Model> {
 
   /** Returns whether there is a row. */
   async exists(): Promise<boolean> {
-    const { table, connection } = this.#plan;
+    const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`1`.as("found"));
     for (const condition of this.#state.conditions) query = query.where(condition);
     return (await query.limit(1).executeTakeFirst()) !== undefined;
@@ -192,17 +192,17 @@ export class ModelQuery<M extends Model> {
    */
   async update(values: Attributes<M>): Promise<number> {
     this.#refuseWindow("update");
-    const plan = this.#plan;
+    const metadata = this.#metadata;
     const changes: Row = {};
     for (const [name, value] of Object.entries(values)) {
-      if (value !== undefined) changes[name] = newValue(plan.casts.get(columnName(name)), name, value);
+      if (value !== undefined) changes[name] = newValue(metadata.casts.get(columnName(name)), name, value);
     }
     if (Object.keys(changes).length === 0) throw new AshlarError("E_INVALID_QUERY", "There is nothing to update.");
-    if (plan.timestamps) changes.updated_at ??= currentDate();
-    let query = plan.connection.kysely.updateTable(plan.table).set(changes);
+    if (metadata.timestamps) changes.updated_at ??= currentDate();
+    let query = metadata.connection.kysely.updateTable(metadata.table).set(changes);
     for (const condition of this.#state.conditions) query = query.where(condition);
     const result = await query.executeTakeFirst().catch((error: unknown) => {
-      throw asInputError(plan, values as Row, error);
+      throw asInputError(metadata, values as Row, error);
     });
     return Number(result.numUpdatedRows);
   }
@@ -216,14 +216,14 @@ export class ModelQuery<M extends Model> {
    */
   async delete(): Promise<number> {
     this.#refuseWindow("delete");
-    const { table, connection } = this.#plan;
+    const { table, connection } = this.#metadata;
     let query = connection.kysely.deleteFrom(table);
     for (const condition of this.#state.conditions) query = query.where(condition);
     return Number((await query.executeTakeFirst()).numDeletedRows);
   }
 
-  get #plan(): ModelPlan {
-    return planOf(this.#modelClass as ModelClass);
+  get #metadata(): ModelMetadata {
+    return metadataOf(this.#modelClass as ModelClass);
   }
 
   #with(change: Partial<State>): ModelQuery<M> {

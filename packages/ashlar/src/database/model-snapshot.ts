@@ -1,6 +1,6 @@
 import { differs } from "./casts.ts";
 import type { Row } from "./dialect.ts";
-import type { ModelPlan } from "./model-plan.ts";
+import type { ModelMetadata } from "./model-metadata.ts";
 import type { Snapshot } from "./rollback-log.ts";
 
 /** The row that a model considers stored. */
@@ -15,7 +15,7 @@ export interface StoredRow {
  *
  * @param attributes the model itself
  */
-export function modelSnapshot({ casts }: ModelPlan, attributes: Row, stored: StoredRow): Snapshot {
+export function modelSnapshot({ casts }: ModelMetadata, attributes: Row, stored: StoredRow): Snapshot {
   const row = stored.get();
   const before: Row = { ...attributes };
   // The transaction's latest row, even after it was deleted.

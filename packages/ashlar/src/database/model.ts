@@ -9,7 +9,7 @@ import type { ColumnValue, Row } from "./dialect.ts";
 import { asInputError } from "./input-errors.ts";
 import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { isAttributeName, isFillable, lookUp, type ModelPlan, planOf } from "./model-plan.ts";
+import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf } from "./model-metadata.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -145,14 +145,14 @@ export class Model {
 
   /** Kysely's select on the model's table, for anything that the model does not offer. */
   static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
-    const { connection, table } = planOf(this as ModelClass);
+    const { connection, table } = metadataOf(this as ModelClass);
     return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
   }
 
   /** Creates a model from a row that your own query fetched. */
   static fromRow<M extends Model>(this: ModelClass<M>, row: Row): M {
     const model = new this();
-    model.#absorb(planOf(this), row);
+    model.#absorb(metadataOf(this), row);
     return model;
   }
 
@@ -162,7 +162,7 @@ export class Model {
    * @throws `E_INVALID_MODEL` if `fillable` contains a guarded column
    */
   static isFillable<M extends Model>(this: ModelClass<M>, column: string): boolean {
-    return isFillable(planOf(this), column);
+    return isFillable(metadataOf(this), column);
   }
 
   /**
@@ -201,7 +201,7 @@ export class Model {
       if (!isAttributeName(this, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
       this.#attributes[name] = value;
     }
-    if (ignored.length > 0) this.#plan.connection.ignoredAttributes?.add(modelClass, this.#plan, ignored);
+    if (ignored.length > 0) this.#metadata.connection.ignoredAttributes?.add(modelClass, this.#metadata, ignored);
     return this;
   }
 
@@ -218,22 +218,22 @@ export class Model {
    * continues, save in a nested transaction: `await database.transaction(() => user.save())`
    */
   async save(): Promise<this> {
-    const plan = this.#plan;
-    const { kysely, rollbackLog } = plan.connection;
-    const changes = changesOf(this, plan, this.#original);
+    const metadata = this.#metadata;
+    const { kysely, rollbackLog } = metadata.connection;
+    const changes = changesOf(this, metadata, this.#original);
     const refuse = (error: unknown): never => {
-      throw asInputError(plan, this.#attributes, error);
+      throw asInputError(metadata, this.#attributes, error);
     };
     const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
     if (this.#original === null) {
-      this.#touch(plan, changes, ["created_at", "updated_at"]);
-      const row = await insertRow(plan, changes).catch(refuse);
-      this.#apply(rollbackLog, own, () => this.#absorb(plan, row));
+      this.#touch(metadata, changes, ["created_at", "updated_at"]);
+      const row = await insertRow(metadata, changes).catch(refuse);
+      this.#apply(rollbackLog, own, () => this.#absorb(metadata, row));
       return this;
     }
     if (Object.keys(changes).length === 0) return this;
-    this.#touch(plan, changes, ["updated_at"]);
-    const update = kysely.updateTable(plan.table).set(changes).where(plan.primaryKey, "=", this.#key(plan));
+    this.#touch(metadata, changes, ["updated_at"]);
+    const update = kysely.updateTable(metadata.table).set(changes).where(metadata.primaryKey, "=", this.#key(metadata));
     const { numUpdatedRows } = await update.executeTakeFirst().catch(refuse);
     if (numUpdatedRows === 0n) notFound();
     this.#apply(rollbackLog, own, () => {
@@ -249,10 +249,10 @@ export class Model {
    * @returns `false` if it was already gone
    */
   async delete(): Promise<boolean> {
-    const plan = this.#plan;
+    const metadata = this.#metadata;
     if (this.#original === null) return false;
-    const { kysely, rollbackLog } = plan.connection;
-    const query = kysely.deleteFrom(plan.table).where(plan.primaryKey, "=", this.#key(plan));
+    const { kysely, rollbackLog } = metadata.connection;
+    const query = kysely.deleteFrom(metadata.table).where(metadata.primaryKey, "=", this.#key(metadata));
     const { numDeletedRows } = await query.executeTakeFirst();
     this.#apply(rollbackLog, {}, () => {
       this.#original = null;
@@ -266,11 +266,11 @@ export class Model {
    * @throws `E_ROW_NOT_FOUND` if the row is gone, or was never stored
    */
   async refresh(): Promise<this> {
-    const plan = this.#plan;
-    const { rollbackLog } = plan.connection;
-    const row = this.#original === null ? undefined : await lookUp(plan, plan.primaryKey, this.#key(plan));
+    const metadata = this.#metadata;
+    const { rollbackLog } = metadata.connection;
+    const row = this.#original === null ? undefined : await lookUp(metadata, metadata.primaryKey, this.#key(metadata));
     const found = row ?? notFound();
-    this.#apply(rollbackLog, {}, () => this.#absorb(plan, found));
+    this.#apply(rollbackLog, {}, () => this.#absorb(metadata, found));
     return this;
   }
 
@@ -278,7 +278,7 @@ export class Model {
    * Records what your own statement has stored in the row of a stored model, so that `save` does not store it again.
    */
   noteStored(values: Row): void {
-    const { casts, connection } = this.#plan;
+    const { casts, connection } = this.#metadata;
     const stored = Object.entries(values).map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
     this.#apply(connection.rollbackLog, {}, () => {
       Object.assign(this.#attributes, values);
@@ -288,31 +288,31 @@ export class Model {
 
   /** Returns whether one of the given columns, or any column if none is given, differs from what is stored. */
   isDirty(...columns: Column<this>[]): boolean {
-    const changes = changesOf(this, this.#plan, this.#original);
+    const changes = changesOf(this, this.#metadata, this.#original);
     return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
   }
 
   /** The stored value of a column, if the model knows it; otherwise `undefined`. */
   getOriginal(column: Column<this>): unknown {
-    return fromDatabase(this.#plan.casts.get(column), column, this.#original?.[column]);
+    return fromDatabase(this.#metadata.casts.get(column), column, this.#original?.[column]);
   }
 
   /** The columns as a plain object, without the hidden ones: the JSON in responses. */
   toJSON(): Row {
-    return visibleAttributes(this, this.#plan);
+    return visibleAttributes(this, this.#metadata);
   }
 
   get #attributes(): Row {
     return this as unknown as Row;
   }
 
-  get #plan(): ModelPlan {
-    return planOf(this.constructor as ModelClass);
+  get #metadata(): ModelMetadata {
+    return metadataOf(this.constructor as ModelClass);
   }
 
   /** The primary key that the row is stored under, even if the attribute has been changed. */
-  #key(plan: ModelPlan): ModelKey {
-    const key = this.#original?.[plan.primaryKey];
+  #key(metadata: ModelMetadata): ModelKey {
+    const key = this.#original?.[metadata.primaryKey];
     if (key !== undefined && key !== null) return key as ModelKey;
     throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
   }
@@ -329,18 +329,18 @@ export class Model {
         this.#original = row;
       },
     };
-    const snapshot = () => modelSnapshot(this.#plan, this.#attributes, stored);
+    const snapshot = () => modelSnapshot(this.#metadata, this.#attributes, stored);
     if (log === null || log.record(this, snapshot, own)) change();
   }
 
-  #touch(plan: ModelPlan, changes: Row, columns: readonly string[]): void {
-    if (!plan.timestamps) return;
+  #touch(metadata: ModelMetadata, changes: Row, columns: readonly string[]): void {
+    if (!metadata.timestamps) return;
     const time = currentDate();
     for (const column of columns) changes[column] ??= time;
   }
 
-  #absorb(plan: ModelPlan, row: Row): void {
-    setAttributes(this, plan, row);
+  #absorb(metadata: ModelMetadata, row: Row): void {
+    setAttributes(this, metadata, row);
     this.#original = row;
   }
 }
@@ -350,12 +350,12 @@ async function findModel<M extends Model>(
   column: string,
   value: ColumnValue,
 ): Promise<M | null> {
-  const found = lookUp(planOf(modelClass), column, value);
+  const found = lookUp(metadataOf(modelClass), column, value);
   const row = found instanceof Promise ? await found : found;
   return row === undefined ? null : modelClass.fromRow(row);
 }
 
-async function insertRow({ connection, table }: ModelPlan, values: Row): Promise<Row> {
+async function insertRow({ connection, table }: ModelMetadata, values: Row): Promise<Row> {
   const [row] = await connection.prepareInsert({ table, values, returning: "all" })({});
   return row!;
 }

@@ -2,17 +2,17 @@ import { type Compilable, type Expression, type InsertQueryBuilder, type SqlBool
 import type { Row } from "./dialect.ts";
 import { queryTemplate } from "./parameters.ts";
 import type { QueryBuilder } from "./tables.ts";
-import type { InsertPlan, Returned, Write, Writes } from "./writes.ts";
+import type { InsertQuery, Returned, Write, Writes } from "./writes.ts";
 
 /** {@link Writes} for databases with `returning` and `on conflict`, such as SQLite and PostgreSQL, with one statement each. */
 export const returningWrites: Writes = {
-  insert: (kysely, plan) => oneStatement(reading(insertion(kysely, plan), plan.returning)),
-  upsert(kysely, { key, changes, changeIf, ...plan }) {
-    const upsert = insertion(kysely, plan).onConflict((conflict) => {
+  insert: (kysely, query) => oneStatement(reading(insertion(kysely, query), query.returning)),
+  upsert(kysely, { key, changes, changeIf, ...query }) {
+    const upsert = insertion(kysely, query).onConflict((conflict) => {
       const changed = conflict.columns(key).doUpdateSet(changes);
       return changeIf === undefined ? changed : changed.where(changeIf);
     });
-    return oneStatement(reading(upsert, plan.returning));
+    return oneStatement(reading(upsert, query.returning));
   },
   delete(kysely, { table, where, limit, key, returning }) {
     const all = kysely.deleteFrom(table).where(where);
@@ -26,14 +26,14 @@ export const returningWrites: Writes = {
 // biome-ignore lint/suspicious/noExplicitAny: only the table's name is known.
 type Insertion = InsertQueryBuilder<any, any, any>;
 
-function insertion(kysely: QueryBuilder, { table, values, onlyIf }: Omit<InsertPlan, "returning">): Insertion {
+function insertion(kysely: QueryBuilder, { table, values, onlyIf }: Omit<InsertQuery, "returning">): Insertion {
   const insert = kysely.insertInto(table);
   if (onlyIf !== undefined) return insert.columns(Object.keys(values)).expression(selection(kysely, values, onlyIf));
   return Object.keys(values).length === 0 ? insert.defaultValues() : insert.values(values);
 }
 
 /** A query that returns the values as one row if the condition holds. */
-function selection(kysely: QueryBuilder, values: InsertPlan["values"], onlyIf: Expression<SqlBool>) {
+function selection(kysely: QueryBuilder, values: InsertQuery["values"], onlyIf: Expression<SqlBool>) {
   const columns = Object.entries(values).map(([name, value]) => sql`${value}`.as(name));
   return kysely.selectNoFrom(columns).where(onlyIf);
 }

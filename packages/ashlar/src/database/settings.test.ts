@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { ConfigurationError } from "../support/index.ts";
 import { Database } from "./database.ts";
 import type { DialectSetup } from "./dialect.ts";
-import { postgres, postgresSettings } from "./postgres/postgres.ts";
+import { postgres, readPostgresSettings } from "./postgres/postgres.ts";
 import { readDatabaseSettings } from "./settings.ts";
-import { sqlite, sqliteSettings } from "./sqlite/sqlite.ts";
+import { readSqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 
 const ROOT = "/srv/shop";
 const SQLITE = { driver: "sqlite", path: "database/app.sqlite" };
@@ -25,8 +25,8 @@ const where = (name: string) => ({ where: `config/database.ts: DATABASES.${name}
 /** The options of a named connection, checked and complete. */
 const settings = ({ driver, ...options }: Record<string, unknown>): Record<string, unknown> =>
   driver === "sqlite"
-    ? { ...sqliteSettings(options as never, where("a")) }
-    : { ...postgresSettings(options, where("a")) };
+    ? { ...readSqliteSettings(options as never, where("a")) }
+    : { ...readPostgresSettings(options, where("a")) };
 
 test("defaults are filled in", () => {
   expect(settings(SQLITE)).toEqual({

@@ -1,12 +1,12 @@
 import { alternatives, isPlainObject, nearest, oneOf, quoted, setting, unknownSetting } from "../support/index.ts";
 import type { DialectSource } from "./dialect.ts";
-import { type PostgresOptions, postgres } from "./postgres/postgres.ts";
-import { type SqliteOptions, sqlite } from "./sqlite/sqlite.ts";
+import { type PostgresSettings, postgres } from "./postgres/postgres.ts";
+import { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 
-/** A connection whose dialect is given by name, with the options of `sqlite()` or `postgres()`. */
+/** A connection whose dialect is given by name, with the settings of `sqlite()` or `postgres()`. */
 export type NamedDialect =
-  | ({ readonly driver: "sqlite" } & SqliteOptions)
-  | ({ readonly driver: "postgres" } & PostgresOptions);
+  | ({ readonly driver: "sqlite" } & SqliteSettings)
+  | ({ readonly driver: "postgres" } & PostgresSettings);
 
 /**
  * The shape of `DATABASES` in `config/database.ts`: the connections by name, and the name of the default one.
@@ -56,7 +56,7 @@ const CONNECTION = setting<DialectSource>({
 });
 
 /**
- * Reads `DATABASES`. Mistakes in a connection's options are found when its dialect is created.
+ * Reads `DATABASES`. Mistakes in a connection's settings are found when its dialect is created.
  *
  * @param databases what `config/database.ts` exports as `DATABASES`
  * @throws `E_INVALID_CONFIGURATION`

@@ -1,10 +1,10 @@
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Model } from "./model.ts";
-import { type ModelPlan, planOf } from "./model-plan.ts";
+import { type ModelMetadata, metadataOf } from "./model-metadata.ts";
 import type { ModelClass } from "./model-types.ts";
 
-const known = new WeakMap<ModelPlan, Promise<ReadonlySet<string>>>();
+const known = new WeakMap<ModelMetadata, Promise<ReadonlySet<string>>>();
 const tables = new WeakMap<Database, Set<string>>();
 
 /**
@@ -12,14 +12,14 @@ const tables = new WeakMap<Database, Set<string>>();
  * the application does.
  */
 export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>, column: string): Promise<boolean> {
-  const plan = planOf(modelClass as unknown as ModelClass);
+  const metadata = metadataOf(modelClass as unknown as ModelClass);
   // Rows that were read before have the answer.
-  if (plan.columns.has(column)) return true;
-  let columns = known.get(plan);
+  if (metadata.columns.has(column)) return true;
+  let columns = known.get(metadata);
   if (columns === undefined) {
-    columns = columnsOf(plan.connection, plan.table);
-    known.set(plan, columns);
-    columns.catch(() => known.delete(plan));
+    columns = columnsOf(metadata.connection, metadata.table);
+    known.set(metadata, columns);
+    columns.catch(() => known.delete(metadata));
   }
   return (await columns).has(column);
 }

@@ -11,7 +11,7 @@ export type WrittenValues = Readonly<Record<string, unknown>>;
 export type Returned = "all" | readonly (string | AliasedExpression<unknown, string>)[];
 
 /** An insert of one row. */
-export interface InsertPlan {
+export interface InsertQuery {
   readonly table: string;
   /** The row's values. Columns that are left out get their defaults; the object may be empty. */
   readonly values: WrittenValues;
@@ -25,7 +25,7 @@ export interface InsertPlan {
 }
 
 /** An insert of one row or, if a row with the same key exists, an update of that row. */
-export interface UpsertPlan extends InsertPlan {
+export interface UpsertQuery extends InsertQuery {
   /** The columns of the key: the primary key or a unique index. */
   readonly key: readonly string[];
   /** What changes in an existing row. Expressions refer to the row as it was before, as `table.column`. */
@@ -35,7 +35,7 @@ export interface UpsertPlan extends InsertPlan {
 }
 
 /** A deletion of rows. */
-export interface DeletePlan {
+export interface DeleteQuery {
   readonly table: string;
   readonly where: Expression<SqlBool>;
   /** The maximum number of rows to delete, in no particular order; default: all. */
@@ -75,9 +75,9 @@ export type Write = (scope: WriteScope, values: ParameterValues) => MaybePromise
  */
 export interface Writes {
   /** Prepares an insert. It throws `UniqueViolationError` if a row with the same unique value exists. */
-  insert(kysely: QueryBuilder, plan: InsertPlan): Write;
+  insert(kysely: QueryBuilder, query: InsertQuery): Write;
   /** Prepares an upsert. It never fails because of a row with the same key, even if that is inserted concurrently. */
-  upsert(kysely: QueryBuilder, plan: UpsertPlan): Write;
+  upsert(kysely: QueryBuilder, query: UpsertQuery): Write;
   /** Prepares a deletion. Of concurrent deletions of a row, one returns it. */
-  delete(kysely: QueryBuilder, plan: DeletePlan): Write;
+  delete(kysely: QueryBuilder, query: DeleteQuery): Write;
 }

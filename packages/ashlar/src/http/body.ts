@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { nodeParts } from "../node/index.ts";
+import { nodeExchange } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { mediaType } from "./body-text.ts";
 import { message as sentence } from "./messages.ts";
@@ -70,7 +70,7 @@ export function hasBody(raw: Request): boolean {
 
 /** Sends `100 Continue` to a client that waits for it. Called just before the body is read. */
 export function inviteBody(raw: Request): void {
-  const served = nodeParts(raw);
+  const served = nodeExchange(raw);
   if (served?.awaitsContinue !== true) return;
   served.awaitsContinue = false;
   served.res?.writeContinue();
@@ -146,7 +146,7 @@ function refuseEncoded(raw: Request): void {
  * body sent with GET.
  */
 function nodeMessage(raw: Request): IncomingMessage | undefined {
-  return nodeParts(raw)?.req;
+  return nodeExchange(raw)?.req;
 }
 
 // Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).

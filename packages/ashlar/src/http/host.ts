@@ -2,15 +2,15 @@ import { createRequire } from "node:module";
 import { isIPv4, isIPv6 } from "node:net";
 import type { parse } from "tldts";
 
-/** A host in two parts: `work.example.com` is `work` and `example.com`. */
-export interface HostParts {
+/** A host, split in two: `work.example.com` is `work` and `example.com`. */
+export interface ParsedHost {
   /** The registrable part, without port: `example.com`; everything if there is no subdomain; empty if the host is invalid. */
   readonly host: string;
   /** The part before it, without the dot between; `null` if there is none. */
   readonly subdomain: string | null;
 }
 
-const NO_HOST: HostParts = { host: "", subdomain: null };
+const NO_HOST: ParsedHost = { host: "", subdomain: null };
 
 /** The public suffix list, loaded on first use: most applications never need it. */
 let suffixes: { readonly parse: typeof parse } | null = null;
@@ -30,25 +30,27 @@ const INVALID_HOST = "_invalid_";
  *
  * @param authority host and optional port, as in the `Host` header; anything invalid produces an empty host
  */
-export function parseHost(authority: string): HostParts {
+export function parseHost(authority: string): ParsedHost {
   const text = authority.toLowerCase();
   if (text.startsWith("[")) {
     const end = text.indexOf("]");
     const port = text.slice(end + 1);
-    return isIPv6(text.slice(1, end)) && /^(:\d{0,5})?$/.test(port) ? whole(text.slice(0, end + 1)) : NO_HOST;
+    return isIPv6(text.slice(1, end)) && /^(:\d{0,5})?$/.test(port)
+      ? withoutSubdomain(text.slice(0, end + 1))
+      : NO_HOST;
   }
   const name = text.replace(/:\d{0,5}$/, "").replace(/\.$/, "");
   if (name.length > 253 || name === INVALID_HOST || !NAME.test(name)) return NO_HOST;
-  if (isIPv4(name)) return whole(name);
+  if (isIPv4(name)) return withoutSubdomain(name);
   // The URL standard reads a last label of digits as an address, but this one is not valid.
   if (/(^|\.)\d+$/.test(name)) return NO_HOST;
   if (name.endsWith(".localhost")) return { host: "localhost", subdomain: name.slice(0, -".localhost".length) };
   suffixes ??= createRequire(import.meta.url)("tldts") as { readonly parse: typeof parse };
   const { domain, subdomain } = suffixes.parse(name, { allowPrivateDomains: true, extractHostname: false });
-  return domain === null ? whole(name) : { host: domain, subdomain: subdomain || null };
+  return domain === null ? withoutSubdomain(name) : { host: domain, subdomain: subdomain || null };
 }
 
 /** A host that has no subdomain. */
-function whole(host: string): HostParts {
+function withoutSubdomain(host: string): ParsedHost {
   return { host, subdomain: null };
 }

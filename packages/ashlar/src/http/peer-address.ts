@@ -1,4 +1,4 @@
-import { nodeParts } from "../node/index.ts";
+import { nodeExchange } from "../node/index.ts";
 import { canonicalAddress } from "./client-address.ts";
 
 /** The key of the address passed to `fetch` with a request. A symbol, so no request can contain it. */
@@ -22,6 +22,6 @@ export function setPeerAddress(raw: Request, address: string): void {
  */
 export function peerAddress(raw: Request): string | null {
   const { [HANDED_IN]: handedIn, ip } = raw as HostRequest;
-  const address = handedIn ?? nodeParts(raw)?.req?.socket?.remoteAddress ?? ip;
+  const address = handedIn ?? nodeExchange(raw)?.req?.socket?.remoteAddress ?? ip;
   return address === undefined ? null : (canonicalAddress(address) ?? address);
 }

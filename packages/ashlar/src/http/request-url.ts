@@ -1,7 +1,7 @@
 import { parsedUrl } from "../node/index.ts";
 
-/** The parts of a request's URL, unchanged. */
-export interface UrlParts {
+/** A request's URL, split and otherwise unchanged. */
+export interface SplitUrl {
   /** Scheme, host and port: `https://shop.example:8443`. */
   readonly origin: string;
   /** Host and port: `shop.example:8443`. */
@@ -23,7 +23,7 @@ interface ForwardedRequest extends Request {
  *
  * @param url absolute, as in `Request.url`
  */
-export function splitUrl(url: string): UrlParts {
+export function splitUrl(url: string): SplitUrl {
   const hostStart = url.indexOf("://") + 3;
   const fragment = url.indexOf("#", hostStart);
   const end = fragment === -1 ? url.length : fragment;

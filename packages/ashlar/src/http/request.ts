@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { nodeParts } from "../node/index.ts";
+import { nodeExchange } from "../node/index.ts";
 import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
 import { hasBody, NO_BODY, type RequestBody, readBody, refuseTooLarge } from "./body.ts";
@@ -69,7 +69,7 @@ export class HttpRequest extends RequestInputs {
 
   /** Identifies the request in logs: a random UUID, created on first access. */
   get id(): string {
-    this.#trace ??= nodeParts(this.raw)?.trace ?? { id: null };
+    this.#trace ??= nodeExchange(this.raw)?.trace ?? { id: null };
     this.#trace.id ??= randomUUID();
     return this.#trace.id;
   }

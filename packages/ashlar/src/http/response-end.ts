@@ -1,4 +1,4 @@
-import { isNodeResponse, nodeParts } from "../node/index.ts";
+import { isNodeResponse, nodeExchange } from "../node/index.ts";
 
 /**
  * Closes something as soon as the response to a request is out, or its client has disconnected: what a request opened does
@@ -7,7 +7,7 @@ import { isNodeResponse, nodeParts } from "../node/index.ts";
  * @param raw the request; one that did not come through a `node:http` server has no known end
  */
 export function closeWithResponse(raw: Request, close: () => unknown): void {
-  const response = nodeParts(raw)?.res;
+  const response = nodeExchange(raw)?.res;
   if (response === undefined) return;
   if (response.destroyed || response.writableFinished) close();
   else response.once("close", close);

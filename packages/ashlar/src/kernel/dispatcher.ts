@@ -16,7 +16,7 @@ import { forward, type Mounts } from "./mounts.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
 import { discard, prepare } from "./prepared-response.ts";
 import type { RequestLog } from "./request-log.ts";
-import { asksAboutServer, servedParts } from "./served-request.ts";
+import { asksAboutServer, servedExchange } from "./served-request.ts";
 
 /** Creates the context of a request, of the application's own subclass of `HttpContext`. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
@@ -30,7 +30,7 @@ export interface StaticFiles {
 }
 
 /** A dispatcher's dependencies, all made before the first request. */
-export interface DispatcherParts {
+export interface DispatcherDependencies {
   readonly router: Router;
   readonly context: ContextClass;
   readonly services: HttpServices;
@@ -54,7 +54,7 @@ const NONE: CompiledRoute[] = [];
  * If all of that is synchronous, so is the response: no promise is created needlessly.
  */
 export class Dispatcher {
-  readonly #parts: DispatcherParts;
+  readonly #dependencies: DispatcherDependencies;
   readonly #router: Router;
   readonly #context: ContextClass;
   readonly #services: HttpServices;
@@ -69,18 +69,18 @@ export class Dispatcher {
   readonly #otherwise: Run;
   readonly #decided = new WeakMap<HttpContext, Run>();
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
-    this.#router = parts.router;
-    this.#context = parts.context;
-    this.#services = parts.services;
-    this.#errors = parts.errors;
-    this.#mounts = parts.mounts;
-    this.#log = parts.log;
-    const { routes } = parts.router;
+  constructor(dependencies: DispatcherDependencies) {
+    this.#dependencies = dependencies;
+    this.#router = dependencies.router;
+    this.#context = dependencies.context;
+    this.#services = dependencies.services;
+    this.#errors = dependencies.errors;
+    this.#mounts = dependencies.mounts;
+    this.#log = dependencies.log;
+    const { routes } = dependencies.router;
     this.#matchesHosts = routes.some((route) => route.domain !== null);
     this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.includes(method)));
-    this.#readsFirst = parts.middleware.some(({ isEarly = false }) => !isEarly);
+    this.#readsFirst = dependencies.middleware.some(({ isEarly = false }) => !isEarly);
     for (const route of routes) {
       route.run = this.#around(route.run);
       route.runWithBody = this.#around(route.runWithBody);
@@ -122,7 +122,7 @@ export class Dispatcher {
    * thrown. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
-    const context = servedParts(raw)?.context ?? this.#contextOf(raw, null, 0);
+    const context = servedExchange(raw)?.context ?? this.#contextOf(raw, null, 0);
     const result = this.#errors.respond(error, context);
     if (!(result instanceof Promise)) return this.#errors.toResponse(context, result);
     return result.then((settled) => this.#errors.toResponse(context, settled));
@@ -130,7 +130,7 @@ export class Dispatcher {
 
   #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
     const context = new this.#context(raw, this.#services, match);
-    const served = servedParts(raw);
+    const served = servedExchange(raw);
     // A handler may pass its request on to another application, which then produces part of the response.
     if (served !== undefined && served.context === null) {
       served.context = context;
@@ -150,7 +150,7 @@ export class Dispatcher {
 
   /** Wraps a pipeline in the middleware of every request. It sees a response even if the pipeline threw. */
   #around(run: Run): Run {
-    const { middleware } = this.#parts;
+    const { middleware } = this.#dependencies;
     return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
   }
 
@@ -187,7 +187,7 @@ export class Dispatcher {
     try {
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       // The server logs the request itself: what a client gets of a stream is known only once it has ended.
-      if (this.#log !== null && servedParts(context.request.raw)?.context !== context) {
+      if (this.#log !== null && servedExchange(context.request.raw)?.context !== context) {
         this.#log.write(context, sent.status, startedAt);
       }
     } catch (error) {
@@ -255,7 +255,7 @@ export class Dispatcher {
   #withoutRoute(raw: Request, path: string): unknown {
     const { method } = raw;
     const allowed = this.#allowed(raw, path);
-    const { files } = this.#parts;
+    const { files } = this.#dependencies;
     if (allowed.length === 0 && files !== null && (method === "GET" || method === "HEAD")) {
       return files(raw).then((file) => file ?? Promise.reject(new UnmatchedError([], this.#isApi(raw, path, []))));
     }
@@ -269,7 +269,7 @@ export class Dispatcher {
   }
 
   #isApi(raw: Request, path: string, allowed: readonly string[]): boolean {
-    const { apiPrefix } = this.#parts;
+    const { apiPrefix } = this.#dependencies;
     if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
     return allowed.some((method) => this.#match(raw, method, path)?.route.respondsWithJson ?? false);
   }

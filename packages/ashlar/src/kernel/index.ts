@@ -33,7 +33,7 @@ export {
   logAbandoned,
   logCutOff,
   logResponse,
-  type ServedParts,
-  servedParts,
+  type ServedExchange,
+  servedExchange,
   trackRequest,
 } from "./served-request.ts";

@@ -2,7 +2,7 @@ import { type HttpContext, requestAuthority } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { isSecretName } from "../support/index.ts";
 import type { Mounts } from "./mounts.ts";
-import { servedParts } from "./served-request.ts";
+import { servedExchange } from "./served-request.ts";
 
 /** Replaces the rest of a path, or a segment, that may contain a secret. */
 const CUT = "…";
@@ -50,7 +50,7 @@ export class LoggablePaths {
     if (route !== null) return this.#isSecret(route.pattern) ? route.pattern : withoutTokens(path);
     if (this.isFile(path)) return path;
     const { raw } = request;
-    if (path === "/*" && servedParts(raw)?.req.url === "*") return "*";
+    if (path === "/*" && servedExchange(raw)?.req.url === "*") return "*";
     const mount = this.#mounts.find(path, raw);
     if (mount !== null) return path === mount.prefix ? path : `${mount.prefix}/${CUT}`;
     return this.#patternOfOtherMethod(raw, path) ?? this.#cut(path);

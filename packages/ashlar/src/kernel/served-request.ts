@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpContext } from "../http/index.ts";
-import { type NodeParts, nodeParts } from "../node/index.ts";
+import { type NodeExchange, nodeExchange } from "../node/index.ts";
 import type { AbortReason, RequestLog } from "./request-log.ts";
 import type { RequestTrace } from "./request-trace.ts";
 
 /** What the server keeps with a request, and srvx passes along. */
-export interface ServedParts extends NodeParts {
+export interface ServedExchange extends NodeExchange {
   readonly res: ServerResponse;
   readonly trustProxy: string[] | false;
   /** What unhandled errors need to know about the request. */
@@ -23,16 +23,16 @@ export interface ServedParts extends NodeParts {
 
 /** A connection, with the requests on it whose responses are not out yet: several if the client sends them at once. */
 interface ServedSocket extends Socket {
-  [UNFINISHED]?: Set<ServedParts>;
+  [UNFINISHED]?: Set<ServedExchange>;
 }
 
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
 /** Records on the connection that a request is being handled, so that its line is written if the connection ends. */
-export function trackRequest(parts: ServedParts): void {
-  const socket: ServedSocket = parts.req.socket;
+export function trackRequest(exchange: ServedExchange): void {
+  const socket: ServedSocket = exchange.req.socket;
   socket[UNFINISHED] ??= new Set();
-  socket[UNFINISHED].add(parts);
+  socket[UNFINISHED].add(exchange);
 }
 
 /**
@@ -41,12 +41,12 @@ export function trackRequest(parts: ServedParts): void {
  * @param status the status of the response; `null` if there was none
  * @param aborted why the client did not get the complete response; `null` if it did
  */
-export function logResponse(parts: ServedParts, status: number | null, aborted: AbortReason | null): void {
-  (parts.req.socket as ServedSocket)[UNFINISHED]?.delete(parts);
-  const { log, context } = parts;
+export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
+  (exchange.req.socket as ServedSocket)[UNFINISHED]?.delete(exchange);
+  const { log, context } = exchange;
   if (log === null || context === null) return;
-  parts.log = null;
-  log.write(context, status, parts.startedAt, aborted);
+  exchange.log = null;
+  log.write(context, status, exchange.startedAt, aborted);
 }
 
 /** Logs the requests that a connection is still handling, before a shutdown cuts it off. */
@@ -69,15 +69,15 @@ export function abortReason(response: ServerResponse): AbortReason | null {
   return response.errored ? "error" : "client";
 }
 
-function logUnfinished(socket: ServedSocket, reason: (parts: ServedParts) => AbortReason | null): void {
-  for (const parts of socket[UNFINISHED] ?? []) {
-    logResponse(parts, parts.res.headersSent ? parts.res.statusCode : null, reason(parts));
+function logUnfinished(socket: ServedSocket, reason: (exchange: ServedExchange) => AbortReason | null): void {
+  for (const exchange of socket[UNFINISHED] ?? []) {
+    logResponse(exchange, exchange.res.headersSent ? exchange.res.statusCode : null, reason(exchange));
   }
 }
 
 /** What the server keeps with a request; `undefined` for one that came to `fetch` without a server. */
-export function servedParts(raw: Request): ServedParts | undefined {
-  return nodeParts(raw) as ServedParts | undefined;
+export function servedExchange(raw: Request): ServedExchange | undefined {
+  return nodeExchange(raw) as ServedExchange | undefined;
 }
 
 /**
@@ -85,5 +85,5 @@ export function servedParts(raw: Request): ServedParts | undefined {
  * of the path `/*`, which is a different request.
  */
 export function asksAboutServer(raw: Request): boolean {
-  return raw.method === "OPTIONS" && servedParts(raw)?.req.url === "*";
+  return raw.method === "OPTIONS" && servedExchange(raw)?.req.url === "*";
 }

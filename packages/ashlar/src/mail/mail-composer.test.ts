@@ -332,7 +332,7 @@ describe("the language of a mail", () => {
       () => URL_OF_APP,
       () => router,
     );
-    expect(greeting.parts(links, messages).subject).toBe("Hello Ada");
+    expect(greeting.draft(links, messages).subject).toBe("Hello Ada");
     expect(() => greeting.subject()).toThrow("Greeting uses t() too early");
   });
 });

@@ -38,7 +38,7 @@ export class MailComposer {
     const { links, messages, from: sender } = this.#dependencies;
     const envelope = mailable.envelope();
     requireRecipient(mailable, to);
-    const { subject, content, language, t } = mailable.parts(links, messages);
+    const { subject, content, language, t } = mailable.draft(links, messages);
     const local = { ...this.#shared(subject), language, t };
     const data = content.data ?? {};
     const text = await this.#dependencies.views.render(viewOf(mailable, content.text), data, local);

@@ -157,7 +157,7 @@ export abstract class Mailable {
   }
 
   /** @internal Calls `subject()` and `content()`, which may create links and translate only now. */
-  parts(links: MailLinks, messages: Catalogue): MailParts {
+  draft(links: MailLinks, messages: Catalogue): MailDraft {
     const language = this.#language ?? messages.defaultLanguage;
     const t = messages.translator(language);
     this.#help = { links, t };
@@ -196,8 +196,8 @@ export interface MailEnvelope extends Readonly<Record<Role, readonly MailAddress
   readonly attachments: readonly MailAttachment[];
 }
 
-/** @internal A mailable's own content. */
-export interface MailParts {
+/** @internal A mailable's subject and content, in one language. */
+export interface MailDraft {
   readonly language: string;
   /** Translates into that language. */
   readonly t: Translate;

@@ -4,6 +4,7 @@ import {
   type Complete,
   ConfigurationError,
   flag,
+  integer,
   isPlainObject,
   type Optional,
   quoted,
@@ -13,7 +14,6 @@ import {
   settings,
   text,
   textLike,
-  whole,
 } from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./mail-address.ts";
 import type { MailTransport, MailTransportSource } from "./mail-transport.ts";
@@ -116,12 +116,12 @@ const TRANSPORT: Setting<MailTransportName | MailTransportSource | null, MailTra
 const SMTP = settings<SmtpSettings>()(
   {
     host: textLike('the name of a host, without scheme and port: "smtp.shop.example"', /^[\w.:-]+$/, null),
-    port: whole({ from: 1, to: 65_535 }, null),
+    port: integer({ from: 1, to: 65_535 }, null),
     secure: flag(null),
     requireTls: flag(null),
     user: text(null),
     password: text(null),
-    poolSize: whole({ from: 1, to: 100 }, 5),
+    poolSize: integer({ from: 1, to: 100 }, 5),
     timeouts: settings<SmtpTimeouts>()({
       connectSeconds: seconds({ from: 0.1, to: 600 }, 10),
       idleSeconds: seconds({ from: 0.1, to: 600 }, 60),
@@ -140,7 +140,7 @@ const SCHEMA = settings<MailSettings>()({
   from: settings<SenderSettings>()({ address: text(null), name: text(null) }),
   smtp: SMTP,
   retry: settings<RetrySettings>()({
-    attempts: whole({ from: 1, to: 100 }, 8),
+    attempts: integer({ from: 1, to: 100 }, 8),
     delaySeconds: seconds({ from: 0.01, to: 60 }, 2),
   }),
 });

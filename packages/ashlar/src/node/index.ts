@@ -1,7 +1,7 @@
 export {
   isNodeResponse,
-  type NodeParts,
-  nodeParts,
+  type NodeExchange,
+  nodeExchange,
   type PreparedResponse,
   parsedUrl,
   pendingResponse,

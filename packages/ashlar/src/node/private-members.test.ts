@@ -8,7 +8,7 @@ import { NodeRequest } from "srvx/node";
 import { expect, onTestFinished, test } from "vitest";
 import {
   isNodeResponse,
-  nodeParts,
+  nodeExchange,
   parsedUrl,
   pendingResponse,
   preparedByNode,
@@ -31,23 +31,23 @@ async function served(path: string): Promise<{ request: Request; req: IncomingMe
   return await promise;
 }
 
-test("a request of srvx carries the message and the response of node:http, and its URL in parts", async () => {
+test("a request of srvx carries the message and the response of node:http, and its URL in exchange", async () => {
   const { request, req, res } = await served("/orders/7%20a?from=x%20y");
-  expect(nodeParts(request)?.req).toBe(req);
-  expect(nodeParts(request)?.res).toBe(res);
+  expect(nodeExchange(request)?.req).toBe(req);
+  expect(nodeExchange(request)?.res).toBe(res);
   expect(parsedUrl(request)).toMatchObject({ pathname: "/orders/7%20a", search: "?from=x%20y" });
 });
 
 test("srvx keeps what the server adds to the message and the response", async () => {
   const { req, res } = await served("/");
   const trace = { id: "a" };
-  const parts = { req, res, trace, awaitsContinue: true };
-  expect(nodeParts(new NodeRequest(parts))).toBe(parts);
+  const exchange = { req, res, trace, awaitsContinue: true };
+  expect(nodeExchange(new NodeRequest(exchange))).toBe(exchange);
 });
 
 test("a request of the platform has none of it", () => {
   const request = new Request("http://localhost/a?b=c");
-  expect([nodeParts(request), parsedUrl(request)]).toEqual([undefined, undefined]);
+  expect([nodeExchange(request), parsedUrl(request)]).toEqual([undefined, undefined]);
 });
 
 test("a response of srvx gives itself to node:http, with the length of its body; one of the platform does not", () => {

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** What a `node:http` server keeps with a request. Other hosts than the framework's own server have less of it. */
-export interface NodeParts {
+export interface NodeExchange {
   readonly req: IncomingMessage;
   readonly res?: ServerResponse;
   /** Whether the client waits for `100 Continue` before it sends its body (RFC 9110 §10.1.1). */
@@ -23,7 +23,7 @@ export interface PreparedResponse {
 }
 
 interface NodeRequest extends Request {
-  readonly runtime?: { readonly node?: NodeParts };
+  readonly runtime?: { readonly node?: NodeExchange };
   readonly _url?: { readonly pathname: string; readonly search: string };
 }
 
@@ -44,7 +44,7 @@ interface BlockingStream extends NodeJS.WriteStream {
 }
 
 /** What a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another way. */
-export function nodeParts(raw: Request): NodeParts | undefined {
+export function nodeExchange(raw: Request): NodeExchange | undefined {
   return (raw as NodeRequest).runtime?.node;
 }
 

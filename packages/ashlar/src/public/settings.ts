@@ -1,6 +1,7 @@
 export {
   type Complete,
   flag,
+  integer,
   listOf,
   minutes,
   notBlank,
@@ -14,5 +15,4 @@ export {
   shape,
   text,
   textLike,
-  whole,
 } from "../support/index.ts";

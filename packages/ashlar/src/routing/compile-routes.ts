@@ -4,7 +4,7 @@ import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
 import type { CompilerSet } from "./compilers.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "./controller-action.ts";
 import { type DomainPattern, parseDomain } from "./domain-pattern.ts";
-import { areMiddlewareNames, middlewareInForce, usesMiddleware } from "./middleware-list.ts";
+import { activeMiddleware, areMiddlewareNames, usesMiddleware } from "./middleware-list.ts";
 import { parsePattern, type RoutePattern } from "./pattern.ts";
 import { flattenEntries, joinPaths } from "./route-collection.ts";
 import type { RouteDefinition } from "./route-definition.ts";
@@ -75,7 +75,7 @@ function compileRoute(
   }
   if (problems.length > 0 || methods === null || parsed === null) return null;
   const stack = source.stack === null ? [] : [source.stack];
-  const middleware = middlewareInForce([...stack, ...attributes.middleware], attributes.withoutMiddleware);
+  const middleware = activeMiddleware([...stack, ...attributes.middleware], attributes.withoutMiddleware);
   return {
     name: attributes.name,
     pattern: parsed.text,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { areMiddlewareNames, middlewareInForce } from "./middleware-list.ts";
+import { activeMiddleware, areMiddlewareNames } from "./middleware-list.ts";
 
 test("the order stays, and each text stands once, at its first place", () => {
-  expect(middlewareInForce(["web", "auth", "guard:jwt", "auth", "guard:web"], [])).toEqual([
+  expect(activeMiddleware(["web", "auth", "guard:jwt", "auth", "guard:web"], [])).toEqual([
     "web",
     "auth",
     "guard:jwt",
@@ -12,14 +12,14 @@ test("the order stays, and each text stands once, at its first place", () => {
 
 test("an exact text takes away itself, a name every text of that name", () => {
   const names = ["web", "guard", "guard:jwt", "guard:web", "guardian"];
-  expect(middlewareInForce(names, ["guard:jwt"])).toEqual(["web", "guard", "guard:web", "guardian"]);
-  expect(middlewareInForce(names, ["guard"])).toEqual(["web", "guardian"]);
-  expect(middlewareInForce(names, names)).toEqual([]);
+  expect(activeMiddleware(names, ["guard:jwt"])).toEqual(["web", "guard", "guard:web", "guardian"]);
+  expect(activeMiddleware(names, ["guard"])).toEqual(["web", "guardian"]);
+  expect(activeMiddleware(names, names)).toEqual([]);
 });
 
 test("neither list is changed, and the answer cannot be", () => {
   const names = Object.freeze(["a", "b", "a"]);
-  expect(Object.isFrozen(middlewareInForce(names, Object.freeze(["b"])))).toBe(true);
+  expect(Object.isFrozen(activeMiddleware(names, Object.freeze(["b"])))).toBe(true);
 });
 
 test("a name is text, and there is something before its colon", () => {

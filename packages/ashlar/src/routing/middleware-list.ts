@@ -4,7 +4,7 @@
  * @param names the middleware of the routes file, the groups and the route, outermost first
  * @param without exact texts (`guard:jwt`), or names (`guard`), which remove every text of that name
  */
-export function middlewareInForce(names: readonly string[], without: readonly string[]): readonly string[] {
+export function activeMiddleware(names: readonly string[], without: readonly string[]): readonly string[] {
   const removed = new Set(without);
   return Object.freeze([...new Set(names)].filter((text) => !removed.has(text) && !removed.has(nameOf(text))));
 }

@@ -1,5 +1,5 @@
 import { peerAddress, type TrustedProxies } from "../http/index.ts";
-import { type Logger, servedParts } from "../kernel/index.ts";
+import { type Logger, servedExchange } from "../kernel/index.ts";
 
 const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"] as const;
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
@@ -37,7 +37,7 @@ export class AddressWarnings {
 
   #lookAtHeaders(raw: Request, peer: string): void {
     // For a request that came through the server, its own headers are the fastest to read.
-    const sent = servedParts(raw)?.req.headers;
+    const sent = servedExchange(raw)?.req.headers;
     const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
     if (header === undefined || this.#proxies.trusts(peer)) return;
     this.#hasSeenStranger = true;

@@ -14,8 +14,8 @@ import {
   type RunningApplication,
   requestTraces,
   responseHandedOver,
-  type ServedParts,
-  servedParts,
+  type ServedExchange,
+  servedExchange,
   trackRequest,
   whenEnded,
 } from "../kernel/index.ts";
@@ -60,14 +60,14 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
     else refuse(response, 500);
   }
 
-  function broken(parts: ServedParts, response: ServerResponse, error: unknown): void {
+  function broken(exchange: ServedExchange, response: ServerResponse, error: unknown): void {
     fail(response, error);
-    logResponse(parts, 500, null);
-    responseHandedOver(parts.trace, response, false);
+    logResponse(exchange, 500, null);
+    responseHandedOver(exchange.trace, response, false);
   }
 
   function send([response, result, request]: FinishedResponse): void {
-    const served = request === null ? undefined : servedParts(request);
+    const served = request === null ? undefined : servedExchange(request);
     const trace = served?.trace;
     let isStream = false;
     try {
@@ -110,7 +110,7 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       return;
     }
     logger.error({ err: error }, "The response was cut off.");
-    const served = request === null ? undefined : servedParts(request);
+    const served = request === null ? undefined : servedExchange(request);
     if (served !== undefined) logResponse(served, response.statusCode, "error");
     response.destroy();
   }
@@ -131,7 +131,7 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       return;
     }
     const trace: RequestTrace = { id: null, logger, application, isHandedOver: false, waiting: null };
-    const parts: ServedParts = {
+    const exchange: ServedExchange = {
       req: message,
       res: response,
       trustProxy: trusted,
@@ -141,25 +141,25 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       log: null,
       startedAt: 0,
     };
-    trackRequest(parts);
-    const request = new NodeRequest(parts);
+    trackRequest(exchange);
+    const request = new NodeRequest(exchange);
     batch.begin();
     try {
       const result = requestTraces.run(trace, fetch, request);
       if (result instanceof Promise) {
         result.then(
           (settled) => batch.add([response, settled, request]),
-          (error) => broken(parts, response, error),
+          (error) => broken(exchange, response, error),
         );
       } else batch.add([response, result as Response, request]);
     } catch (error) {
-      broken(parts, response, error);
+      broken(exchange, response, error);
     }
   };
 }
 
 /** Logs a request whose response is a stream once the stream has ended: only then is it known what the client got. */
-function logStream(served: ServedParts, response: ServerResponse, status: number): void {
+function logStream(served: ServedExchange, response: ServerResponse, status: number): void {
   if (isGone(response)) logResponse(served, status, "client");
   else whenEnded(response, () => logResponse(served, response.statusCode, abortReason(response)));
 }

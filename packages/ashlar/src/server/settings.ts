@@ -3,12 +3,12 @@ import {
   ConfigurationError,
   derived,
   type EnvironmentVariables,
+  integer,
   type Optional,
   type Setting,
   seconds,
   settings,
   text,
-  whole,
 } from "../support/index.ts";
 
 /** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
@@ -41,14 +41,14 @@ const DEFAULT_PORT = 3000;
 
 const SCHEMA = settings<ServerSettings>()(
   {
-    port: whole({ from: 0, to: 65_535 }, null),
+    port: integer({ from: 0, to: 65_535 }, null),
     hostname: text(null),
     keepAliveTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 65),
     headersTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 15),
     requestTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 120),
     stallTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 60),
-    maxConnections: whole({ from: 0, to: 2 ** 31 }, null),
-    maxHeaderBytes: whole({ from: 1024, to: 2 ** 20, unit: "bytes" }, 16_384),
+    maxConnections: integer({ from: 0, to: 2 ** 31 }, null),
+    maxHeaderBytes: integer({ from: 1024, to: 2 ** 20, unit: "bytes" }, 16_384),
     shutdownTimeoutSeconds: seconds({ from: 0, to: 3600 }, 10),
   },
   {

@@ -28,6 +28,7 @@ export {
   derived,
   flag,
   fromText,
+  integer,
   minutes,
   notBlank,
   number,
@@ -41,8 +42,7 @@ export {
   shape,
   text,
   textLike,
-  whole,
-} from "./setting.ts";
+} from "./setting-kinds.ts";
 export {
   type Complete,
   listOf,

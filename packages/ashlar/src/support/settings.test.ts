@@ -4,6 +4,7 @@ import {
   derived,
   flag,
   fromText,
+  integer,
   minutes,
   number,
   oneOf,
@@ -13,8 +14,7 @@ import {
   shape,
   text,
   textLike,
-  whole,
-} from "./setting.ts";
+} from "./setting-kinds.ts";
 import { listOf, recordOf, settings } from "./settings.ts";
 
 const WHERE = "config/x.ts: X.a";
@@ -32,7 +32,7 @@ function read(one: Pick<Setting<unknown>, "read">, value: unknown): unknown {
 
 describe("missing settings", () => {
   test.each([[undefined], [null], [""]])("%j has the default", (value) => {
-    const withDefaults = [text("b"), textLike("a letter", /^\w$/, "b"), whole({ from: 1, to: 5 }, 3), flag(true)];
+    const withDefaults = [text("b"), textLike("a letter", /^\w$/, "b"), integer({ from: 1, to: 5 }, 3), flag(true)];
     expect(withDefaults.map((one) => read(one, value))).toEqual(["b", "b", 3, true]);
     const optional = [text(null), minutes(null), flag(null), oneOf(["a"], null), shape("a date", isDate, null)];
     expect(optional.map((one) => read(one, value))).toEqual([null, null, null, null, null]);
@@ -48,7 +48,7 @@ describe("missing settings", () => {
   });
 
   test("0 and false are not missing", () => {
-    expect([read(whole({ from: 0, to: 5 }, 3), 0), read(flag(true), false)]).toEqual([0, false]);
+    expect([read(integer({ from: 0, to: 5 }, 3), 0), read(flag(true), false)]).toEqual([0, false]);
   });
 
   test("null can have its own meaning", () => {
@@ -60,7 +60,7 @@ describe("missing settings", () => {
 });
 
 test("a number and a flag can be written as text, as in environment variables", () => {
-  const [count, isOn] = [fromText(whole({ from: 0, to: 50 }, 3)), fromText(flag(null))];
+  const [count, isOn] = [fromText(integer({ from: 0, to: 50 }, 3)), fromText(flag(null))];
   expect(["7", 7, "", null].map((value) => read(count, value))).toEqual([7, 7, 3, 3]);
   expect(["true", "false", true, ""].map((value) => read(isOn, value))).toEqual([true, false, true, null]);
   for (const value of ["1e1", "0x1", " 1", "-1", "1.0", "51"]) {
@@ -114,14 +114,14 @@ describe("one wording", () => {
 });
 
 test("a number may be either of its bounds, and nothing beyond them", () => {
-  const [fraction, integer] = [number({ from: 1, to: 5 }), whole({ from: 1, to: 5 })];
-  for (const value of [1, 5]) expect([read(fraction, value), read(integer, value)]).toEqual([value, value]);
+  const [fraction, count] = [number({ from: 1, to: 5 }), integer({ from: 1, to: 5 })];
+  for (const value of [1, 5]) expect([read(fraction, value), read(count, value)]).toEqual([value, value]);
   expect(read(fraction, 2.5)).toBe(2.5);
   for (const value of [0.999, 5.001, Number.NaN, Number.POSITIVE_INFINITY, "3"]) {
     expect(read(fraction, value)).toMatch(/Write a number from 1 to 5\.$/);
-    expect(read(integer, value)).toMatch(/Write a whole number from 1 to 5\.$/);
+    expect(read(count, value)).toMatch(/Write a whole number from 1 to 5\.$/);
   }
-  expect(read(integer, 2.5)).toMatch(/^config.* is 2\.5\. Write a whole number from 1 to 5\.$/);
+  expect(read(count, 2.5)).toMatch(/^config.* is 2\.5\. Write a whole number from 1 to 5\.$/);
 });
 
 describe("an object of settings", () => {

@@ -1,7 +1,7 @@
 import { isPlainObject } from "./dictionary.ts";
 import { ConfigurationError } from "./errors.ts";
 import { suggestion } from "./nearest.ts";
-import { isLeftOut, type Setting, setting } from "./setting.ts";
+import { isLeftOut, type Setting, setting } from "./setting-kinds.ts";
 
 /** Settings as read: with defaults for what an author left out. */
 export type Complete<Written> = {

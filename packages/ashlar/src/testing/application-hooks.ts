@@ -10,9 +10,9 @@ export type RequestHook = (context: HttpContext) => void;
 type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
 
 const hooks = new WeakMap<Request, RequestHook>();
-const prepared = new WeakMap<Application, ContextParts>();
+const prepared = new WeakMap<Application, ContextSource>();
 
-interface ContextParts {
+interface ContextSource {
   readonly context: ContextClass;
   readonly services: HttpServices;
 }
@@ -34,7 +34,7 @@ export function prepareApplication(application: Application): void {
       return runWithBody(context);
     };
   }
-  prepared.set(application, contextParts(application));
+  prepared.set(application, contextSource(application));
 }
 
 /** Attaches a hook to a request, to be called by an application that was prepared. */
@@ -53,7 +53,7 @@ export function contextFor(application: Application, request: Request): HttpCont
  * The class of the application's contexts, taken from the context of a request. The request matches no route of the
  * application and runs none of its middleware: during matching, which is synchronous, the router has one more route.
  */
-function contextParts(application: Application): ContextParts {
+function contextSource(application: Application): ContextSource {
   const { router } = application;
   const seen: HttpContext[] = [];
   const run = (context: HttpContext): string => {

@@ -10,8 +10,8 @@ import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
 import { assertHas, type SessionSnapshot } from "./session-snapshot.ts";
 import { assertErrors, type ExpectedErrors, errorsInJson, sentencesOf } from "./validation-errors.ts";
 
-/** @internal The parts of a response. */
-export interface TestResponseParts {
+/** @internal What a client knows about a response. */
+export interface TestResponseDetails {
   readonly method: string;
   readonly url: URL;
   readonly response: Response;
@@ -45,17 +45,17 @@ export class TestResponse {
   /** The absolute URL that was requested. */
   readonly url: string;
   readonly bytes: Uint8Array;
-  readonly #parts: TestResponseParts;
+  readonly #details: TestResponseDetails;
   #text: string | null = null;
 
   /** @internal Created by the client. */
-  constructor(parts: TestResponseParts) {
-    this.#parts = parts;
-    this.method = parts.method;
-    this.status = parts.response.status;
-    this.headers = parts.response.headers;
-    this.url = parts.url.href;
-    this.bytes = parts.bytes;
+  constructor(details: TestResponseDetails) {
+    this.#details = details;
+    this.method = details.method;
+    this.status = details.response.status;
+    this.headers = details.response.headers;
+    this.url = details.url.href;
+    this.bytes = details.bytes;
   }
 
   /** The body as text. */
@@ -101,7 +101,7 @@ export class TestResponse {
 
   /** Returns a cookie that the visitor has after this response, and maybe later ones; `null` if it does not exist. */
   cookie(name: string): StoredCookie | null {
-    return this.#parts.cookies.find(name);
+    return this.#details.cookies.find(name);
   }
 
   /** Asserts the status. */
@@ -211,13 +211,13 @@ export class TestResponse {
    * @param expected the value; default: any
    */
   async assertSessionHas(key: string, ...expected: readonly [expected?: unknown]): Promise<this> {
-    assertHas(await this.#parts.readSession(), key, expected, this.assertSessionHas);
+    assertHas(await this.#details.readSession(), key, expected, this.assertSessionHas);
     return this;
   }
 
   /** Asserts that the visitor's session has nothing under a key after this response. */
   async assertSessionMissing(key: string): Promise<this> {
-    const { values } = await this.#parts.readSession();
+    const { values } = await this.#details.readSession();
     if (!(key in values)) return this;
     throw failure(`The session has ${shown(values[key])} under "${key}".`, this.assertSessionMissing);
   }
@@ -271,7 +271,7 @@ export class TestResponse {
     if (this.headers.get("content-type")?.includes("json") === true) {
       return errorsInJson(this.json);
     }
-    return this.#parts.hasSession ? (await this.#parts.readSession()).errors : {};
+    return this.#details.hasSession ? (await this.#details.readSession()).errors : {};
   }
 
   get #isPage(): boolean {

@@ -2,6 +2,7 @@ import type { Container } from "../kernel/index.ts";
 import {
   ConfigurationError,
   flag,
+  integer,
   isSpeltAlike,
   listOf,
   quoted,
@@ -11,7 +12,6 @@ import {
   settings,
   text,
   unknownSetting,
-  whole,
 } from "../support/index.ts";
 import { databaseStore } from "./database-store.ts";
 import type { ByLimit } from "./limit-name.ts";
@@ -149,8 +149,8 @@ const BUCKETS = listOf(
   'a list of buckets: [{ by: ["address"], attempts: 60, windowSeconds: 60 }]',
   settings<BucketSettings>()({
     by: BY,
-    attempts: whole({ from: 1, to: 1_000_000 }),
-    windowSeconds: whole({ from: 1, to: MAX_WINDOW_SECONDS, unit: "seconds" }),
+    attempts: integer({ from: 1, to: 1_000_000 }),
+    windowSeconds: integer({ from: 1, to: MAX_WINDOW_SECONDS, unit: "seconds" }),
   }),
 );
 const LIMIT = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });

@@ -8,7 +8,7 @@ import { readApiSettings } from "../../src/api/settings.ts";
 import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
 import { readAuthSettings } from "../../src/auth/settings.ts";
 import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";
-import { postgresSettings } from "../../src/database/postgres/postgres.ts";
+import { readPostgresSettings } from "../../src/database/postgres/postgres.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
 import { readSessionSettings } from "../../src/session/settings.ts";
@@ -40,7 +40,7 @@ test("a new application's configuration equals the framework's defaults", async 
 
   const databases = await readFile(join(root, "config/database.ts"), "utf8");
   const poolSize = /poolSize: (\d+)/.exec(databases)?.[1];
-  expect(postgresSettings({ poolSize }, { where: "" })).toEqual(postgresSettings({}, { where: "" }));
+  expect(readPostgresSettings({ poolSize }, { where: "" })).toEqual(readPostgresSettings({}, { where: "" }));
   expect(poolSize).toBeDefined();
 
   // Tokens expire, and are looked up, although neither is the framework's default.

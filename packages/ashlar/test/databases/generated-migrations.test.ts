@@ -83,7 +83,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
   }
 
   /** How the database finds these rows in a large table. */
-  async function planOf(table: string, condition: string): Promise<string> {
+  async function metadataOf(table: string, condition: string): Promise<string> {
     const { dialect, kysely } = own.database;
     const query = sql.raw(`select * from ${table} where ${condition}`);
     if (dialect.name === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
@@ -132,8 +132,8 @@ await onEachDatabase("the migrations of an application", (engine) => {
 
   test("let what is looked up with each registration, list of devices and pruning be found without reading the full table", async () => {
     await new Migrations(own.database, await APPLICATIONS["created with everything"]!()).up();
-    expect(await planOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
-    expect(await planOf("logins", "user_id = 1")).toContain("logins_user_id_index");
-    expect(await planOf("logins", "expires_at < '2026-01-01'")).toContain("logins_expires_at_index");
+    expect(await metadataOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
+    expect(await metadataOf("logins", "user_id = 1")).toContain("logins_user_id_index");
+    expect(await metadataOf("logins", "expires_at < '2026-01-01'")).toContain("logins_expires_at_index");
   });
 });

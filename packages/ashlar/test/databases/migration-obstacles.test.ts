@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Connection } from "../../src/database/connection.ts";
 import { Migrations, sql } from "../../src/database/index.ts";
-import { postgresSettings } from "../../src/database/postgres/postgres.ts";
+import { readPostgresSettings } from "../../src/database/postgres/postgres.ts";
 import { PostgresDialect } from "../../src/database/postgres/postgres-dialect.ts";
 import { onEachDatabase, onPostgres, postgres, type TestDatabase } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -72,7 +72,7 @@ await onPostgres("the lock of migrations on PostgreSQL", () => {
   test("is waited for only this long, and the refusal names the process that holds it", async () => {
     const own = await postgres.open();
     const { driver: _, ...options } = own.configuration;
-    const settings = postgresSettings(options, { where: "main" });
+    const settings = readPostgresSettings(options, { where: "main" });
     const impatient = new Connection(
       "main",
       (observer) => new PostgresDialect(settings, { where: "main", observer }, 0),

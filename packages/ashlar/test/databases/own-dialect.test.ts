@@ -195,27 +195,27 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "stores a row whatever its condition",
-    () => writing({ insert: (kysely, { onlyIf: _, ...plan }) => returningWrites.insert(kysely, plan) }),
+    () => writing({ insert: (kysely, { onlyIf: _, ...query }) => returningWrites.insert(kysely, query) }),
     "a conditional insert stores a row only if its condition holds",
   ],
   [
     "changes a row whatever the condition",
-    () => writing({ upsert: (kysely, { changeIf: _, ...plan }) => returningWrites.upsert(kysely, plan) }),
+    () => writing({ upsert: (kysely, { changeIf: _, ...query }) => returningWrites.upsert(kysely, query) }),
     "of many concurrent conditional upserts, one stores or changes the row",
   ],
   [
     "upserts whatever the condition",
-    () => writing({ upsert: (kysely, { onlyIf: _, ...plan }) => returningWrites.upsert(kysely, plan) }),
+    () => writing({ upsert: (kysely, { onlyIf: _, ...query }) => returningWrites.upsert(kysely, query) }),
     "a conditional upsert neither stores nor changes a row if its condition doesn't hold",
   ],
   [
     "upserts in two steps",
     () =>
       writing({
-        upsert(kysely, plan) {
-          const [upsert, insert] = [returningWrites.upsert(kysely, plan), returningWrites.insert(kysely, plan)];
+        upsert(kysely, query) {
+          const [upsert, insert] = [returningWrites.upsert(kysely, query), returningWrites.insert(kysely, query)];
           return async (scope, values) => {
-            const { rows } = await scope.execute(kysely.selectFrom(plan.table).selectAll().compile());
+            const { rows } = await scope.execute(kysely.selectFrom(query.table).selectAll().compile());
             return rows.length === 0 ? insert(scope, values) : upsert(scope, values);
           };
         },
@@ -224,7 +224,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "deletes more than it should",
-    () => writing({ delete: (kysely, { limit: _, ...plan }) => returningWrites.delete(kysely, plan) }),
+    () => writing({ delete: (kysely, { limit: _, ...query }) => returningWrites.delete(kysely, query) }),
     "a deletion with a limit deletes no more rows than that, and returns them",
   ],
   [

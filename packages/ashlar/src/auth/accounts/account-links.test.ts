@@ -6,7 +6,7 @@ import { setClock } from "../../support/index.ts";
 import { AccountLinks } from "./account-links.ts";
 
 const SECRET = generateSecret();
-const LIFETIMES = { verificationExpiresMinutes: 60, emailChangeExpiresMinutes: 30 };
+const LIFETIMES = { verificationExpiresInMinutes: 60, emailChangeExpiresInMinutes: 30 };
 const links = new AccountLinks(SECRET, LIFETIMES);
 const EMAIL = "ada@example.com";
 const ADA = { guard: "web", id: "1", epoch: "an epoch's digest" } as const;

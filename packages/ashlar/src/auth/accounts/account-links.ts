@@ -25,8 +25,8 @@ export type UndoClaim = Omit<AccountClaim, "epoch">;
 
 /** How long links can be used, in minutes. */
 export interface LinkLifetimes {
-  readonly verificationExpiresMinutes: number;
-  readonly emailChangeExpiresMinutes: number;
+  readonly verificationExpiresInMinutes: number;
+  readonly emailChangeExpiresInMinutes: number;
 }
 
 /** How long a change of address can be undone. */
@@ -40,10 +40,17 @@ const VERIFY = "verify";
 const CHANGE = "change";
 const UNDO_LIFETIME = { expiresInSeconds: UNDO_EXPIRES_IN_HOURS * 3600 };
 
-/** The parts of a token, once their number is right. */
-type VerificationParts = readonly [kind: string, guard: string, id: string, epoch: string, email: string, new?: string];
-type ResetParts = readonly [guard: string, id: string, epoch: string, random: string];
-type UndoParts = readonly [guard: string, id: string, random: string];
+/** What a token contains, once its length is right. */
+type VerificationClaims = readonly [
+  kind: string,
+  guard: string,
+  id: string,
+  epoch: string,
+  email: string,
+  new?: string,
+];
+type ResetClaims = readonly [guard: string, id: string, epoch: string, random: string];
+type UndoClaims = readonly [guard: string, id: string, random: string];
 
 /** What a link contains of a user's access epoch: enough to compare it, but not the epoch itself. */
 export function epochDigestOf(user: Authenticatable): string {
@@ -77,18 +84,18 @@ export class AccountLinks {
 
   /** Creates the token of a link that verifies an address, or replaces it with a new one. */
   verification({ guard, id, epoch, email, newEmail }: VerificationClaim): string {
-    const { verificationExpiresMinutes, emailChangeExpiresMinutes } = this.#lifetimes;
-    const minutes = newEmail === null ? verificationExpiresMinutes : emailChangeExpiresMinutes;
-    const parts = newEmail === null ? [VERIFY, guard, id, epoch, email] : [CHANGE, guard, id, epoch, email, newEmail];
-    return this.#verification.sign(JSON.stringify(parts), { expiresInSeconds: minutes * 60 });
+    const { verificationExpiresInMinutes, emailChangeExpiresInMinutes } = this.#lifetimes;
+    const minutes = newEmail === null ? verificationExpiresInMinutes : emailChangeExpiresInMinutes;
+    const claims = newEmail === null ? [VERIFY, guard, id, epoch, email] : [CHANGE, guard, id, epoch, email, newEmail];
+    return this.#verification.sign(JSON.stringify(claims), { expiresInSeconds: minutes * 60 });
   }
 
   /** Reads a verification token; `null` if it was altered, has expired, or was created for another purpose. */
   readVerification(token: unknown): VerificationClaim | null {
-    const parts = partsOf(this.#verification, token);
-    const [kind, guard, id, epoch, email, newEmail = null] = parts as VerificationParts;
+    const claims = claimsOf(this.#verification, token);
+    const [kind, guard, id, epoch, email, newEmail = null] = claims as VerificationClaims;
     const length = kind === VERIFY ? 5 : kind === CHANGE ? 6 : -1;
-    return parts.length === length ? { guard, id, epoch, email, newEmail } : null;
+    return claims.length === length ? { guard, id, epoch, email, newEmail } : null;
   }
 
   /**
@@ -104,9 +111,9 @@ export class AccountLinks {
    * valid is in the table.
    */
   readReset(token: string): AccountClaim | null {
-    const parts = partsOf(this.#reset, token);
-    const [guard, id, epoch] = parts as ResetParts;
-    return parts.length === 4 ? { guard, id, epoch } : null;
+    const claims = claimsOf(this.#reset, token);
+    const [guard, id, epoch] = claims as ResetClaims;
+    return claims.length === 4 ? { guard, id, epoch } : null;
   }
 
   /** Creates the token of a link that undoes a change of address. The table stores the address to restore. */
@@ -119,14 +126,14 @@ export class AccountLinks {
    * purpose.
    */
   readUndo(token: unknown): UndoClaim | null {
-    const parts = partsOf(this.#undo, token);
-    const [guard, id] = parts as UndoParts;
-    return parts.length === 3 ? { guard, id } : null;
+    const claims = claimsOf(this.#undo, token);
+    const [guard, id] = claims as UndoClaims;
+    return claims.length === 3 ? { guard, id } : null;
   }
 }
 
 /** The content of a token; empty if it was altered, has expired, or was created for another purpose. */
-function partsOf(signer: Signer, token: unknown): readonly string[] {
+function claimsOf(signer: Signer, token: unknown): readonly string[] {
   const value = typeof token === "string" ? signer.verify(token) : null;
   return value === null ? [] : (JSON.parse(value) as readonly string[]);
 }

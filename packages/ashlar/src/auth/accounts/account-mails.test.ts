@@ -84,7 +84,7 @@ describe("the application's own mails", () => {
 
   test("are created with their data", async () => {
     const accounts = await testAccounts({
-      ACCOUNTS: { mailables: OWN, verificationExpiresMinutes: 90, emailChangeExpiresMinutes: 30 },
+      ACCOUNTS: { mailables: OWN, verificationExpiresInMinutes: 90, emailChangeExpiresInMinutes: 30 },
     });
     const visitor = await accounts.loggedIn();
     await accounts.mails();

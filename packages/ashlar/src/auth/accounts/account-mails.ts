@@ -12,40 +12,40 @@ import type {
 } from "./account-mailables.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type * as BuiltInMails from "./built-in-mails.ts";
-import type { TokenRemains } from "./remaining-tokens.ts";
+import type { RemainingTokenSource } from "./remaining-tokens.ts";
 
 const VIEWS: string = join(PACKAGE_FOLDER, "views");
 
 /** The dependencies of {@link AccountMails}. */
-export interface AccountMailsParts {
+export interface AccountMailsDependencies {
   readonly container: Container;
   /** The application's own mails. */
   readonly mailables: AccountMailables;
   /** Those that features declare. */
   readonly declared: AccountMailRegistry;
   readonly pages: AccountPages;
-  readonly tokenRemains: TokenRemains;
+  readonly remainingTokens: RemainingTokenSource;
 }
 
 /** Queues the mails about accounts: the application's own, or plain ones instead. */
 export class AccountMails {
-  readonly #parts: AccountMailsParts;
+  readonly #dependencies: AccountMailsDependencies;
   readonly #logger: Logger;
   #builtIn: typeof BuiltInMails | null = null;
 
-  constructor(parts: AccountMailsParts) {
-    this.#parts = parts;
-    this.#logger = parts.container.make("logger");
+  constructor(dependencies: AccountMailsDependencies) {
+    this.#dependencies = dependencies;
+    this.#logger = dependencies.container.make("logger");
   }
 
   /** Reports whether the application has its own mail with this name. */
   has(name: AccountMailName): boolean {
-    return (this.#parts.mailables[name] ?? null) !== null;
+    return (this.#dependencies.mailables[name] ?? null) !== null;
   }
 
   /** Reports whether the application sends mails at all. */
   get areSent(): boolean {
-    return this.#parts.container.has("mail");
+    return this.#dependencies.container.has("mail");
   }
 
   /**
@@ -63,27 +63,27 @@ export class AccountMails {
     if (this.#builtIn === null) {
       // Loaded here, so that an application without accounts does not load the code that sends mails.
       this.#builtIn = await import("./built-in-mails.ts");
-      this.#parts.container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
+      this.#dependencies.container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
     }
-    return this.#parts.container.make("mail");
+    return this.#dependencies.container.make("mail");
   }
 
   /** Queues a mail, after {@link prepare}. */
   queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
     const { guard, language: visitors = null, ...data } = queued;
-    const { declared, mailables, pages, tokenRemains } = this.#parts;
+    const { declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
       declared.get(name) ??
       (this.#builtIn!.BUILT_IN_MAILS as AccountMailables)[name]) as AccountMailableClass<AccountMailMap[N]>;
     const complete = {
       ...data,
-      remainingTokens: tokenRemains.of(data.user.constructor),
+      remainingTokens: remainingTokens.of(data.user.constructor),
       newPasswordUrl: pages.urlIfAny(guard, "change_password"),
     } as unknown as AccountMailMap[N];
     const mail = new mailable(complete);
-    const language = this.#parts.container.make("messages").ofUser(data.user) ?? visitors;
+    const language = this.#dependencies.container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);
-    (mailer ?? this.#parts.container.make("mail")).queue(mail, to);
+    (mailer ?? this.#dependencies.container.make("mail")).queue(mail, to);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { GuardPages } from "../guard-pages.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
 
 /** The dependencies of {@link AccountPages}. */
-export interface AccountPagesParts {
+export interface AccountPagesDependencies {
   readonly pages: GuardPages;
   readonly links: AccountLinks;
   /** Returns the origin of `APP_URL`. */
@@ -13,30 +13,30 @@ export interface AccountPagesParts {
 
 /** The pages about accounts, as mails link to them. */
 export class AccountPages {
-  readonly #parts: AccountPagesParts;
+  readonly #dependencies: AccountPagesDependencies;
 
-  constructor(parts: AccountPagesParts) {
-    this.#parts = parts;
+  constructor(dependencies: AccountPagesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Reports whether a guard has a page. */
   has(guard: string, page: string): boolean {
-    return this.#parts.pages.has(guard, page);
+    return this.#dependencies.pages.has(guard, page);
   }
 
   /** Reports whether a guard has its own page. Guards without pages use those of the default guard. */
   isOwn(guard: string, page: string): boolean {
-    return this.#parts.pages.isOwn(guard, page);
+    return this.#dependencies.pages.isOwn(guard, page);
   }
 
   /** The name of the route of a guard's page, whether or not the route exists. */
   nameOf(guard: string, page: string): string {
-    return this.#parts.pages.nameOf(guard, page);
+    return this.#dependencies.pages.nameOf(guard, page);
   }
 
   /** Reports whether two guards share a page, so that a link to it may be about a user of either. */
   isShared(page: string, guard: string, other: string): boolean {
-    return this.#parts.pages.isShared(page, guard, other);
+    return this.#dependencies.pages.isShared(page, guard, other);
   }
 
   /**
@@ -48,15 +48,15 @@ export class AccountPages {
    * @throws `E_UNKNOWN_ROUTE`
    */
   url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
-    const url = this.#parts.pages.to(guard, page, parameters, query);
+    const url = this.#dependencies.pages.to(guard, page, parameters, query);
     // A route with a domain has its own origin.
-    return url.startsWith("/") ? this.#parts.origin() + url : url;
+    return url.startsWith("/") ? this.#dependencies.origin() + url : url;
   }
 
   /** The link that verifies a user's address, or replaces it with a new one. */
   verificationUrl(guard: string, user: AccountUser, newEmail: string | null): string {
     const claim = { guard, id: String(user.authId()), epoch: epochDigestOf(user), email: user.email, newEmail };
-    return this.url(guard, "email.verify", { token: this.#parts.links.verification(claim) });
+    return this.url(guard, "email.verify", { token: this.#dependencies.links.verification(claim) });
   }
 
   /** The URL of a page that a guard may have; `null` if it has none. */

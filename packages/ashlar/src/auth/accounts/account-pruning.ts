@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 type OwnerColumn = "user_id" | "email";
 
 /** The dependencies of {@link AccountPruning}. */
-export interface AccountPruningParts {
+export interface AccountPruningDependencies {
   readonly users: GuardUsers;
   readonly logins: LoginStores;
   readonly resets: PasswordResetTable;
@@ -24,10 +24,10 @@ export interface AccountPruningParts {
 
 /** Deletes data about users that must no longer be kept. */
 export class AccountPruning {
-  readonly #parts: AccountPruningParts;
+  readonly #dependencies: AccountPruningDependencies;
 
-  constructor(parts: AccountPruningParts) {
-    this.#parts = parts;
+  constructor(dependencies: AccountPruningDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -38,7 +38,7 @@ export class AccountPruning {
    * @returns how many rows were deleted, by their kind, for kinds of which the application has tables
    */
   async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
-    const { logins: stores, resets, emailChanges, retention, hasDatabase } = this.#parts;
+    const { logins: stores, resets, emailChanges, retention, hasDatabase } = this.#dependencies;
     const { addressDays, loginDays, linkDays } = retention;
     const pruned: Record<string, number> = {};
     for (const store of stores.all) {
@@ -87,7 +87,7 @@ export class AccountPruning {
 
   /** Of the given owners, those that exist; `null` if that cannot be determined. */
   async #known(guard: string, owner: OwnerColumn, values: readonly unknown[]): Promise<ReadonlySet<string> | null> {
-    const found = await this.#parts.users.existing(guard, owner === "email" ? "email" : "id", values);
+    const found = await this.#dependencies.users.existing(guard, owner === "email" ? "email" : "id", values);
     return found === null ? null : new Set(found);
   }
 }

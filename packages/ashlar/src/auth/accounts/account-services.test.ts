@@ -110,10 +110,10 @@ test("a verification link leads to the page of the default guard rather than to 
 });
 
 test("no API tokens remain, unless the API says which", async () => {
-  const { tokenRemains } = await servicesOf();
-  expect(tokenRemains.of(FullUser)).toBeNull();
-  tokenRemains.tellBy((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
-  expect(tokenRemains.of(FullUser)).toEqual({ expiresInMinutes: 5 });
+  const { remainingTokens } = await servicesOf();
+  expect(remainingTokens.of(FullUser)).toBeNull();
+  remainingTokens.use((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));
+  expect(remainingTokens.of(FullUser)).toEqual({ expiresInMinutes: 5 });
 });
 
 test("guards without a model, or without logins, are skipped when those of a user are ended", async () => {

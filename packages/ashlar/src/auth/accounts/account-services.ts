@@ -20,7 +20,7 @@ import { PasswordChange } from "./password-change.ts";
 import { PasswordReset } from "./password-reset.ts";
 import { PasswordResetTable } from "./password-reset-table.ts";
 import { Registration } from "./registration.ts";
-import { TokenRemains } from "./remaining-tokens.ts";
+import { RemainingTokenSource } from "./remaining-tokens.ts";
 import { ReservedAddresses } from "./reserved-addresses.ts";
 import { ResetTokens } from "./reset-tokens.ts";
 import type { CompleteAccountsSettings } from "./settings.ts";
@@ -45,7 +45,7 @@ export class AccountServices {
   readonly pages: AccountPages;
   readonly mails: AccountMails;
   readonly mailLimits: MailLimits;
-  readonly tokenRemains: TokenRemains;
+  readonly remainingTokens: RemainingTokenSource;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
   readonly tokens: ResetTokens;
@@ -64,14 +64,20 @@ export class AccountServices {
   constructor(application: Application) {
     const { background, config, container, settings: own } = application;
     const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = authSettingsOf(config);
-    const { mailables, preventEnumeration, retention, verificationExpiresMinutes } = accounts;
+    const { mailables, preventEnumeration, retention, verificationExpiresInMinutes } = accounts;
     const database = (): Database => container.make("database");
     const logins = container.make("logins");
     const users = new GuardUsers({ ...auth, database });
     const links = new AccountLinks(own.key, accounts, { previousSecrets: own.previousKeys });
     const pages = new AccountPages({ pages: container.make("auth").pages, links, origin: () => application.url });
-    const tokenRemains = new TokenRemains();
-    const mails = new AccountMails({ container, mailables, declared: accountMailsOf(container), pages, tokenRemains });
+    const remainingTokens = new RemainingTokenSource();
+    const mails = new AccountMails({
+      container,
+      mailables,
+      declared: accountMailsOf(container),
+      pages,
+      remainingTokens,
+    });
     const mailLimits = new MailLimits(container);
     const resets = new PasswordResetTable(database, passwordResetTable, passwordResetExpirationInMinutes);
     const emailChanges = new EmailChangeTable(database);
@@ -89,7 +95,7 @@ export class AccountServices {
     this.pages = pages;
     this.mails = mails;
     this.mailLimits = mailLimits;
-    this.tokenRemains = tokenRemains;
+    this.remainingTokens = remainingTokens;
     this.resets = resets;
     this.emailChanges = emailChanges;
     this.tokens = tokens;
@@ -100,7 +106,7 @@ export class AccountServices {
       ...common,
       emailChange: this.emailChange,
       events: () => (container.has("events") ? container.make("events") : null),
-      expiresInMinutes: verificationExpiresMinutes,
+      expiresInMinutes: verificationExpiresInMinutes,
     });
     const verification = this.emailVerification;
     this.registration = new Registration({ ...common, owners, preventEnumeration, prevention, verification });

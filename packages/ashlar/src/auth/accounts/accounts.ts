@@ -124,9 +124,9 @@ export class Accounts {
    * @returns `null` if there are none: the application has no API, or it looks tokens up
    */
   remainingTokens(): RemainingTokens | null {
-    const { tokenRemains, users } = this.#services;
+    const { remainingTokens, users } = this.#services;
     const model = users.modelOf(this.#context.auth.guardName);
-    return model === null ? null : tokenRemains.of(model);
+    return model === null ? null : remainingTokens.of(model);
   }
 
   /**
@@ -177,7 +177,7 @@ export class Accounts {
   }
 
   /**
-   * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresMinutes` minutes. The
+   * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresInMinutes` minutes. The
    * account keeps the old address until the link is followed; a notice is mailed there now, and another one then. Problems
    * are reported under `email` and `password`. If the address is taken, its owner is notified by mail; with
    * `ACCOUNTS.preventEnumeration`, the caller is not told. The steps of a login are asked as in {@link changePassword}.

@@ -7,7 +7,7 @@ import type { MailLimits } from "./mail-limits.ts";
 import type { UnfinishedRegistrations } from "./unfinished-registrations.ts";
 
 /** The dependencies of {@link AddressOwners}. */
-export interface AddressOwnersParts {
+export interface AddressOwnersDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly mails: AccountMails;
@@ -17,10 +17,10 @@ export interface AddressOwnersParts {
 
 /** Notifies the owners of addresses that someone tried to use for another account. */
 export class AddressOwners {
-  readonly #parts: AddressOwnersParts;
+  readonly #dependencies: AddressOwnersDependencies;
 
-  constructor(parts: AddressOwnersParts) {
-    this.#parts = parts;
+  constructor(dependencies: AddressOwnersDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -39,7 +39,7 @@ export class AddressOwners {
     isChange: boolean,
     attributes: NewAccount["attributes"] = {},
   ): Promise<void> {
-    const { users, pages, mails, limits, unfinished } = this.#parts;
+    const { users, pages, mails, limits, unfinished } = this.#dependencies;
     const store = users.of(guard);
     let user = await store.findByEmail(email);
     if (user === null) return;

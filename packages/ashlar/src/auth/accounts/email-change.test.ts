@@ -150,7 +150,7 @@ describe("the link to a new address", () => {
 
   test.each([
     [undefined, 60],
-    [{ emailChangeExpiresMinutes: 5 }, 5],
+    [{ emailChangeExpiresInMinutes: 5 }, 5],
   ])("S51 is valid for an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
     const accounts = await testAccounts(ACCOUNTS === undefined ? {} : { ACCOUNTS });
     const start = Date.now();

@@ -22,7 +22,7 @@ import type { CompleteAccountsSettings } from "./settings.ts";
 import { outcomeFor, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** The dependencies of {@link EmailChange}. */
-export interface EmailChangeParts {
+export interface EmailChangeDependencies {
   readonly settings: CompleteAccountsSettings;
   readonly users: GuardUsers;
   readonly pages: AccountPages;
@@ -50,15 +50,15 @@ interface Replacement {
 
 /** Changes the address of a user who is logged in: with a request, and a link that is mailed to the new address. */
 export class EmailChange {
-  readonly #parts: EmailChangeParts;
+  readonly #dependencies: EmailChangeDependencies;
 
-  constructor(parts: EmailChangeParts) {
-    this.#parts = parts;
+  constructor(dependencies: EmailChangeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Mails a link to a new address of the user who is logged in; see `Accounts.requestEmailChange`. */
   async request(context: HttpContext, input: unknown, password: unknown): Promise<void> {
-    const { pages, mails, addresses, owners, background } = this.#parts;
+    const { pages, mails, addresses, owners, background } = this.#dependencies;
     const user = await requireUser(context);
     const guard = context.auth.guardName;
     await mails.prepare();
@@ -69,7 +69,7 @@ export class EmailChange {
     pages.url(guard, "email.undo", { token: "-" });
     await requirePassword(context, password, "password");
     if (newEmail === email) throw new ValidationError({ email: [message("auth.email.unchanged")] });
-    const { preventEnumeration, emailChangeExpiresMinutes: expiresInMinutes } = this.#parts.settings;
+    const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = this.#dependencies.settings;
     const request = () => {
       announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
     };
@@ -104,7 +104,7 @@ export class EmailChange {
     claim: VerificationClaim,
     email: string,
   ): Promise<VerificationOutcome> {
-    const { users, pages, links, mails } = this.#parts;
+    const { users, pages, links, mails } = this.#dependencies;
     await mails.prepare();
     const { guard, id, email: previousEmail } = claim;
     const token = links.undo({ guard, id });
@@ -137,7 +137,7 @@ export class EmailChange {
    * @returns the user with the new address; `null` if the proof that the link is based on no longer holds
    */
   async #make(owner: AccountUser, claim: VerificationClaim, change: Replacement): Promise<AccountUser | null> {
-    const { users, emailChanges } = this.#parts;
+    const { users, emailChanges } = this.#dependencies;
     const { guard, email: previousEmail } = claim;
     const { token, isReserved } = change;
     const record = () => emailChanges.record(guard, owner.authId(), previousEmail, token, isReserved);
@@ -158,7 +158,7 @@ export class EmailChange {
 
   /** Removes the reservation of a change that failed, unless the users' database has made the change nevertheless. */
   #withdrawUnlessMade({ guard, id, email }: VerificationClaim, token: string): void {
-    const { users, emailChanges, background } = this.#parts;
+    const { users, emailChanges, background } = this.#dependencies;
     background.run("the end of a reserved address", async () => {
       const user = await users.of(guard).findByAuthId(id);
       if (user === null || user.email === email) await emailChanges.withdraw(token);
@@ -172,7 +172,7 @@ export class EmailChange {
     { email, isReserved, keepFor }: Replacement,
     record?: () => Promise<void>,
   ): Promise<AccountUser | null> {
-    const { users, resets, addresses, access } = this.#parts;
+    const { users, resets, addresses, access } = this.#dependencies;
     // Opening the link has proved that the new address is theirs.
     const proof = isVerifiable(owner) ? { verifiedAt: currentDate() } : {};
     const user = await endAccessOnProof(users.of(guard), owner, { email, ...proof });

@@ -32,7 +32,7 @@ export type EmailChangeUndo =
   | { readonly outcome: "taken" | "invalid" };
 
 /** The dependencies of {@link EmailUndo}. */
-export interface EmailUndoParts {
+export interface EmailUndoDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly links: AccountLinks;
@@ -53,10 +53,10 @@ class UsedMeanwhile extends Error {}
 
 /** Undoes a change of address, with the link that was mailed to the old address. */
 export class EmailUndo {
-  readonly #parts: EmailUndoParts;
+  readonly #dependencies: EmailUndoDependencies;
 
-  constructor(parts: EmailUndoParts) {
-    this.#parts = parts;
+  constructor(dependencies: EmailUndoDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The change that the token of a link can undo; see `Accounts.findEmailChange`. */
@@ -67,7 +67,7 @@ export class EmailUndo {
 
   /** See `Accounts.undoEmailChange`. */
   async complete(context: HttpContext, token: unknown): Promise<EmailChangeUndo> {
-    const { mails, tokens } = this.#parts;
+    const { mails, tokens } = this.#dependencies;
     const found = await this.#find(context, token);
     if (found === null) return { outcome: "invalid" };
     const { change, user: owner } = found;
@@ -85,7 +85,7 @@ export class EmailUndo {
   }
 
   async #find(context: HttpContext, token: unknown): Promise<Found | null> {
-    const { users, pages, links, emailChanges } = this.#parts;
+    const { users, pages, links, emailChanges } = this.#dependencies;
     const claim = links.readUndo(token);
     // A link that was created for another guard's page is not valid here.
     if (claim === null || !pages.isShared("email.undo", claim.guard, context.auth.guardName)) return null;
@@ -99,7 +99,7 @@ export class EmailUndo {
   }
 
   async #restore(change: StoredEmailChange, owner: AccountUser): Promise<AccountUser | "taken" | "invalid"> {
-    const { users, emailChanges, addresses, access } = this.#parts;
+    const { users, emailChanges, addresses, access } = this.#dependencies;
     const { guard, email, isReserved } = change;
     const store = users.of(guard);
     try {

@@ -96,8 +96,8 @@ await onEachDatabase("the verification link", (engine) => {
 });
 
 describe("the verification link", () => {
-  test("S38 expires after verificationExpiresMinutes minutes", async () => {
-    const accounts = await testAccounts({ ACCOUNTS: { verificationExpiresMinutes: 30 } });
+  test("S38 expires after verificationExpiresInMinutes minutes", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { verificationExpiresInMinutes: 30 } });
     const link = await resent(accounts);
     const start = Date.now();
     setClock(() => start + 31 * 60_000);

@@ -16,7 +16,7 @@ import type { MustVerifyEmailInstance } from "./must-verify-email.ts";
 import { outcomeFor, type VerificationLink, type VerificationOutcome } from "./verification-outcome.ts";
 
 /** The dependencies of {@link EmailVerification}. */
-export interface EmailVerificationParts {
+export interface EmailVerificationDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly links: AccountLinks;
@@ -31,10 +31,10 @@ export interface EmailVerificationParts {
 
 /** Proves that an address is the user's, with a link that is mailed to it. */
 export class EmailVerification {
-  readonly #parts: EmailVerificationParts;
+  readonly #dependencies: EmailVerificationDependencies;
 
-  constructor(parts: EmailVerificationParts) {
-    this.#parts = parts;
+  constructor(dependencies: EmailVerificationDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Mails a new verification link to a user; see `Accounts.sendVerification`. */
@@ -42,7 +42,7 @@ export class EmailVerification {
     const user = given === undefined ? await requireUser(context) : asAccountUser(given);
     // Checked before anything that needs mails: without the mixin there is nothing to send.
     if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
-    const mailer = await this.#parts.mails.prepare();
+    const mailer = await this.#dependencies.mails.prepare();
     await this.mail(user, mailer, context.request);
     return true;
   }
@@ -58,7 +58,7 @@ export class EmailVerification {
 
   /** Mails a user a link that verifies the address; this is what `user.verifyEmail(mail, request)` does. */
   async mailLink(user: AccountUser, mailer: Mailer, request: HttpRequest): Promise<void> {
-    const { users, pages, mails, events, expiresInMinutes } = this.#parts;
+    const { users, pages, mails, events, expiresInMinutes } = this.#dependencies;
     const guard = users.guardOf(user, request.context);
     const { email } = user;
     const url = pages.verificationUrl(guard, user, null);
@@ -79,7 +79,7 @@ export class EmailVerification {
   async complete(context: HttpContext, token: unknown): Promise<VerificationOutcome> {
     const claim = this.#claimOf(context, token);
     if (claim === null) return "invalid";
-    const store = this.#parts.users.named(claim.guard);
+    const store = this.#dependencies.users.named(claim.guard);
     if (store === null) return "invalid";
     const own = await ownUser(context, claim);
     const user = own ?? (await store.findByAuthId(claim.id));
@@ -91,7 +91,7 @@ export class EmailVerification {
     // HEAD returns what GET would do, and does nothing: some mail programs use it to check whether a link works.
     if (method === "HEAD") return outcome;
     if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
-    return this.#parts.emailChange.complete(context, user, claim, claim.newEmail);
+    return this.#dependencies.emailChange.complete(context, user, claim, claim.newEmail);
   }
 
   async #confirm(
@@ -114,7 +114,7 @@ export class EmailVerification {
 
   /** A link that was created for another guard's page is not valid here. */
   #claimOf(context: HttpContext, token: unknown): VerificationClaim | null {
-    const { links, pages } = this.#parts;
+    const { links, pages } = this.#dependencies;
     const read = links.readVerification(token);
     return read !== null && pages.isShared("email.verify", read.guard, context.auth.guardName) ? read : null;
   }

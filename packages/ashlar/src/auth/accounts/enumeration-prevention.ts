@@ -10,7 +10,7 @@ import { FINISH_PAGE } from "./unfinished-registrations.ts";
 const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";
 
 /** The dependencies of {@link EnumerationPrevention}. */
-export interface EnumerationPreventionParts {
+export interface EnumerationPreventionDependencies {
   /** `ACCOUNTS.preventEnumeration`. */
   readonly isOn: boolean;
   readonly users: GuardUsers;
@@ -23,15 +23,15 @@ export interface EnumerationPreventionParts {
  * that.
  */
 export class EnumerationPrevention {
-  readonly #parts: EnumerationPreventionParts;
+  readonly #dependencies: EnumerationPreventionDependencies;
 
-  constructor(parts: EnumerationPreventionParts) {
-    this.#parts = parts;
+  constructor(dependencies: EnumerationPreventionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** @throws `E_INVALID_CONFIGURATION` if it is on, but the application cannot support it */
   check(): void {
-    const { isOn, users, pages, mails } = this.#parts;
+    const { isOn, users, pages, mails } = this.#dependencies;
     if (!isOn) return;
     if (!mails.areSent) {
       const remedy = 'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".';
@@ -47,7 +47,7 @@ export class EnumerationPrevention {
    * afterwards
    */
   requireVerifiable(guard: string): void {
-    const { users, pages } = this.#parts;
+    const { users, pages } = this.#dependencies;
     const store = users.of(guard);
     if (!isVerifiable((userClassOf(store) as UserClass).prototype)) {
       const problem = `users of the guard "${guard}" register, but their address is never verified.`;

@@ -31,7 +31,7 @@ export interface UserTable {
 }
 
 /** The dependencies of {@link GuardUsers}. */
-export interface GuardUsersParts {
+export interface GuardUsersDependencies {
   readonly guards: ReadonlyMap<string, GuardEntry>;
   /** The name of the guard that a request begins with; `null` if the configuration names none. */
   readonly defaultGuard: string | null;
@@ -43,25 +43,25 @@ export interface GuardUsersParts {
 
 /** The users of each configured guard, and their accounts. */
 export class GuardUsers {
-  readonly #parts: GuardUsersParts;
+  readonly #dependencies: GuardUsersDependencies;
 
-  constructor(parts: GuardUsersParts) {
-    this.#parts = parts;
+  constructor(dependencies: GuardUsersDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The names of the guards. */
   get guards(): readonly string[] {
-    return [...this.#parts.guards.keys()];
+    return [...this.#dependencies.guards.keys()];
   }
 
   /** The models of the guards that name one. */
   get models(): readonly object[] {
-    return [...this.#parts.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));
+    return [...this.#dependencies.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));
   }
 
   /** The class of a guard's users, or what finds them; `null` if the configuration names none. */
   modelOf(guard: string): AuthenticatableClass | null {
-    return this.#parts.guards.get(guard)?.model ?? null;
+    return this.#dependencies.guards.get(guard)?.model ?? null;
   }
 
   /**
@@ -82,7 +82,7 @@ export class GuardUsers {
    * @throws `E_INVALID_MODEL`, `E_INVALID_CONFIGURATION`
    */
   check(pages: AccountPages): void {
-    for (const [guard, { model }] of this.#parts.guards) {
+    for (const [guard, { model }] of this.#dependencies.guards) {
       const page = ACCOUNT_PAGES.find((name) => pages.isOwn(guard, name));
       if (page === undefined || (model !== null && accountStoreOf(model) !== null)) continue;
       const where = `config/auth.ts: GUARDS.${guard}.model`;
@@ -94,12 +94,12 @@ export class GuardUsers {
 
   /** As {@link of}, for a guard that a link names; `null` if the guard no longer exists. */
   named(guard: string): AccountStore | null {
-    return this.#parts.guards.has(guard) ? this.of(guard) : null;
+    return this.#dependencies.guards.has(guard) ? this.of(guard) : null;
   }
 
   /** The guards whose users are rows of a model's table, even if they have another class. */
   guardsKeeping(model: object): readonly string[] {
-    return [...this.#parts.guards].flatMap(([name, { model: other }]) =>
+    return [...this.#dependencies.guards].flatMap(([name, { model: other }]) =>
       other !== null && keepsSameRows(model, other) ? [name] : [],
     );
   }
@@ -123,7 +123,7 @@ export class GuardUsers {
   tableOf(guard: string): UserTable | null {
     const model: object | null = this.modelOf(guard);
     if (model === null || !isModel(model)) return null;
-    const connection = this.#parts.database().connection(model.connection ?? undefined);
+    const connection = this.#dependencies.database().connection(model.connection ?? undefined);
     return { connection, table: model.table, primaryKey: model.primaryKey };
   }
 
@@ -133,7 +133,7 @@ export class GuardUsers {
    */
   tableBesideAuth(guard: string): UserTable | null {
     const users = this.tableOf(guard);
-    return users?.connection === this.#parts.database().connection() ? users : null;
+    return users?.connection === this.#dependencies.database().connection() ? users : null;
   }
 
   /**
@@ -150,7 +150,7 @@ export class GuardUsers {
    * when logins and other access are deleted. Until the other one commits, no other request sees what it has written.
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
-    const database = this.#parts.database();
+    const database = this.#dependencies.database();
     if (this.commitWithAuth(guard)) return database.transaction(work);
     const model = this.modelOf(guard);
     const store = model === null ? null : accountStoreOf(model);
@@ -181,7 +181,7 @@ export class GuardUsers {
   hashPasswordOf(guard: string, user: AccountUser, plain: unknown): Promise<string> {
     const store: object = this.of(guard);
     if (store instanceof ModelAccounts) return store.hashPasswordOf(user as unknown as ModelUser, plain);
-    const { hasher } = this.#parts;
+    const { hasher } = this.#dependencies;
     return hashNewPassword(
       plain,
       (password) => isPasswordOf(hasher, user, password),
@@ -204,7 +204,7 @@ export class GuardUsers {
     const store: object = this.of(guard);
     if (store instanceof ModelAccounts) return store.hashFirstPassword(attributes, email, plain);
     const isCurrent = async () => false;
-    return hashNewPassword(plain, isCurrent, (password) => this.#parts.hasher.hash(password));
+    return hashNewPassword(plain, isCurrent, (password) => this.#dependencies.hasher.hash(password));
   }
 
   /**
@@ -214,10 +214,10 @@ export class GuardUsers {
    * @throws `E_INVALID_CONFIGURATION` if no guard has the user
    */
   guardOf(user: AccountUser, { auth }: HttpContext): string {
-    const guards = [...this.#parts.guards].flatMap(([name, { model }]) =>
+    const guards = [...this.#dependencies.guards].flatMap(([name, { model }]) =>
       model !== null && isUserOf(user, model) ? [name] : [],
     );
-    const wanted = [auth.guardName, this.#parts.defaultGuard];
+    const wanted = [auth.guardName, this.#dependencies.defaultGuard];
     const guard = wanted.find((name) => name !== null && guards.includes(name)) ?? guards[0];
     if (guard !== undefined) return guard;
     const problem = `no guard has users of the class ${user.constructor.name}.`;

@@ -10,7 +10,7 @@ import { requirePassword, requireUser, takeOver } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** The dependencies of {@link PasswordChange}. */
-export interface PasswordChangeParts {
+export interface PasswordChangeDependencies {
   readonly users: GuardUsers;
   readonly mails: AccountMails;
   readonly access: AccountAccess;
@@ -18,15 +18,15 @@ export interface PasswordChangeParts {
 
 /** Changes the password of a user who is logged in. */
 export class PasswordChange {
-  readonly #parts: PasswordChangeParts;
+  readonly #dependencies: PasswordChangeDependencies;
 
-  constructor(parts: PasswordChangeParts) {
-    this.#parts = parts;
+  constructor(dependencies: PasswordChangeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** See `Accounts.changePassword`. */
   async make(context: HttpContext, current: unknown, password: unknown, confirmation: unknown): Promise<void> {
-    const { users, mails, access } = this.#parts;
+    const { users, mails, access } = this.#dependencies;
     const owner = await requireUser(context);
     await mails.prepare();
     await requirePassword(context, current, "current_password");

@@ -23,7 +23,7 @@ export interface UsablePasswordReset {
 }
 
 /** The dependencies of {@link PasswordReset}. */
-export interface PasswordResetParts {
+export interface PasswordResetDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly links: AccountLinks;
@@ -40,15 +40,15 @@ export interface PasswordResetParts {
 
 /** Sets a new password for a user who has forgotten the old one, with a link in a mail. */
 export class PasswordReset {
-  readonly #parts: PasswordResetParts;
+  readonly #dependencies: PasswordResetDependencies;
 
-  constructor(parts: PasswordResetParts) {
-    this.#parts = parts;
+  constructor(dependencies: PasswordResetDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Mails a link that sets a new password, if there is an account; see `Accounts.requestPasswordReset`. */
   async request(context: HttpContext, input: unknown): Promise<void> {
-    const { users, pages, mails, tokens, background, expiresInMinutes } = this.#parts;
+    const { users, pages, mails, tokens, background, expiresInMinutes } = this.#dependencies;
     const email = requireEmail(input);
     const guard = context.auth.guardName;
     const store = users.of(guard);
@@ -84,7 +84,7 @@ export class PasswordReset {
     password: unknown,
     confirmation: unknown,
   ): Promise<AccountUser | null> {
-    const { users, mails, resets, access, verifies } = this.#parts;
+    const { users, mails, resets, access, verifies } = this.#dependencies;
     if (token === null || token === undefined) return null;
     if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
     const found = await this.#find(context, token);
@@ -124,7 +124,7 @@ export class PasswordReset {
     context: HttpContext,
     token: unknown,
   ): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
-    const { links, pages, tokens } = this.#parts;
+    const { links, pages, tokens } = this.#dependencies;
     // A token that was not created here costs no query.
     const claim = typeof token === "string" ? links.readReset(token) : null;
     if (claim === null) return null;

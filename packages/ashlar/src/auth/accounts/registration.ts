@@ -30,7 +30,7 @@ const EMAIL = "email";
 const TIMES: readonly string[] = ["created_at", "updated_at"];
 
 /** The dependencies of {@link Registration}. */
-export interface RegistrationParts {
+export interface RegistrationDependencies {
   readonly users: GuardUsers;
   readonly addresses: ReservedAddresses;
   readonly owners: AddressOwners;
@@ -46,15 +46,15 @@ type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly 
 
 /** Creates accounts. */
 export class Registration {
-  readonly #parts: RegistrationParts;
+  readonly #dependencies: RegistrationDependencies;
 
-  constructor(parts: RegistrationParts) {
-    this.#parts = parts;
+  constructor(dependencies: RegistrationDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** See `Accounts.register`. */
   async register(context: HttpContext, given: RegistrationAttributes): Promise<AccountUser | null> {
-    const { users, owners, mails, background, preventEnumeration } = this.#parts;
+    const { users, owners, mails, background, preventEnumeration } = this.#dependencies;
     const guard = context.auth.guardName;
     const account = await this.#check(guard, users.of(guard), given);
     if (preventEnumeration) {
@@ -86,7 +86,7 @@ export class Registration {
     if (email.problem !== undefined) errors.email = [email.problem];
     let passwordHash = "";
     const accept = async (plain: unknown): Promise<void> => {
-      passwordHash = await this.#parts.users.hashFirstPassword(guard, attributes, email.value ?? null, plain);
+      passwordHash = await this.#dependencies.users.hashFirstPassword(guard, attributes, email.value ?? null, plain);
     };
     // All other checks come first: that an address is taken is revealed only to a caller who has made the effort to
     // register it.
@@ -96,7 +96,7 @@ export class Registration {
 
   /** Leaves everything that depends on whether the address is taken to background jobs and mails. */
   async #registerInBackground(context: HttpContext, account: NewAccount): Promise<void> {
-    const { owners, mails, background, prevention, verification } = this.#parts;
+    const { owners, mails, background, prevention, verification } = this.#dependencies;
     const guard = context.auth.guardName;
     prevention.requireVerifiable(guard);
     const mailer = await mails.prepare();
@@ -115,7 +115,7 @@ export class Registration {
    * @returns the user, or the attribute whose value is taken
    */
   async #store(guard: string, account: NewAccount): Promise<Stored> {
-    const { users, addresses } = this.#parts;
+    const { users, addresses } = this.#dependencies;
     const { email } = account;
     if (await addresses.isTaken(guard, email, null)) return { user: null, taken: EMAIL };
     try {

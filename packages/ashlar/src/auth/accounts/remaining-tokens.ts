@@ -13,11 +13,11 @@ export interface RemainingTokens {
 export type RemainingTokensOf = (model: object) => RemainingTokens | null;
 
 /** Knows which API tokens stay valid when a user's access ends. The API, which starts after accounts, sets this. */
-export class TokenRemains {
+export class RemainingTokenSource {
   #of: RemainingTokensOf = () => null;
 
   /** Sets the function that determines them; before that, none remain. */
-  tellBy(remainingTokensOf: RemainingTokensOf): void {
+  use(remainingTokensOf: RemainingTokensOf): void {
     this.#of = remainingTokensOf;
   }
 

@@ -12,7 +12,7 @@ export const TAKEN: Message = message("auth.email.taken");
 export class ReservedAddress extends Error {}
 
 /** The dependencies of {@link ReservedAddresses}. */
-export interface ReservedAddressesParts {
+export interface ReservedAddressesDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly emailChanges: EmailChangeTable;
@@ -20,10 +20,10 @@ export interface ReservedAddressesParts {
 
 /** Knows which addresses an account cannot get. */
 export class ReservedAddresses {
-  readonly #parts: ReservedAddressesParts;
+  readonly #dependencies: ReservedAddressesDependencies;
 
-  constructor(parts: ReservedAddressesParts) {
-    this.#parts = parts;
+  constructor(dependencies: ReservedAddressesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -34,7 +34,7 @@ export class ReservedAddresses {
   async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
     // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
     // does not reveal which one it was.
-    const owned = await this.#parts.users.of(guard).existing("email", [email]);
+    const owned = await this.#dependencies.users.of(guard).existing("email", [email]);
     const reserved = await this.#isReserved(guard, email, user);
     return owned.length > 0 || reserved;
   }
@@ -58,7 +58,7 @@ export class ReservedAddresses {
    * thief could register the address that was freed, and the owner's link would no longer work.
    */
   async #isReserved(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
-    const { users, pages, emailChanges } = this.#parts;
+    const { users, pages, emailChanges } = this.#dependencies;
     const guards = users.guardsKeeping(users.of(guard));
     // Without a page to undo a change, no address can be changed, and the table may not exist.
     if (!guards.some((name) => pages.has(name, "email.undo"))) return false;

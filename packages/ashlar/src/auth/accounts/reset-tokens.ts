@@ -9,7 +9,7 @@ import type { PasswordResetTable } from "./password-reset-table.ts";
 const NOBODY = "0";
 
 /** The dependencies of {@link ResetTokens}. */
-export interface ResetTokensParts {
+export interface ResetTokensDependencies {
   readonly users: GuardUsers;
   readonly links: AccountLinks;
   readonly resets: PasswordResetTable;
@@ -17,15 +17,15 @@ export interface ResetTokensParts {
 
 /** The tokens of links that set a password: signed, and valid as long as the table of resets has their digest. */
 export class ResetTokens {
-  readonly #parts: ResetTokensParts;
+  readonly #dependencies: ResetTokensDependencies;
 
-  constructor(parts: ResetTokensParts) {
-    this.#parts = parts;
+  constructor(dependencies: ResetTokensDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Creates the token of a link that sets a user's password, and stores its digest, replacing an older one. */
   async issue(guard: string, user: AccountUser): Promise<string> {
-    const { users, links, resets } = this.#parts;
+    const { users, links, resets } = this.#dependencies;
     const token = links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
     const { email } = user;
     await resets.replace(guard, email, token, { users: users.tableBesideAuth(guard), email, isKnown: true });
@@ -34,7 +34,7 @@ export class ResetTokens {
 
   /** Does the same work for an address without an account as {@link issue} does for one with an account. */
   async issueToNoOne(guard: string, email: string): Promise<string> {
-    const { users, links, resets } = this.#parts;
+    const { users, links, resets } = this.#dependencies;
     const token = links.reset({ guard, id: NOBODY, epoch: digest(makeAccessEpoch()) });
     const finding = { users: users.tableBesideAuth(guard), email, isKnown: false };
     await resets.replace(guard, placeholder(email), token, finding);
@@ -45,7 +45,7 @@ export class ResetTokens {
    * The user that a token was mailed to, provided that it can still be used, and that nothing has invalidated it since.
    */
   async ownerOf(token: string, { guard, id, epoch }: AccountClaim): Promise<AccountUser | null> {
-    const { users, resets } = this.#parts;
+    const { users, resets } = this.#dependencies;
     const email = await resets.addressOf(token);
     const user = email === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
     return user !== null && user.email === email && epochDigestOf(user) === epoch ? user : null;

@@ -22,8 +22,8 @@ describe("ACCOUNTS", () => {
     "%j: links are valid for a day, those to a new address for an hour, and no mail is the application's own",
     (accounts) => {
       expect(readAccountsSettings(accounts)).toEqual({
-        verificationExpiresMinutes: 1440,
-        emailChangeExpiresMinutes: 60,
+        verificationExpiresInMinutes: 1440,
+        emailChangeExpiresInMinutes: 60,
         preventEnumeration: false,
         retention: RETENTION,
         mailables: NO_MAILABLES,
@@ -35,11 +35,11 @@ describe("ACCOUNTS", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
     const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };
-    const lifetimes = { verificationExpiresMinutes: 5, emailChangeExpiresMinutes: 7 };
+    const lifetimes = { verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7 };
     const read = readAccountsSettings({ ...lifetimes, preventEnumeration, retention, mailables });
     expect(read).toEqual({
-      verificationExpiresMinutes: 5,
-      emailChangeExpiresMinutes: 7,
+      verificationExpiresInMinutes: 5,
+      emailChangeExpiresInMinutes: 7,
       preventEnumeration,
       retention,
       mailables: { ...NO_MAILABLES, ...mailables },
@@ -49,20 +49,20 @@ describe("ACCOUNTS", () => {
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
-    "S9 verificationExpiresMinutes: %j makes the boot fail",
-    (verificationExpiresMinutes) => {
-      expect(() => readAccountsSettings({ verificationExpiresMinutes })).toThrow(
-        /ACCOUNTS\.verificationExpiresMinutes: is .*Write a whole number of minutes from 1 to 525600, or leave it out for 1440\.$/,
+    "S9 verificationExpiresInMinutes: %j makes the boot fail",
+    (verificationExpiresInMinutes) => {
+      expect(() => readAccountsSettings({ verificationExpiresInMinutes })).toThrow(
+        /ACCOUNTS\.verificationExpiresInMinutes: is .*Write a whole number of minutes from 1 to 525600, or leave it out for 1440\.$/,
       );
     },
   );
 
   test.each([
-    [[], "config/auth.ts: ACCOUNTS: is a list. Write an object: { verificationExpiresMinutes: … }."],
+    [[], "config/auth.ts: ACCOUNTS: is a list. Write an object: { verificationExpiresInMinutes: … }."],
     ["text", "config/auth.ts: ACCOUNTS: is text. Write an object:"],
     [
       { verificationExpireMinutes: 1 },
-      'ACCOUNTS.verificationExpireMinutes: is not a known setting. Did you mean "verificationExpiresMinutes"?',
+      'ACCOUNTS.verificationExpireMinutes: is not a known setting. Did you mean "verificationExpiresInMinutes"?',
     ],
     [
       { prevent_enumeration: true },
@@ -111,10 +111,10 @@ describe("ACCOUNTS", () => {
       "ACCOUNTS.mailables.verifyEmail: is an instance of OwnMail. Write a class that extends Mailable",
     ],
     [
-      { emailChangeExpiresMinutes: 0 },
-      "ACCOUNTS.emailChangeExpiresMinutes: is 0. Write a whole number of minutes from 1 to 525600",
+      { emailChangeExpiresInMinutes: 0 },
+      "ACCOUNTS.emailChangeExpiresInMinutes: is 0. Write a whole number of minutes from 1 to 525600",
     ],
-    [{ emailChangeExpiresMinutes: "5" }, "leave it out for 60."],
+    [{ emailChangeExpiresInMinutes: "5" }, "leave it out for 60."],
     [
       { retention: { addressDays: 3651 } },
       "ACCOUNTS.retention.addressDays: is 3651. Write a whole number of days from 1 to 3650",
@@ -132,21 +132,21 @@ describe("ACCOUNTS", () => {
   });
 
   test.each([1, 525_600])("links can be valid for %d minutes", (minutes) => {
-    const lifetimes = { verificationExpiresMinutes: minutes, emailChangeExpiresMinutes: minutes };
+    const lifetimes = { verificationExpiresInMinutes: minutes, emailChangeExpiresInMinutes: minutes };
     expect(readAccountsSettings(lifetimes)).toMatchObject({
-      verificationExpiresMinutes: minutes,
-      emailChangeExpiresMinutes: minutes,
+      verificationExpiresInMinutes: minutes,
+      emailChangeExpiresInMinutes: minutes,
     });
   });
 
   test("null means that a setting is left out, and so does undefined for a mail", () => {
     const nothing = {
-      verificationExpiresMinutes: null,
+      verificationExpiresInMinutes: null,
       preventEnumeration: null,
       mailables: { verifyEmail: undefined },
     };
     expect(readAccountsSettings(nothing)).toMatchObject({
-      verificationExpiresMinutes: 1440,
+      verificationExpiresInMinutes: 1440,
       preventEnumeration: false,
       mailables: NO_MAILABLES,
     });

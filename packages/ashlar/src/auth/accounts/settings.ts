@@ -2,12 +2,12 @@ import {
   type Complete,
   derived,
   flag,
+  integer,
   minutes,
   recordOf,
   type Setting,
   setting,
   settings,
-  whole,
 } from "../../support/index.ts";
 import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
 
@@ -29,9 +29,9 @@ export interface RetentionSettings {
 /** The shape of `ACCOUNTS` in `config/auth.ts`. */
 export interface AccountsSettings {
   /** How long a verification link can be used, in minutes, from 1 to 525,600; default: 1440. */
-  readonly verificationExpiresMinutes?: number;
+  readonly verificationExpiresInMinutes?: number;
   /** How long the link that completes a change of address can be used, in minutes, from 1 to 525,600; default: 60. */
-  readonly emailChangeExpiresMinutes?: number;
+  readonly emailChangeExpiresInMinutes?: number;
   /**
    * Whether registration and changes of address respond the same way to free and taken addresses; default: `false`. The
    * result is mailed to the owner of the address. Users can log in once their address is verified, so the model of
@@ -87,16 +87,16 @@ const MAILABLES = derived(recordOf(ANYTHING, undefined, "verifyEmail"), (given, 
 });
 
 const SCHEMA = settings<AccountsSettings>()({
-  verificationExpiresMinutes: minutes(1440),
+  verificationExpiresInMinutes: minutes(1440),
   // Short, because a link that moves an account to another mailbox is worth more to an attacker than one that verifies
   // a mailbox.
-  emailChangeExpiresMinutes: minutes(60),
+  emailChangeExpiresInMinutes: minutes(60),
   preventEnumeration: flag(false),
   retention: settings<RetentionSettings>()({
     // As long as a remembered login lasts, unless `rememberMinutes` says otherwise.
-    addressDays: whole({ from: 1, to: MAX_DAYS, unit: "days" }, 30),
-    loginDays: whole({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
-    linkDays: whole({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
+    addressDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 30),
+    loginDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
+    linkDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
     prune: flag(true),
   }),
   mailables: MAILABLES,

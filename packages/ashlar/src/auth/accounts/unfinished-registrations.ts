@@ -12,7 +12,7 @@ import type { ResetTokens } from "./reset-tokens.ts";
 export const FINISH_PAGE = "password_reset";
 
 /** The dependencies of {@link UnfinishedRegistrations}. */
-export interface UnfinishedRegistrationsParts {
+export interface UnfinishedRegistrationsDependencies {
   readonly users: GuardUsers;
   readonly pages: AccountPages;
   readonly mails: AccountMails;
@@ -26,15 +26,15 @@ export interface UnfinishedRegistrationsParts {
 
 /** Accounts whose address was registered but never verified, so that no user can log in to them. */
 export class UnfinishedRegistrations {
-  readonly #parts: UnfinishedRegistrationsParts;
+  readonly #dependencies: UnfinishedRegistrationsDependencies;
 
-  constructor(parts: UnfinishedRegistrationsParts) {
-    this.#parts = parts;
+  constructor(dependencies: UnfinishedRegistrationsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Reports whether an account cannot be logged in to until its address is verified. */
   has(guard: string, user: AccountUser): boolean {
-    const { pages, preventEnumeration } = this.#parts;
+    const { pages, preventEnumeration } = this.#dependencies;
     if (!preventEnumeration || !pages.has(guard, FINISH_PAGE)) return false;
     return isVerifiable(user) && !user.hasVerifiedEmail();
   }
@@ -62,7 +62,7 @@ export class UnfinishedRegistrations {
     isAllowed: boolean,
     attributes: NewAccount["attributes"],
   ): Promise<boolean> {
-    const { users, pages, mails, tokens, expiresInMinutes } = this.#parts;
+    const { users, pages, mails, tokens, expiresInMinutes } = this.#dependencies;
     const hash = storedHash(user.passwordHash());
     const isOpen = hash !== null;
     if (!isOpen && !isAllowed) return true;
@@ -88,7 +88,7 @@ export class UnfinishedRegistrations {
     hash: string | null,
     attributes: NewAccount["attributes"],
   ): Promise<AccountUser | null> {
-    const store = this.#parts.users.of(guard);
+    const store = this.#dependencies.users.of(guard);
     const asRead = { email: user.email, verifiedAt: null };
     if (hash === null) return Object.keys(attributes).length === 0 ? user : store.update(user, { attributes }, asRead);
     // One conditional change decides between this, another registration, and a verification in progress.
@@ -98,7 +98,7 @@ export class UnfinishedRegistrations {
       { attributes, passwordHash: NO_PASSWORD },
       { ...asRead, passwordHash: hash },
     );
-    if (changed !== null) await this.#parts.access.end(changed);
+    if (changed !== null) await this.#dependencies.access.end(changed);
     return changed;
   }
 }

@@ -8,7 +8,7 @@ import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 
 /** The dependencies of {@link UserDeletion}. */
-export interface UserDeletionParts {
+export interface UserDeletionDependencies {
   readonly users: GuardUsers;
   readonly logins: LoginStores;
   readonly resets: PasswordResetTable;
@@ -18,10 +18,10 @@ export interface UserDeletionParts {
 
 /** Deletes users with everything that auth stores about them. */
 export class UserDeletion {
-  readonly #parts: UserDeletionParts;
+  readonly #dependencies: UserDeletionDependencies;
 
-  constructor(parts: UserDeletionParts) {
-    this.#parts = parts;
+  constructor(dependencies: UserDeletionDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -36,12 +36,12 @@ export class UserDeletion {
    * @returns the result of `deleteRow`
    */
   async delete(user: Model, deleteRow: () => Promise<boolean>): Promise<boolean> {
-    const { users } = this.#parts;
+    const { users } = this.#dependencies;
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
     if (guards.length === 0 || key === null || key === undefined) return deleteRow();
-    const database = this.#parts.database();
+    const database = this.#dependencies.database();
     const connection = database.connection(model.connection ?? undefined);
     return await database.transaction(async () => {
       const take = async () => ({ email: await lockedAddress(connection, model, key), isDeleted: await deleteRow() });
@@ -57,11 +57,11 @@ export class UserDeletion {
    * @throws `E_INVALID_MODEL` if the user's class can only log in
    */
   async ofGuard(guard: string, user: AccountUser): Promise<boolean> {
-    const { users } = this.#parts;
+    const { users } = this.#dependencies;
     const store = users.of(guard);
     // A model deletes the rest itself.
     if (isModel(user.constructor)) return store.delete(user);
-    return this.#parts.database().transaction(async () => {
+    return this.#dependencies.database().transaction(async () => {
       const { email, isDeleted } = await store.transaction(async () => {
         const stored = await store.findByAuthId(user.authId());
         return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
@@ -73,7 +73,7 @@ export class UserDeletion {
 
   /** Deletes what auth stores about a user who no longer exists. */
   async #forget(guards: readonly string[], userId: UserId, email: string | null): Promise<void> {
-    const { logins, resets, emailChanges } = this.#parts;
+    const { logins, resets, emailChanges } = this.#dependencies;
     for (const guard of guards) {
       if (logins.has(guard)) await logins.of(guard).endAll({ guard, userId });
     }

@@ -22,13 +22,13 @@ export interface LoginInfo {
 }
 
 /** The dependencies of {@link UserLogins}. */
-export interface UserLoginsParts {
+export interface UserLoginsDependencies {
   readonly guard: string;
   readonly store: LoginStore;
   /** The class of the guard's users, or an object that finds them. */
   readonly users: AuthenticatableClass;
   readonly user: () => Promise<Authenticatable | null>;
-  /** The key of the login that this request comes from; known once {@link UserLoginsParts.user} is. */
+  /** The key of the login that this request comes from; known once {@link UserLoginsDependencies.user} is. */
   readonly currentId: () => string | null;
   readonly logout: () => Promise<void>;
   /** Makes the request use this object as its user, if it is another one with a new epoch. */
@@ -48,16 +48,16 @@ const MAX_ID_LENGTH = 255;
  * A guest has none. No method reaches the logins of another user.
  */
 export class UserLogins {
-  readonly #parts: UserLoginsParts;
+  readonly #dependencies: UserLoginsDependencies;
 
-  constructor(parts: UserLoginsParts) {
-    this.#parts = parts;
+  constructor(dependencies: UserLoginsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** The logins that have not ended, most recently used first. */
   async list(): Promise<LoginInfo[]> {
-    const { guard, store, currentId, t } = this.#parts;
-    const user = await this.#parts.user();
+    const { guard, store, currentId, t } = this.#dependencies;
+    const user = await this.#dependencies.user();
     if (user === null) return [];
     const current = currentId();
     const epoch = accessEpochOf(user);
@@ -75,8 +75,8 @@ export class UserLogins {
    * @returns whether the login existed and belonged to the user
    */
   async end(id: unknown): Promise<boolean> {
-    const { guard, store, currentId, logout } = this.#parts;
-    const user = await this.#parts.user();
+    const { guard, store, currentId, logout } = this.#dependencies;
+    const user = await this.#dependencies.user();
     if (user === null || !isLoginId(id)) return false;
     if (String(id) === currentId()) {
       await logout();
@@ -94,9 +94,9 @@ export class UserLogins {
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime
    */
   async endOthers(): Promise<number> {
-    const user = await this.#parts.user();
+    const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const { transaction, users, takeOver } = this.#parts;
+    const { transaction, users, takeOver } = this.#dependencies;
     const { changed, ended } = await transaction(async () => {
       const changed = await logOutEverywhereOnProof(users, user);
       if (changed === null) throw staleProof();
@@ -115,9 +115,9 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async keepCurrent(changed?: Authenticatable): Promise<number> {
-    const user = await this.#parts.user();
+    const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const id = this.#parts.currentId();
+    const id = this.#dependencies.currentId();
     return this.#endAll(user, id === null ? null : { id, accessEpoch: accessEpochOf(changed ?? user) });
   }
 
@@ -127,8 +127,8 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
-    const { users, transaction, logout } = this.#parts;
-    const user = await this.#parts.user();
+    const { users, transaction, logout } = this.#dependencies;
+    const user = await this.#dependencies.user();
     if (user === null) return 0;
     const ended = await transaction(async () => {
       await logOutEverywhere(users, user);
@@ -140,7 +140,7 @@ export class UserLogins {
 
   /** Ends what the store has of a user, and returns how many logins that were, without those that waited for a step. */
   async #endAll(user: Authenticatable, kept: KeptLogin | null): Promise<number> {
-    const { guard, store } = this.#parts;
+    const { guard, store } = this.#dependencies;
     const owner = { guard, userId: user.authId() };
     const logins = await store.list(owner);
     await store.endAll(owner, kept);

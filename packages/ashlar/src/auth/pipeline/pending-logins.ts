@@ -71,7 +71,7 @@ export interface PendingLogin<User extends object = RegisteredUser> {
 }
 
 /** The dependencies of {@link PendingLogins}. */
-export interface PendingLoginsParts {
+export interface PendingLoginsDependencies {
   /** The application's key. */
   readonly secret: () => string;
   /** The store of a guard's pending logins; `null` if there is none. */
@@ -89,12 +89,12 @@ export interface PendingLoginsParts {
  * Without a session, as at the token endpoint, nothing is kept.
  */
 export class PendingLogins {
-  readonly #parts: PendingLoginsParts;
+  readonly #dependencies: PendingLoginsDependencies;
   readonly #rotation: RotationOptions;
   #sealer: Sealer | null = null;
 
-  constructor(parts: PendingLoginsParts, rotation: RotationOptions = {}) {
-    this.#parts = parts;
+  constructor(dependencies: PendingLoginsDependencies, rotation: RotationOptions = {}) {
+    this.#dependencies = dependencies;
     this.#rotation = rotation;
   }
 
@@ -133,7 +133,7 @@ export class PendingLogins {
 
   /** Reports whether a login has been neither completed nor ended. */
   async isOpen(guard: string, claim: PendingClaim): Promise<boolean> {
-    const row = await this.#parts.storeOf(guard)?.find(guard, digest(claim.token));
+    const row = await this.#dependencies.storeOf(guard)?.find(guard, digest(claim.token));
     return row?.accessEpoch === PENDING_EPOCH && String(row.userId) === claim.id;
   }
 
@@ -144,7 +144,7 @@ export class PendingLogins {
    */
   async take(context: HttpContext, guard: string, claim: PendingClaim): Promise<boolean> {
     this.#forget(context, guard);
-    return (await this.#parts.storeOf(guard)?.end({ guard, tokenHash: digest(claim.token) })) === true;
+    return (await this.#dependencies.storeOf(guard)?.end({ guard, tokenHash: digest(claim.token) })) === true;
   }
 
   /** Ends the visitor's pending login, if there is one. */
@@ -173,7 +173,7 @@ export class PendingLogins {
   }
 
   async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof, ends: number): Promise<PendingClaim | null> {
-    const store = this.#parts.storeOf(guard);
+    const store = this.#dependencies.storeOf(guard);
     if (store === null) return null;
     const { user } = proof;
     const token = makeLoginToken();
@@ -189,7 +189,7 @@ export class PendingLogins {
   }
 
   get #seals(): Sealer {
-    this.#sealer ??= new Sealer(this.#parts.secret(), PENDING_LOGIN, this.#rotation);
+    this.#sealer ??= new Sealer(this.#dependencies.secret(), PENDING_LOGIN, this.#rotation);
     return this.#sealer;
   }
 }

@@ -17,7 +17,7 @@ import { type CompleteLogin, type LoginResult, PROOF_FAILED } from "../pipeline/
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
-export interface WebGuardParts {
+export interface WebGuardDependencies {
   readonly settings: CompleteWebGuardSettings;
   readonly store: LoginStore;
   readonly uses: LoginUses;
@@ -46,15 +46,15 @@ const MAX_USER_AGENT_LENGTH = 255;
  * that a user is logged in on. The table holds digests of tokens, never the tokens.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
-  readonly #parts: WebGuardParts;
+  readonly #dependencies: WebGuardDependencies;
   /** The login of this request's user. */
   #login: CurrentLogin | null = null;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
   #isDecided = false;
 
-  constructor(name: string, context: HttpContext, model: AuthenticatableClass, parts: WebGuardParts) {
+  constructor(name: string, context: HttpContext, model: AuthenticatableClass, dependencies: WebGuardDependencies) {
     super(name, context, model);
-    this.#parts = parts;
+    this.#dependencies = dependencies;
   }
 
   override get keepsLogins(): boolean {
@@ -62,7 +62,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
-    const { settings, store } = this.#parts;
+    const { settings, store } = this.#dependencies;
     const token = presentedToken(this.context.request, settings.cookie);
     if (token === null) return null;
     const found = store.find(this.name, digest(token));
@@ -91,7 +91,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   protected override async persist({ user: own }: CompleteLogin<User>, options: LoginOptions): Promise<void> {
     const user = own as unknown as Authenticatable;
     const { remember = false, passwordConfirmed = false } = options;
-    const { store, settings } = this.#parts;
+    const { store, settings } = this.#dependencies;
     const token = makeLoginToken();
     const at = currentDate();
     const proof = proofOf(this.model, user);
@@ -118,7 +118,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   protected override async forget(): Promise<void> {
     await this.#endPresented();
     this.#login = null;
-    this.#noStore().withoutCookie(this.#parts.settings.cookie);
+    this.#noStore().withoutCookie(this.#dependencies.settings.cookie);
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -128,7 +128,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override afterLogin(user: User, options: LoginOptions): void {
     const account = user as unknown as Authenticatable;
-    const { devices, accountOf } = this.#parts;
+    const { devices, accountOf } = this.#dependencies;
     const isKnown = devices.remember(this.context, this.name, account.authId(), accountOf(account));
     if (isKnown || options.firstLogin === true) return;
     const { userAgent } = this.#device();
@@ -140,7 +140,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     try {
       await this.user();
     } catch (error) {
-      this.#parts.logger.error({ err: error, guard: this.name }, "The user who is logging out could not be loaded.");
+      this.#dependencies.logger.error(
+        { err: error, guard: this.name },
+        "The user who is logging out could not be loaded.",
+      );
       this.assumeGuest();
     }
     await super.logout();
@@ -150,14 +153,14 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   logins(): UserLogins {
     return new UserLogins({
       guard: this.name,
-      store: this.#parts.store,
+      store: this.#dependencies.store,
       users: this.model,
       user: async () => (await this.user()) as Authenticatable | null,
       currentId: () => this.#login?.id ?? null,
       logout: () => this.logout(),
       takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
-      transaction: this.#parts.transaction,
+      transaction: this.#dependencies.transaction,
     });
   }
 
@@ -248,7 +251,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const at = currentDate();
     const user = confirmed.user as unknown as Authenticatable;
     const renewal = { tokenHash: digest(token), authenticatedAt: at };
-    const isRenewed = await this.#parts.store.renew(this.#reference(login), renewal, proofOf(this.model, user));
+    const isRenewed = await this.#dependencies.store.renew(this.#reference(login), renewal, proofOf(this.model, user));
     if (!isRenewed) return this.#proofFailed();
     const { id, userId, expiresAt, createdAt } = login;
     this.#login = { id, userId, authenticatedAt: at, expiresAt, createdAt };
@@ -278,7 +281,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   async #endPresented(): Promise<void> {
-    const { store, settings } = this.#parts;
+    const { store, settings } = this.#dependencies;
     const login = this.#login;
     this.#isDecided = true;
     for (const token of presentedTokens(this.context.request, settings.cookie)) {
@@ -293,7 +296,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   #sendToken(token: string): void {
-    const { settings } = this.#parts;
+    const { settings } = this.#dependencies;
     const login = this.#login!;
     // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
@@ -307,11 +310,11 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   /** Only a remembered login starts with a longer lifetime than others can ever reach. */
   #isRemembered({ createdAt, expiresAt }: CurrentLogin): boolean {
-    return expiresAt.getTime() - createdAt.getTime() > this.#parts.settings.absoluteMs;
+    return expiresAt.getTime() - createdAt.getTime() > this.#dependencies.settings.absoluteMs;
   }
 
   #noteUse(login: FoundLogin): void {
-    const { settings, uses } = this.#parts;
+    const { settings, uses } = this.#dependencies;
     const at = now();
     if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, settings.idleMs / USE_INTERVAL_SHARE)) return;
     const expiresAt = this.#isRemembered(login)

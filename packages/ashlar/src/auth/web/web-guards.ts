@@ -39,7 +39,7 @@ export class WebGuards {
     const store = container.make("logins").add(name, checked.logins);
     this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
     const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
-    const parts = {
+    const dependencies = {
       logger,
       settings: checked,
       store,
@@ -48,7 +48,7 @@ export class WebGuards {
       accountOf,
       transaction,
     };
-    return (context) => new WebGuard(name, context, model, parts);
+    return (context) => new WebGuard(name, context, model, dependencies);
   }
 
   /**

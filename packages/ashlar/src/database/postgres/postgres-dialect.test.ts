@@ -7,7 +7,7 @@ import { onPostgres, postgres, type TestDatabase } from "../../../test/support/s
 import { sleeps } from "../../../test/support/sleeps.ts";
 import { Connection } from "../connection.ts";
 import { Database, sql } from "../index.ts";
-import { postgresSettings } from "./postgres.ts";
+import { readPostgresSettings } from "./postgres.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 
 /** How something that was started has failed after this much time, while timers are stopped. */
@@ -157,7 +157,7 @@ await onPostgres("PostgreSQL", () => {
   /** A connection whose migrations wait this long for others. */
   const migrating = (timeoutMs: number): Connection => {
     const { driver: _, ...options } = own.configuration;
-    const settings = postgresSettings(options, { where: "main" });
+    const settings = readPostgresSettings(options, { where: "main" });
     const other = new Connection(
       "main",
       (observer) => new PostgresDialect(settings, { where: "main", observer }, timeoutMs),

@@ -36,7 +36,7 @@ import type {
 import { DatabaseError } from "../errors.ts";
 import { returningWrites } from "../returning-writes.ts";
 import type { Writes } from "../writes.ts";
-import type { PostgresSettings } from "./postgres.ts";
+import type { CompletePostgresSettings } from "./postgres.ts";
 import {
   afterFailure,
   IN_FAILED_TRANSACTION,
@@ -96,7 +96,7 @@ export class PostgresDialect implements Dialect {
   readonly compiler: QueryCompiler = new PostgresCompiler();
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
-  readonly #settings: PostgresSettings;
+  readonly #settings: CompletePostgresSettings;
   readonly #where: string;
   readonly #observer: Observer;
   readonly #migrationTimeoutMs: number;
@@ -105,7 +105,7 @@ export class PostgresDialect implements Dialect {
 
   /** @param migrationTimeoutMs how long migrations wait for those of another process */
   constructor(
-    settings: PostgresSettings,
+    settings: CompletePostgresSettings,
     { where, observer }: Pick<DialectSetup, "where" | "observer">,
     migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
   ) {
@@ -312,7 +312,7 @@ class PostgresCompiler extends PostgresQueryCompiler {
   }
 }
 
-function onDatabase(settings: PostgresSettings, database: string): PostgresSettings {
+function onDatabase(settings: CompletePostgresSettings, database: string): CompletePostgresSettings {
   if (settings.url === null) return { ...settings, database };
   const url = new URL(settings.url);
   url.pathname = `/${database}`;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
 import { Database, sql } from "../index.ts";
-import { postgresSettings } from "./postgres.ts";
+import { readPostgresSettings } from "./postgres.ts";
 import { openPool } from "./postgres-pool.ts";
 
 /** The code that requests TLS, in the place of a protocol version. */
@@ -61,7 +61,7 @@ test("without the driver, the error says which package to install", async () => 
   const missing = Object.assign(new Error("Cannot find package 'pg' imported from here"), {
     code: "ERR_MODULE_NOT_FOUND",
   });
-  const opening = openPool(postgresSettings({}, { where: "main" }), () => Promise.reject(missing));
+  const opening = openPool(readPostgresSettings({}, { where: "main" }), () => Promise.reject(missing));
   await expect(opening).rejects.toMatchObject({
     code: "E_MISSING_PACKAGE",
     message: 'A connection to PostgreSQL needs the package "pg". Run: npm install pg',

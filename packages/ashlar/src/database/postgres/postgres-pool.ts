@@ -1,7 +1,7 @@
 import type * as Pg from "pg";
 import type { ClientConfig, Pool, PoolConfig } from "pg";
 import { optionalPackage } from "../optional-package.ts";
-import type { PostgresSettings } from "./postgres.ts";
+import type { CompletePostgresSettings } from "./postgres.ts";
 
 // Object identifiers of types, from the catalog pg_type.
 const INT8 = 20;
@@ -15,7 +15,7 @@ const TIMESTAMP = 1114;
  * @throws `E_MISSING_PACKAGE` if `pg` is not installed
  */
 export async function openPool(
-  settings: PostgresSettings,
+  settings: CompletePostgresSettings,
   load: () => Promise<typeof Pg> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
@@ -41,7 +41,7 @@ export async function openPool(
   return pool;
 }
 
-function address({ url, host, port, user, password, database, ssl }: PostgresSettings): PoolConfig {
+function address({ url, host, port, user, password, database, ssl }: CompletePostgresSettings): PoolConfig {
   if (url !== null) return { connectionString: url };
   return {
     host,

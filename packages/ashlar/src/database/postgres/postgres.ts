@@ -1,9 +1,9 @@
-import { flag, fromText, type Optional, setting, settings, text, whole } from "../../support/index.ts";
+import { flag, fromText, integer, type Optional, setting, settings, text } from "../../support/index.ts";
 import type { DialectSetup, DialectSource } from "../dialect.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 
-/** The options of {@link postgres}. */
-export interface PostgresOptions {
+/** The settings of {@link postgres}. */
+export interface PostgresSettings {
   /** The server and the database as one URL: `postgres://user:password@host:5432/database`. */
   readonly url?: Optional<string>;
   /** The server's host, if there is no `url`; default: 127.0.0.1. */
@@ -26,9 +26,9 @@ export interface PostgresOptions {
   readonly acquireTimeoutMs?: Optional<number | string>;
 }
 
-/** {@link PostgresOptions}, checked and complete. */
-export interface PostgresSettings {
-  /** The server and the database as one URL; if it is set, the other options are not. */
+/** {@link PostgresSettings}, checked and complete. */
+export interface CompletePostgresSettings {
+  /** The server and the database as one URL; if it is set, the settings of the address are not. */
   readonly url: string | null;
   readonly host: string;
   readonly port: number;
@@ -44,7 +44,7 @@ export interface PostgresSettings {
 const ADDRESS_NAMES = ["host", "port", "user", "password", "database", "ssl"] as const;
 const MILLISECONDS = { from: 1, to: 600_000, unit: "milliseconds" };
 
-const SCHEMA = settings<PostgresOptions>()(
+const SCHEMA = settings<PostgresSettings>()(
   {
     // Messages never quote it, because it contains a password.
     url: setting<string | null, string>({
@@ -54,14 +54,14 @@ const SCHEMA = settings<PostgresOptions>()(
       fallback: null,
     }),
     host: text(null),
-    port: fromText(whole({ from: 1, to: 65_535 }, null)),
+    port: fromText(integer({ from: 1, to: 65_535 }, null)),
     user: text(null),
     password: text(null),
     database: text(null),
     ssl: fromText(flag(null)),
-    poolSize: fromText(whole({ from: 1, to: 10_000 }, 10)),
-    statementTimeoutMs: fromText(whole({ ...MILLISECONDS, to: 86_400_000 }, null)),
-    acquireTimeoutMs: fromText(whole(MILLISECONDS, 10_000)),
+    poolSize: fromText(integer({ from: 1, to: 10_000 }, 10)),
+    statementTimeoutMs: fromText(integer({ ...MILLISECONDS, to: 86_400_000 }, null)),
+    acquireTimeoutMs: fromText(integer(MILLISECONDS, 10_000)),
   },
   {
     check(read, refuse) {
@@ -79,19 +79,22 @@ const SCHEMA = settings<PostgresOptions>()(
  * export const DATABASES = { default: "main", main: postgres({ url: env("DATABASE_URL"), poolSize: 20 }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or is set together with a url that
+ * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or is set together with a url that
  * contains it.
  */
-export function postgres(options: PostgresOptions): DialectSource {
-  return (setup) => new PostgresDialect(postgresSettings(options, setup), setup);
+export function postgres(options: PostgresSettings): DialectSource {
+  return (setup) => new PostgresDialect(readPostgresSettings(options, setup), setup);
 }
 
 /**
- * Checks the options, and fills in defaults. Numbers and booleans may be text, as in environment variables.
+ * Checks the settings, and fills in defaults. Numbers and booleans may be text, as in environment variables.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function postgresSettings(options: PostgresOptions, { where }: Pick<DialectSetup, "where">): PostgresSettings {
+export function readPostgresSettings(
+  options: PostgresSettings,
+  { where }: Pick<DialectSetup, "where">,
+): CompletePostgresSettings {
   const read = SCHEMA.read(options, where);
   return { ...read, host: read.host ?? "127.0.0.1", port: read.port ?? 5432, ssl: read.ssl ?? false };
 }

@@ -7,7 +7,7 @@ import { ColumnValueError } from "../column-value-error.ts";
 import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
-import type { SqliteSettings } from "./sqlite.ts";
+import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
@@ -37,7 +37,7 @@ export class SqliteConnection implements PhysicalConnection {
   isBegun = false;
   /** Whether readers see the last commit while a transaction is open; known once a writing connection is open. */
   hasWriteAheadLog = false;
-  readonly #settings: SqliteSettings;
+  readonly #settings: CompleteSqliteSettings;
   readonly #observer: Observer;
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
   readonly #readOnly: boolean;
@@ -46,7 +46,7 @@ export class SqliteConnection implements PhysicalConnection {
   #closed = false;
 
   /** @param readOnly whether every statement that would change the file must fail */
-  constructor(settings: SqliteSettings, observer: Observer, readOnly: boolean) {
+  constructor(settings: CompleteSqliteSettings, observer: Observer, readOnly: boolean) {
     this.#settings = settings;
     this.#observer = observer;
     this.#readOnly = readOnly;

@@ -26,7 +26,7 @@ import { LockedExecutor } from "../locked-executor.ts";
 import { Mutex } from "../mutex.ts";
 import { returningWrites } from "../returning-writes.ts";
 import type { Writes } from "../writes.ts";
-import type { SqliteSettings } from "./sqlite.ts";
+import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
@@ -66,11 +66,11 @@ export class SqliteDialect implements Dialect {
   readonly writes: Writes = returningWrites;
   readonly shared: SqliteShared;
   readonly #connection: SqliteConnection;
-  readonly #settings: SqliteSettings;
+  readonly #settings: CompleteSqliteSettings;
   readonly #mutex: Mutex;
   readonly #migrationLock: SqliteMigrationLock;
 
-  constructor(settings: SqliteSettings, observer: Observer) {
+  constructor(settings: CompleteSqliteSettings, observer: Observer) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.isInMemory = settings.path === IN_MEMORY;
     this.#settings = settings;

@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { ColumnValue, Executor, Observer, Row } from "../dialect.ts";
 import type { DatabaseError } from "../errors.ts";
 import type { LockedExecutor } from "../locked-executor.ts";
-import type { SqliteSettings } from "./sqlite.ts";
+import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 
 /** What only the writing connection knows: its latest keys and counts, its settings, its temporary tables. */
@@ -21,12 +21,12 @@ const READ_ONLY = 8;
 export class SqliteShared implements Executor {
   readonly #writer: SqliteConnection;
   readonly #line: LockedExecutor;
-  readonly #settings: SqliteSettings;
+  readonly #settings: CompleteSqliteSettings;
   readonly #observer: Observer;
   #reader: Executor | null = null;
   #ownReader: SqliteConnection | null = null;
 
-  constructor(writer: SqliteConnection, line: LockedExecutor, settings: SqliteSettings, observer: Observer) {
+  constructor(writer: SqliteConnection, line: LockedExecutor, settings: CompleteSqliteSettings, observer: Observer) {
     this.#writer = writer;
     this.#line = line;
     this.#settings = settings;

@@ -1,11 +1,11 @@
 import { join, resolve } from "node:path";
-import { ConfigurationError, fromText, type Optional, setting, settings, whole } from "../../support/index.ts";
+import { ConfigurationError, fromText, integer, type Optional, setting, settings } from "../../support/index.ts";
 import type { DialectSetup, DialectSource } from "../dialect.ts";
 import { SqliteDialect } from "./sqlite-dialect.ts";
 import { IN_MEMORY, isInFolder } from "./sqlite-file.ts";
 
-/** The options of {@link sqlite}. */
-export interface SqliteOptions {
+/** The settings of {@link sqlite}. */
+export interface SqliteSettings {
   /**
    * The file, relative to the application's root, or `:memory:`; not in `public/`, whose files are served to everyone. A
    * new file can be read only by its owner.
@@ -25,21 +25,21 @@ export interface SqliteOptions {
   readonly acquireTimeoutMs?: Optional<number | string>;
 }
 
-/** {@link SqliteOptions}, checked and complete. */
-export interface SqliteSettings {
+/** {@link SqliteSettings}, checked and complete. */
+export interface CompleteSqliteSettings {
   /** The file's absolute path, or `:memory:`. */
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly acquireTimeoutMs: number;
 }
 
-const SCHEMA = settings<SqliteOptions>()({
+const SCHEMA = settings<SqliteSettings>()({
   path: setting<string>({
     what: 'the path of a file: "database/app.sqlite"',
     accept: (value) => (typeof value === "string" ? value : undefined),
   }),
-  busyTimeoutMs: fromText(whole({ from: 0, to: 600_000, unit: "milliseconds" }, 5000)),
-  acquireTimeoutMs: fromText(whole({ from: 1, to: 600_000, unit: "milliseconds" }, 10_000)),
+  busyTimeoutMs: fromText(integer({ from: 0, to: 600_000, unit: "milliseconds" }, 5000)),
+  acquireTimeoutMs: fromText(integer({ from: 1, to: 600_000, unit: "milliseconds" }, 10_000)),
 });
 
 /**
@@ -50,21 +50,21 @@ const SCHEMA = settings<SqliteOptions>()({
  * export const DATABASES = { default: "main", main: sqlite({ path: env("DATABASE_PATH", "database/app.sqlite") }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if an option is unknown or invalid, or the path is missing or in `public/`.
+ * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or the path is missing or in `public/`.
  */
-export function sqlite(options: SqliteOptions): DialectSource {
-  return (setup) => new SqliteDialect(sqliteSettings(options, setup), setup.observer);
+export function sqlite(options: SqliteSettings): DialectSource {
+  return (setup) => new SqliteDialect(readSqliteSettings(options, setup), setup.observer);
 }
 
 /**
- * Checks the options, and fills in defaults. Numbers may be text, as in environment variables.
+ * Checks the settings, and fills in defaults. Numbers may be text, as in environment variables.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function sqliteSettings(
-  options: SqliteOptions,
+export function readSqliteSettings(
+  options: SqliteSettings,
   { where, root }: Pick<DialectSetup, "where" | "root">,
-): SqliteSettings {
+): CompleteSqliteSettings {
   const { path, ...waits } = SCHEMA.read(options, where);
   return { path: path === IN_MEMORY ? path : privatePath(path, where, root), ...waits };
 }

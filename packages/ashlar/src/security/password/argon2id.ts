@@ -1,4 +1,4 @@
-import { AshlarError, ConfigurationError, settings, whole } from "../../support/index.ts";
+import { AshlarError, ConfigurationError, integer, settings } from "../../support/index.ts";
 import { DEFAULT_PARAMETERS, differsFrom } from "./hash-parameters.ts";
 import { HashingThreads } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
@@ -13,10 +13,10 @@ const threads = new HashingThreads();
 const NO_HASH = "";
 
 /** The limits for verification are also the limits for these options. */
-const SCHEMA = settings<Argon2idOptions>()({
-  memoryKiB: whole({ from: 8, to: MAX_MEMORY, unit: "KiB" }, DEFAULT_PARAMETERS.memory),
-  passes: whole({ from: 1, to: MAX_PASSES }, DEFAULT_PARAMETERS.passes),
-  lanes: whole({ from: 1, to: MAX_PARALLELISM }, DEFAULT_PARAMETERS.parallelism),
+const SCHEMA = settings<Argon2idSettings>()({
+  memoryKiB: integer({ from: 8, to: MAX_MEMORY, unit: "KiB" }, DEFAULT_PARAMETERS.memory),
+  passes: integer({ from: 1, to: MAX_PASSES }, DEFAULT_PARAMETERS.passes),
+  lanes: integer({ from: 1, to: MAX_PARALLELISM }, DEFAULT_PARAMETERS.parallelism),
 });
 
 /**
@@ -25,8 +25,8 @@ const SCHEMA = settings<Argon2idOptions>()({
  */
 const LEAST_MEMORY_KIB = [47_104, 19_456, 12_288, 9_216, 7_168] as const;
 
-/** What {@link argon2id} uses for each password. */
-export interface Argon2idOptions {
+/** The settings of {@link argon2id}: what it uses for each password. */
+export interface Argon2idSettings {
   /** Memory in KiB; default: 19456. At most 262144 (256 MiB). */
   readonly memoryKiB?: number;
   /** Passes over the memory, from 1 to 16; default: 2. */
@@ -77,10 +77,10 @@ export class Argon2Hasher implements PasswordHasher {
  * Security: bcrypt sees only the first 72 bytes of a password, and takes longer than Argon2 does here, so response times
  * tell such an account from one that does not exist, until its next login.
  *
- * @throws `E_INVALID_CONFIGURATION` if an option is out of range, or the work is less than OWASP's minimum: 46 MiB for
+ * @throws `E_INVALID_CONFIGURATION` if a setting is out of range, or the work is less than OWASP's minimum: 46 MiB for
  *   one pass, 19 MiB for two, 12 for three, 9 for four, 7 for five
  */
-export function argon2id(options: Argon2idOptions = {}): PasswordHasher {
+export function argon2id(options: Argon2idSettings = {}): PasswordHasher {
   const { memoryKiB: memory, passes, lanes: parallelism } = SCHEMA.read(options, "argon2id()");
   const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory, passes, parallelism });
   if (!hasher.isForTests) return hasher;

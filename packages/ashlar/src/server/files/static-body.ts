@@ -27,23 +27,23 @@ export async function withoutOpenFile(
   response: Response,
   again: () => MaybePromise<Response>,
 ): Promise<FileResponse> {
-  const { status, headers, body } = partsOf(response);
+  const { status, headers, body } = plainResponse(response);
   if (!(body instanceof Readable)) return { status, headers, body: null };
   const length = Number(headers.get("content-length"));
   if (length <= MAX_WHOLE_BYTES) return { status, headers, body: await readWhole(body, length) };
   body.destroy();
-  const { stream, close } = byteStream(new FoundAgain(again, status, headers));
+  const { stream, close } = byteStream(new ReopenedFile(again, status, headers));
   closeWithResponse(raw, close);
   return { status, headers, body: stream };
 }
 
-interface Parts {
+interface PlainResponse {
   readonly status: number;
   readonly headers: Map<string, string>;
   readonly body: unknown;
 }
 
-function partsOf(response: Response): Parts {
+function plainResponse(response: Response): PlainResponse {
   const { status, headers: list, body }: PreparedResponse = prepare(response);
   const headers = new Map<string, string>();
   for (let index = 0; index < list.length; index += 2) headers.set(list[index]!, list[index + 1]!);
@@ -56,8 +56,8 @@ async function readWhole(body: Readable, length: number): Promise<Uint8Array<Arr
   return bytes;
 }
 
-/** The chunks of a file that is requested again and must not have changed. */
-class FoundAgain implements ByteSource {
+/** The chunks of a file that is opened again and must not have changed. */
+class ReopenedFile implements ByteSource {
   readonly #again: () => MaybePromise<Response>;
   readonly #status: number;
   readonly #tag: string | undefined;
@@ -83,7 +83,7 @@ class FoundAgain implements ByteSource {
   }
 
   async #find(): Promise<Readable> {
-    const { status, headers, body } = partsOf(await this.#again());
+    const { status, headers, body } = plainResponse(await this.#again());
     if (body instanceof Readable) {
       // The tag is made of size and time. A range does not change it.
       if (status === this.#status && headers.get("etag") === this.#tag) return body;

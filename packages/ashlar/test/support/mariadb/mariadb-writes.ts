@@ -7,14 +7,14 @@ import {
   sql,
 } from "kysely";
 import {
-  type InsertPlan,
+  type InsertQuery,
   type ParameterValues,
   type QueryBuilder,
   queryTemplate,
   type Returned,
   type Row,
   UniqueViolationError,
-  type UpsertPlan,
+  type UpsertQuery,
   type Write,
   type WriteScope,
   type Writes,
@@ -29,10 +29,10 @@ const ATTEMPTS = 20;
  * transaction is needed. Its upsert also updates a row with the same value in any other unique column.
  */
 export const mariadbWrites: Writes = {
-  insert: (kysely, plan) => oneStatement(returning(insertion(kysely, plan), plan.returning)),
-  upsert(kysely, plan) {
-    if (plan.changeIf !== undefined) return conditionalUpsert(kysely, plan, plan.changeIf);
-    return oneStatement(returning(insertion(kysely, plan).onDuplicateKeyUpdate(plan.changes), plan.returning));
+  insert: (kysely, query) => oneStatement(returning(insertion(kysely, query), query.returning)),
+  upsert(kysely, query) {
+    if (query.changeIf !== undefined) return conditionalUpsert(kysely, query, query.changeIf);
+    return oneStatement(returning(insertion(kysely, query).onDuplicateKeyUpdate(query.changes), query.returning));
   },
   delete(kysely, { table, where, limit, returning: returned }) {
     if (limit === undefined) return oneStatement(returning(kysely.deleteFrom(table).where(where), returned));
@@ -44,8 +44,8 @@ export const mariadbWrites: Writes = {
 };
 
 /** Locks the row and changes it; or inserts it, and starts over if another has done that in the meantime. */
-function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Expression<SqlBool>): Write {
-  const { table, key, values, changes, onlyIf } = plan;
+function conditionalUpsert(kysely: QueryBuilder, query: UpsertQuery, changeIf: Expression<SqlBool>): Write {
+  const { table, key, values, changes, onlyIf } = query;
   const isRow = sql<SqlBool>`${sql.join(
     key.map((column) => sql`${sql.ref(`${table}.${column}`)} = ${values[column]}`),
     sql` and `,
@@ -54,8 +54,8 @@ function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Exp
   const conditions = onlyIf === undefined ? changeIf : sql<SqlBool>`(${changeIf}) and (${onlyIf})`;
   const lock = queryTemplate(row.select(sql`1`.as("found")).forUpdate());
   const update = queryTemplate(kysely.updateTable(table).set(changes).where(isRow).where(conditions));
-  const read = plan.returning.length === 0 ? null : queryTemplate(selecting(row, plan.returning));
-  const insert = oneStatement(returning(insertion(kysely, plan), plan.returning));
+  const read = query.returning.length === 0 ? null : queryTemplate(selecting(row, query.returning));
+  const insert = oneStatement(returning(insertion(kysely, query), query.returning));
 
   const once = (scope: WriteScope, given: ParameterValues): Promise<Row[]> =>
     scope.transaction(async () => {
@@ -80,7 +80,7 @@ function conditionalUpsert(kysely: QueryBuilder, plan: UpsertPlan, changeIf: Exp
 // biome-ignore lint/suspicious/noExplicitAny: only the table's name is known.
 type Insertion = InsertQueryBuilder<any, any, any>;
 
-function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertPlan): Insertion {
+function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertQuery): Insertion {
   const columns = Object.keys(values);
   const insert = kysely.insertInto(table).columns(columns);
   if (onlyIf === undefined) {

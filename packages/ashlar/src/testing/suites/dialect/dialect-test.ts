@@ -36,8 +36,8 @@ export async function createRows({ kysely }: Database): Promise<void> {
 
 /** Inserts a row and returns its key. */
 export async function insert(database: Database, name: string, others: object = {}): Promise<number> {
-  const plan = { table: ROWS, values: { name, ...others }, returning: ["id"] };
-  const [row] = await database.connection().prepareInsert(plan)({});
+  const query = { table: ROWS, values: { name, ...others }, returning: ["id"] };
+  const [row] = await database.connection().prepareInsert(query)({});
   return Number(row?.id);
 }
 

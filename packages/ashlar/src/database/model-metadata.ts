@@ -10,7 +10,7 @@ import type { ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
 /** What is computed once for a model's class, and used for every row. */
-export interface ModelPlan {
+export interface ModelMetadata {
   readonly connection: Connection;
   readonly table: string;
   readonly primaryKey: string;
@@ -28,39 +28,39 @@ export interface ModelPlan {
   readonly binding: number;
 }
 
-/** The plans of classes that use the same database everywhere. */
-const plans = new WeakMap<object, ModelPlan>();
-/** Those of classes that several applications in the process use, each with its own database. */
-const plansApart = new WeakMap<Database, WeakMap<object, ModelPlan>>();
+/** Of classes that use the same database everywhere. */
+const shared = new WeakMap<object, ModelMetadata>();
+/** Of classes that several applications in the process use, each with its own database. */
+const byDatabase = new WeakMap<Database, WeakMap<object, ModelMetadata>>();
 
 /**
- * The plan of a model's class.
+ * Returns the metadata of a model's class.
  *
  * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and nothing decides;
  * `E_INVALID_MODEL` if `fillable` contains a guarded column
  */
-export function planOf(modelClass: ModelClass): ModelPlan {
-  const plan = plans.get(modelClass);
-  return plan !== undefined && plan.binding === currentBinding() ? plan : newPlan(modelClass);
+export function metadataOf(modelClass: ModelClass): ModelMetadata {
+  const metadata = shared.get(modelClass);
+  return metadata !== undefined && metadata.binding === currentBinding() ? metadata : newMetadata(modelClass);
 }
 
-function newPlan(modelClass: ModelClass): ModelPlan {
+function newMetadata(modelClass: ModelClass): ModelMetadata {
   const { database, isSettled } = resolveDatabase(modelClass);
-  if (isSettled) return keptPlan(plans, modelClass, database);
-  const own = plansApart.get(database) ?? new WeakMap<object, ModelPlan>();
-  plansApart.set(database, own);
-  return keptPlan(own, modelClass, database);
+  if (isSettled) return keptMetadata(shared, modelClass, database);
+  const own = byDatabase.get(database) ?? new WeakMap<object, ModelMetadata>();
+  byDatabase.set(database, own);
+  return keptMetadata(own, modelClass, database);
 }
 
-function keptPlan(kept: WeakMap<object, ModelPlan>, modelClass: ModelClass, database: Database): ModelPlan {
-  const plan = kept.get(modelClass);
-  if (plan !== undefined && plan.binding === currentBinding()) return plan;
-  const made = makePlan(modelClass, database);
-  kept.set(modelClass, made);
-  return made;
+function keptMetadata(kept: WeakMap<object, ModelMetadata>, modelClass: ModelClass, database: Database): ModelMetadata {
+  const metadata = kept.get(modelClass);
+  if (metadata !== undefined && metadata.binding === currentBinding()) return metadata;
+  const read = readMetadata(modelClass, database);
+  kept.set(modelClass, read);
+  return read;
 }
 
-function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
+function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata {
   const { timestamps, fillable } = modelClass;
   const casts = new Map<string, Cast>();
   if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
@@ -95,7 +95,7 @@ function makePlan(modelClass: ModelClass, database: Database): ModelPlan {
 }
 
 /** Whether `fill` sets a column. */
-export function isFillable({ fillable, guarded, primaryKey }: ModelPlan, column: string): boolean {
+export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, column: string): boolean {
   return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
 }
 
@@ -104,28 +104,28 @@ export function isFillable({ fillable, guarded, primaryKey }: ModelPlan, column:
  *
  * @throws `E_INVALID_QUERY` if the column's name or the value is not valid
  */
-export function lookUp(plan: ModelPlan, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
-  const statement = plan.lookups.get(column) ?? compileLookup(plan, column);
-  if (value === null) return firstWithout(plan, column);
+export function lookUp(metadata: ModelMetadata, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
+  const statement = metadata.lookups.get(column) ?? compileLookup(metadata, column);
+  if (value === null) return firstWithout(metadata, column);
   if (typeof value === "string") {
     // Text that no database can store is in no row.
-    return isStorableText(value) ? plan.connection.first(statement, value) : undefined;
+    return isStorableText(value) ? metadata.connection.first(statement, value) : undefined;
   }
-  const checked = column === plan.primaryKey ? keyValue(column, value) : columnValue(column, value);
-  return plan.connection.first(statement, checked);
+  const checked = column === metadata.primaryKey ? keyValue(column, value) : columnValue(column, value);
+  return metadata.connection.first(statement, checked);
 }
 
-function compileLookup(plan: ModelPlan, column: string): string {
-  const { kysely } = plan.connection;
-  const query = kysely.selectFrom(plan.table).selectAll().where(columnName(column), "=", null);
+function compileLookup(metadata: ModelMetadata, column: string): string {
+  const { kysely } = metadata.connection;
+  const query = kysely.selectFrom(metadata.table).selectAll().where(columnName(column), "=", null);
   // Kysely's limit would be a parameter; written out, the value is the only one.
   const limited = `${query.compile().sql} limit 1`;
-  plan.lookups.set(column, limited);
+  metadata.lookups.set(column, limited);
   return limited;
 }
 
-async function firstWithout(plan: ModelPlan, column: string): Promise<Row | undefined> {
-  const query = plan.connection.kysely.selectFrom(plan.table).selectAll().where(columnName(column), "is", null);
+async function firstWithout(metadata: ModelMetadata, column: string): Promise<Row | undefined> {
+  const query = metadata.connection.kysely.selectFrom(metadata.table).selectAll().where(columnName(column), "is", null);
   return await query.limit(1).executeTakeFirst();
 }
 

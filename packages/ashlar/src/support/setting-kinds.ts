@@ -110,7 +110,7 @@ export function number<Fallback extends number | null = never>(
 }
 
 /** A whole number. */
-export function whole<Fallback extends number | null = never>(
+export function integer<Fallback extends number | null = never>(
   range: NumberRange,
   fallback?: Fallback,
 ): Setting<number | NoInfer<Fallback>, number> {
@@ -122,7 +122,7 @@ export function minutes<Fallback extends number | null = never>(
   fallback?: Fallback,
   to: number = YEAR_IN_MINUTES,
 ): Setting<number | NoInfer<Fallback>, number> {
-  return whole({ from: 1, to, unit: "minutes" }, fallback);
+  return integer({ from: 1, to, unit: "minutes" }, fallback);
 }
 
 /** A number of seconds, fractions included. */

@@ -3,7 +3,7 @@ import type { Casts } from "./casts.ts";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
 import { boundDatabase } from "./model-database.ts";
-import { planOf } from "./model-plan.ts";
+import { metadataOf } from "./model-metadata.ts";
 
 const memory = { driver: "sqlite", path: ":memory:" };
 let first: Database;
@@ -77,10 +77,10 @@ test("a model can use another connection", async () => {
   await expect(name(Nowhere)).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining('"c"') });
 });
 
-test("a plan is created once per class", () => {
+test("a metadata is created once per class", () => {
   Model.useDatabase(first);
-  expect(planOf(Thing)).toBe(planOf(Thing));
-  expect(planOf(Thing)).not.toBe(planOf(Special));
+  expect(metadataOf(Thing)).toBe(metadataOf(Thing));
+  expect(metadataOf(Thing)).not.toBe(metadataOf(Special));
 });
 
 test("a table or key that is not an identifier is refused", async () => {
