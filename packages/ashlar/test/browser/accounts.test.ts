@@ -14,6 +14,8 @@ const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 interface Shop {
   readonly url: string;
   readonly mail: MailServer;
+  /** How its process ended; `null` while it runs. */
+  readonly end: () => string | null;
   close(): Promise<void>;
 }
 
@@ -27,7 +29,7 @@ async function openShop(): Promise<Shop> {
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;
-  const { child } = await startServing(root, {
+  const { child, end } = await startServing(root, {
     PORT: port,
     APP_URL: url,
     MAIL_FROM: "shop@example.com",
@@ -37,6 +39,7 @@ async function openShop(): Promise<Shop> {
   return {
     url,
     mail,
+    end,
     async close() {
       child.kill("SIGKILL");
       await close();
@@ -58,6 +61,8 @@ inBrowser("accounts, in a browser", () => {
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
+    // Otherwise a browser that can't connect would be all there is to see.
+    expect(shop.end()).toBe(null);
   });
 
   async function visitor(javaScriptEnabled = true): Promise<BrowserContext> {

@@ -80,6 +80,8 @@ export interface ServedProcess {
   /** What it printed until it was ready. */
   readonly line: string;
   readonly child: ChildProcess;
+  /** Its exit code, its signal and all its output if it has ended; `null` while it runs. */
+  readonly end: () => string | null;
 }
 
 function begin(
@@ -93,15 +95,19 @@ function begin(
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
+  const end = (): string | null => {
+    const { exitCode, signalCode } = child;
+    return exitCode === null && signalCode === null ? null : `code ${exitCode}, signal ${signalCode}:\n${output}`;
+  };
   const served = new Promise<ServedProcess>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
       const [line, url] = /^.+ is listening on (http:[^\s"]+).*$/m.exec(output) ?? [];
-      if (line !== undefined && url !== undefined) resolve({ url, line, child });
+      if (line !== undefined && url !== undefined) resolve({ url, line, child, end });
     };
     child.stdout.on("data", read);
     child.stderr.on("data", read);
-    child.on("close", () => reject(new Error(`The application ended:\n${output}`)));
+    child.on("close", () => reject(new Error(`The application ended: ${end()}`)));
   });
   return { child, served };
 }
