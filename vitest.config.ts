@@ -15,6 +15,9 @@ process.env.TZ ??= "America/St_Johns";
 // Where a machine that runs the tests wants their counts, it names a file for .ci/counts-reporter.mjs.
 const report = process.env.ASHLAR_TEST_REPORT;
 
+/** CI runs the tests in the same order each time, so that its result says something about the change alone. */
+const CI_SEED = 1;
+
 /** Tests of parts of the framework that keep nothing in their modules. Their files can share a process, and what it loaded. */
 const UNITS =
   "packages/ashlar/src/{boot,cli,database,events,http,kernel,mail,node,routing,scaffold,security,server,session,support,testing,throttle,views}/**/*.test.ts";
@@ -66,7 +69,7 @@ const configuration: ViteUserConfig = defineConfig({
   test: {
     // The tool that changes the sources runs every file in processes of its own.
     ...(process.env.ASHLAR_MUTANTS === undefined
-      ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst } }
+      ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst, ...(process.env.CI && { seed: CI_SEED }) } }
       : { include: TESTS }),
     globalSetup: [runFolder],
     // Many tests wait for processes of their own, or for a database: two more workers than processors keep these busy.
