@@ -45,7 +45,7 @@ function recorded(name: string, seen: string[], failing: string[] = []): Provide
 }
 
 describe("boot", () => {
-  test("all register, then all boot, then all are ready, in their order; all shut down, in the reverse order, once", async () => {
+  test("providers all register, then all boot, then all become ready, in order; they shut down once, in reverse order", async () => {
     const seen: string[] = [];
     const application = await make({ providers: [recorded("a", seen), recorded("b", seen)] });
     expect(seen).toEqual(["a.register", "b.register", "a.boot", "b.boot", "a.ready", "b.ready"]);
@@ -138,7 +138,7 @@ describe("boot", () => {
   });
 
   test.each(["register", "boot", "ready"])(
-    "where %s fails, those that registered are shut down, and the error is its own",
+    "if a provider's %s fails, every provider that has registered is shut down, and the error is thrown",
     async (what) => {
       const seen: string[] = [];
       const providers = [recorded("a", seen), recorded("b", seen), recorded("c", seen, [what]), recorded("d", seen)];
@@ -149,7 +149,7 @@ describe("boot", () => {
     },
   );
 
-  test("a boot that fails for its routes shuts the providers down too", async () => {
+  test("a boot that fails because of a route shuts the providers down too", async () => {
     const seen: string[] = [];
     const routes = [Route.get("/", () => "x").middleware("unheard")];
     await expect(make({ providers: [recorded("a", seen)], routes })).rejects.toThrow(
@@ -159,7 +159,7 @@ describe("boot", () => {
   });
 });
 
-test("a server listens once every provider has done what it does then", async () => {
+test("listen resolves once every provider's listening hook has finished", async () => {
   const seen: string[] = [];
   class Greeting extends Provider {
     override async listening(): Promise<void> {
@@ -198,7 +198,7 @@ test.for([
 });
 
 describe("shutdown", () => {
-  test("one provider that fails or takes forever does not keep the others, and is logged", async () => {
+  test("a provider that fails or never finishes is logged, and does not stop the others from shutting down", async () => {
     const seen: string[] = [];
     const lines: Record<string, unknown>[] = [];
     class Endless extends Provider {
@@ -223,7 +223,7 @@ describe("shutdown", () => {
     ]);
   });
 
-  test("a job in the background that never ends holds it no longer than the requests may, and is logged", async () => {
+  test("a background job that never ends delays it no longer than requests may, and is logged", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const seen: string[] = [];
@@ -254,7 +254,7 @@ describe("shutdown", () => {
     expect(lines.map(({ jobs, msg }) => [jobs, msg])).toEqual([[1, "Background jobs were not finished."]]);
   });
 
-  test("what a provider fails to shut down after its own boot has failed is no error of its own", async () => {
+  test("a provider whose boot failed logs a failed shutdown as debug, not as an error", async () => {
     const logged: unknown[] = [];
     const logger = createLogger(
       { name: "Shop", environment: "test", log: { level: "debug", requests: false } },
@@ -265,7 +265,7 @@ describe("shutdown", () => {
     expect(logged).toEqual(["debug", "error"]);
   });
 
-  test("afterwards every request is turned away", async () => {
+  test("requests are refused with 503 after a shutdown", async () => {
     const application = await make({ routes: [Route.get("/", () => "x")] });
     await application.shutdown();
     const response = await application.fetch(new Request("http://localhost/"));
@@ -279,7 +279,7 @@ describe("shutdown", () => {
 });
 
 describe("contextProperty", () => {
-  test("it is made when it is first asked for, once for each context, with that context", async () => {
+  test("the property is created on first use, once per context, and receives the context", async () => {
     let made = 0;
     const application = await make({
       routes: [
@@ -305,7 +305,7 @@ describe("contextProperty", () => {
     expect(made).toBe(102);
   });
 
-  test("it belongs to one application", async () => {
+  test("the property belongs to one application", async () => {
     const routes = [Route.get("/", (context) => String(context.cart))];
     const one = await make({ routes });
     const other = await make({ routes });
@@ -314,7 +314,7 @@ describe("contextProperty", () => {
     expect(await ask(other)).toBe("undefined");
   });
 
-  test("what cannot be made is tried again, and nothing is kept", async () => {
+  test("a property that fails to be created is created again on the next use", async () => {
     let attempts = 0;
     const application = await make({
       routes: [
@@ -336,7 +336,7 @@ describe("contextProperty", () => {
   });
 
   test.each(["request", "response", "services", "currentUser", "startedResponse", "constructor"])(
-    "%s is taken",
+    "the name %s is reserved",
     async (name) => {
       const application = await make({});
       expect(() => application.contextProperty(name as "cart", () => ({ of: null }))).toThrow(
@@ -348,13 +348,13 @@ describe("contextProperty", () => {
     },
   );
 
-  test("a name can be given once", async () => {
+  test("a name can be used only once", async () => {
     const application = await make({});
     application.contextProperty("cart", () => ({ of: "a" }));
     expect(() => application.contextProperty("cart", () => ({ of: "b" }))).toThrow("already");
   });
 
-  test("it cannot be assigned to", async () => {
+  test("the property cannot be assigned to", async () => {
     const application = await make({
       routes: [
         Route.get("/", (context) => {
@@ -367,7 +367,7 @@ describe("contextProperty", () => {
   });
 });
 
-describe("S24 requests do not see one another", () => {
+describe("S24 requests do not see each other's data", () => {
   test("S24 thousands of interleaved requests each keep their own input, user, response, property and route", async () => {
     const pause = () =>
       new Promise((resolve) => (Math.random() < 0.5 ? setImmediate(resolve) : queueMicrotask(() => resolve(null))));

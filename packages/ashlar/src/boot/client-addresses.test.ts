@@ -47,7 +47,7 @@ const FORWARDED = {
   "x-forwarded-host": "evil.example, shop.example, inside",
 };
 
-test("S54 a host hands the address in with the request, and without one it is not known", async () => {
+test("S54 the client's address is the one passed to fetch, and unknown without it", async () => {
   const { application } = await make();
   const plain = { url: "http://inside:3000/seen", host: "inside", secure: false };
   expect(await ask(application)).toEqual({ ...plain, socket: null, client: null });
@@ -63,7 +63,7 @@ test("S54 a host hands the address in with the request, and without one it is no
   });
 });
 
-test("S54 what hosts hand in of their own is not taken for an address", async () => {
+test("S54 other second arguments that hosts pass to fetch are not taken for an address", async () => {
   const { application } = await make();
   for (const own of [
     { address: { address: "0.0.0.0", port: 3000 } },
@@ -76,12 +76,12 @@ test("S54 what hosts hand in of their own is not taken for an address", async ()
   }
 });
 
-test("S54 one setting decides over address, scheme and host of a request that was handed in", async () => {
+test("S54 one setting decides whether the forwarded address, scheme and host of a request passed to fetch count", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "private" });
   const believed = { url: "https://shop.example/seen", host: "shop.example", secure: true };
   const [socket, client] = ["10.0.0.1", "203.0.113.7"];
   expect(await ask(application, { headers: FORWARDED }, socket)).toEqual({ ...believed, socket, client });
-  // With the Host header that some hosts leave in the request.
+  // With the Host header, which some hosts leave in the request.
   const headers = { ...FORWARDED, host: "inside:3000" };
   expect(await ask(application, { headers }, socket)).toEqual({ ...believed, socket, client });
   expect(await ask(application, { headers: FORWARDED }, "8.8.8.8")).toMatchObject({
@@ -92,13 +92,13 @@ test("S54 one setting decides over address, scheme and host of a request that wa
   expect(await ask(application, sent, socket)).toEqual([{ ...believed, socket, client }, { a: "b" }]);
 });
 
-test("S54 proxies or not, nothing is believed of a request whose address is not known", async () => {
+test("S54 forwarded headers of a request without an address are ignored, even with trusted proxies", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "private" });
   const unchanged = { url: "http://inside:3000/seen", host: "inside", secure: false, socket: null, client: null };
   expect(await ask(application, { headers: FORWARDED })).toEqual(unchanged);
 });
 
-test("S54 a forwarded host that is none leaves the request's own", async () => {
+test("S54 an invalid forwarded host is ignored, and the request keeps its own", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
   for (const host of ["shop.example/evil", "a b", "user@shop.example", "[::1", ""]) {
     const headers = { "x-forwarded-host": host, "x-forwarded-proto": "javascript" };
@@ -107,7 +107,7 @@ test("S54 a forwarded host that is none leaves the request's own", async () => {
 });
 
 test.each(["ftp", "ws", "wss", "file", "HTTPS", "https:"])(
-  "S54 a forwarded scheme of %j leaves the request's own",
+  "S54 a forwarded scheme of %j is ignored, and the request keeps its own",
   async (scheme) => {
     const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
     const headers = { "x-forwarded-proto": scheme };
@@ -116,7 +116,7 @@ test.each(["ftp", "ws", "wss", "file", "HTTPS", "https:"])(
   },
 );
 
-test("S54 where the proxy says nothing of the host, it is that of the Host header", async () => {
+test("S54 if the proxy forwards no host, the host comes from the Host header", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
   const sent = { host: "shop.example", "x-forwarded-host": "" };
   expect(await ask(application, { headers: sent }, "10.0.0.1")).toMatchObject({ host: "shop.example", secure: false });
@@ -124,13 +124,13 @@ test("S54 where the proxy says nothing of the host, it is that of the Host heade
   expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ host: "shop.example", secure: true });
 });
 
-test("S54 where the proxy names the host of the URL, the Host header does not count", async () => {
+test("S54 if the proxy forwards the same host as in the URL, the Host header is ignored", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" });
   const headers = { host: "shop.example", "x-forwarded-host": "inside:3000" };
   expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ host: "inside" });
 });
 
-test("a forwarded request that is given up is given up for its handler", async () => {
+test("aborting a forwarded request aborts the signal that its handler sees", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<AbortSignal>();
   const application = await createApplication({
     environment: { APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.1" },
@@ -146,7 +146,7 @@ test("a forwarded request that is given up is given up for its handler", async (
   expect(signal.aborted).toBe(true);
 });
 
-test("S54 an address that is handed in counts, not that of the socket the request came over", async () => {
+test("S54 an address passed to fetch wins over the address of the request's socket", async () => {
   const { application: inner } = await make();
   const outer = await createApplication({
     environment: { APP_ENV: "test" },
@@ -158,7 +158,7 @@ test("S54 an address that is handed in counts, not that of the socket the reques
   expect(await response.json()).toMatchObject({ socket: "203.0.113.7", client: "203.0.113.7" });
 });
 
-test("S54 what is mounted knows the address too", async () => {
+test("S54 a mounted application gets the address too", async () => {
   const [{ application: outer }, { application: inner }] = [await make(), await make()];
   outer.mount("/inner", inner.fetch);
   const request = new Request("http://inside:3000/inner/seen");
@@ -166,7 +166,7 @@ test("S54 what is mounted knows the address too", async () => {
   expect(await response.json()).toMatchObject({ socket: "203.0.113.7", client: "203.0.113.7" });
 });
 
-test("S54 over a socket, addresses, scheme and host are those of trusted proxies, in any range", async () => {
+test("S54 over a socket, trusted proxies in any range decide the client's address, the scheme and the host", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.0/8" });
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const response = await fetch(`http://127.0.0.1:${port}/seen`, { headers: FORWARDED });
@@ -184,7 +184,7 @@ test.each([
   ["x-forwarded-proto", "https"],
   ["x-forwarded-host", "shop.example"],
   ["forwarded", "for=8.8.8.8"],
-])("S54 in production the first request with %s from an untrusted peer is warned of, once", async (name, value) => {
+])("S54 in production the first request with %s from an untrusted peer logs a warning, once", async (name, value) => {
   const { application, lines } = await make({ ...PRODUCTION, TRUSTED_PROXIES: "10.0.0.9" });
   await ask(application, {}, "10.0.0.1");
   await ask(application, { headers: { [name]: value } }, "10.0.0.9");
@@ -195,7 +195,7 @@ test.each([
   expect(lines[0]!.msg).toContain("TRUSTED_PROXIES=10.0.0.1");
 });
 
-test("S54 in production the first request without an address is warned of, once", async () => {
+test("S54 in production the first request without an address logs a warning, once", async () => {
   const { application, lines } = await make(PRODUCTION);
   for (let time = 0; time < 3; time++) await ask(application);
   expect(lines).toEqual([expect.objectContaining({ level: "warn" })]);
@@ -203,7 +203,7 @@ test("S54 in production the first request without an address is warned of, once"
   expect(lines[0]!.msg).toContain("APP.trustedProxies");
 });
 
-test("in development and in tests nothing is warned of", async () => {
+test("no warnings are logged in development or in tests", async () => {
   for (const environment of ["development", "test"]) {
     const { application, lines } = await make({ APP_ENV: environment });
     await ask(application);

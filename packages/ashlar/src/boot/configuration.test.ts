@@ -4,7 +4,7 @@ import { ConfigurationError } from "../support/index.ts";
 import { Configuration, frozenCopy } from "./configuration.ts";
 
 describe("Configuration", () => {
-  test("a section gives the exports of its file, frozen to any depth", () => {
+  test("a section contains the exports of its file, deeply frozen", () => {
     const configuration = new Configuration({ api: { DRIVERS: { jwt: { expires: 5, previousSecrets: ["a"] } } } });
     const section = configuration.section("api") as {
       DRIVERS: { jwt: { expires: number; previousSecrets: string[] } };
@@ -17,7 +17,7 @@ describe("Configuration", () => {
     expect(configuration.names).toEqual(["api"]);
   });
 
-  test("a section that does not exist names the near ones", () => {
+  test("the error for a section that does not exist suggests similar names", () => {
     const configuration = new Configuration({ database: { DATABASES: {} }, api: { DRIVERS: {} } });
     expect(() => configuration.section("databases")).toThrow(
       new ConfigurationError(
@@ -28,7 +28,7 @@ describe("Configuration", () => {
     );
   });
 
-  test("a section that need not exist is empty, and one that exports nothing of what is read is an error", () => {
+  test("an optional section that is missing is empty, and one without any of the expected exports is an error", () => {
     const configuration = new Configuration({ mail: {}, session: { SESSION: 5 }, throttle: { LIMITS: {} } });
     expect(configuration.optionalSection("api", ["DRIVERS"])).toEqual({});
     expect(configuration.optionalSection("mail", ["MAIL"])).toEqual({});
@@ -38,7 +38,7 @@ describe("Configuration", () => {
     );
   });
 
-  test("a prototype's names are no sections", () => {
+  test("the names of an object's prototype are not sections", () => {
     const configuration = new Configuration({});
     expect(configuration.has("constructor")).toBe(false);
     expect(() => configuration.section("__proto__")).toThrow(ConfigurationError);
@@ -46,7 +46,7 @@ describe("Configuration", () => {
 });
 
 describe("frozenCopy", () => {
-  test("what was given is neither frozen nor shared", () => {
+  test("the original is neither frozen nor shared", () => {
     const given = { list: [{ a: 1 }] };
     const copy = frozenCopy(given);
     given.list[0]!.a = 2;
@@ -54,7 +54,7 @@ describe("frozenCopy", () => {
     expect(copy).toEqual({ list: [{ a: 1 }] });
   });
 
-  test("classes, functions and instances are handed on, unfrozen", () => {
+  test("classes, functions and instances are passed through, unfrozen", () => {
     class User {
       static table = "users";
       name = "Ada";
@@ -75,7 +75,7 @@ describe("frozenCopy", () => {
     expect(Object.isFrozen(copy)).toBe(true);
   });
 
-  test("a circle stays one, in the copy", () => {
+  test("a circular reference points into the copy", () => {
     interface Node {
       name: string;
       self?: Node;
@@ -93,7 +93,7 @@ describe("frozenCopy", () => {
     expect(copy.polluted).toBeUndefined();
   });
 
-  test("any JSON comes out equal, and frozen all the way", () => {
+  test("the copy of any JSON value is equal to it and deeply frozen", () => {
     const isFrozen = (value: unknown): boolean =>
       typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
     fc.assert(

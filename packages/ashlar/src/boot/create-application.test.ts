@@ -66,7 +66,7 @@ async function failure(options: ApplicationOptions): Promise<AshlarError> {
 }
 
 describe("the one-file application", () => {
-  test("needs nothing but its routes", async () => {
+  test("needs only its routes", async () => {
     const application = await createApplication({
       routes: [Route.get("/", () => "hello")],
       environment: { APP_ENV: "test" },
@@ -75,7 +75,7 @@ describe("the one-file application", () => {
     expect(application.root).toBe(process.cwd());
   });
 
-  test("serves no file of the folder it happens to be started in", async () => {
+  test("does not serve files from the working directory", async () => {
     const before = process.cwd();
     process.chdir(folderWith(FILES));
     const application = await createApplication({ routes: [], environment: { APP_ENV: "test" } });
@@ -83,7 +83,7 @@ describe("the one-file application", () => {
     expect((await ask(application, "/app.css")).status).toBe(404);
   });
 
-  test("its fetch can be handed on by itself", async () => {
+  test("has a fetch that works without its object", async () => {
     const { fetch } = await createApplication({
       routes: [Route.get("/", () => "x")],
       environment: { APP_ENV: "test" },
@@ -97,7 +97,7 @@ describe("the one-file application", () => {
 });
 
 describe("an application with a folder", () => {
-  test("has its .env, its configuration, its providers, its routes on their stacks, and its files", async () => {
+  test("loads its .env, configuration and providers, its routes with their stacks, and serves its files", async () => {
     const application = await createApplication({
       root: folderWith(FILES),
       kernel: Kernel,
@@ -115,7 +115,7 @@ describe("an application with a folder", () => {
     expect((await ask(application, "/api/nowhere.css")).headers.get("content-type")).toBe("application/problem+json");
   });
 
-  test("a route wins over a file of its path", async () => {
+  test("a route wins over a file with the same path", async () => {
     const application = await createApplication({
       root: folderWith(FILES),
       kernel: Kernel,
@@ -125,7 +125,7 @@ describe("an application with a folder", () => {
     expect((await ask(application, "/index.html")).body).toBe("static home");
   });
 
-  test("routes that are given come besides those of the files, on the stack web", async () => {
+  test("routes in the options are added to those of the files, with the stack web", async () => {
     const application = await createApplication({
       root: folderWith(FILES),
       kernel: Kernel,
@@ -136,7 +136,7 @@ describe("an application with a folder", () => {
     expect(await ask(application, "/api/me")).toMatchObject({ stack: "api", body: "me" });
   });
 
-  test("providers that are given stand in for those of the configuration", async () => {
+  test("providers in the options replace those of the configuration", async () => {
     const application = await createApplication({
       root: folderWith(FILES),
       kernel: Kernel,
@@ -156,7 +156,7 @@ describe("an application with a folder", () => {
     expect([(await ask(one!, "/")).body, (await ask(two!, "/")).body]).toEqual(["One", "Two"]);
   });
 
-  test("a relative root is taken from the working directory", async () => {
+  test("a relative root is resolved against the working directory", async () => {
     const before = process.cwd();
     const root = folderWith(FILES);
     process.chdir(join(root, ".."));
@@ -169,7 +169,7 @@ describe("an application with a folder", () => {
     expect((await ask(application, "/app.css")).body).toBe("body{}");
   });
 
-  test("its own compilers for parameters are bound in the kernel", async () => {
+  test("the kernel can bind custom parameter compilers", async () => {
     class Compiling extends HttpKernel {
       override routeMiddleware = { web: [] };
       override registerRoutes(): void {
@@ -198,8 +198,8 @@ describe("an application with a folder", () => {
   });
 });
 
-describe("what is wrong ends the boot and says where", () => {
-  test("a routes file that is not there", async () => {
+describe("a boot that fails names the place of the mistake", () => {
+  test("a routes file that does not exist", async () => {
     const { "routes/web.ts": _, ...files } = FILES;
     expect(await failure({ root: folderWith(files), kernel: Kernel })).toEqual(
       new ConfigurationError(
@@ -230,14 +230,14 @@ describe("what is wrong ends the boot and says where", () => {
     ]);
   });
 
-  test("a routes location in an application without folder", async () => {
+  test("a routes location in an application without a folder", async () => {
     expect((await failure({ kernel: Kernel })).message).toBe(
       'The container key routes.location: names the file "routes/web", but the application has no folder. ' +
         "Call createApplication({ root: import.meta.dirname, … }).",
     );
   });
 
-  test("PROVIDERS that is no list of classes", async () => {
+  test("PROVIDERS that is not a list of classes", async () => {
     for (const providers of [
       "export const OTHER = 1;",
       "export const PROVIDERS = {};",

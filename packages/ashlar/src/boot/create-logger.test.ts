@@ -13,7 +13,7 @@ function memory(): { lines: Record<string, unknown>[]; write(line: string): void
 const SETTINGS = { name: "Shop", environment: "production", log: { level: "info", requests: true } } as const;
 
 describe("createLogger", () => {
-  test("a line is JSON with the time, the level by name, the application and the data", () => {
+  test("a line is JSON with the time, the name of the level, the application and the data", () => {
     const output = memory();
     createLogger(SETTINGS, output).info({ order: 7 }, "An order came in.");
     expect(output.lines).toEqual([
@@ -41,7 +41,7 @@ describe("createLogger", () => {
     expect(output.lines).toEqual([]);
   });
 
-  test("S15 secrets are blacked out in what is logged, children included", () => {
+  test("S15 secrets in logged data are redacted, in child loggers too", () => {
     const output = memory();
     const logger = createLogger(SETTINGS, output);
     logger.info({ body: { email: "a@b.c", password: "s3cret" }, headers: { Authorization: "Bearer s3cret" } });
@@ -52,7 +52,7 @@ describe("createLogger", () => {
     ]);
   });
 
-  test("S15 secrets that children are given are blacked out, at any depth and of any generation", () => {
+  test("S15 secrets in the bindings of child loggers are redacted, at any depth and in any generation", () => {
     const output = memory();
     const error = Object.assign(new Error("boom"), { token: "s3cret" });
     const logger = createLogger(SETTINGS, output).child({ password: "s3cret", part: "auth" }) as PinoLogger;
@@ -79,7 +79,7 @@ describe("createLogger", () => {
     expect(JSON.stringify(child.bindings())).not.toContain("s3cret");
   });
 
-  test("S15 secrets that an error carries are blacked out, however it is logged", () => {
+  test("S15 secrets in an error's properties are redacted, however it is logged", () => {
     const output = memory();
     const logger = createLogger(SETTINGS, output);
     const error = Object.assign(new Error("boom"), { config: { headers: { authorization: "Bearer s3cret" } } });
@@ -101,7 +101,7 @@ describe("createLogger", () => {
   });
 });
 
-test("the message of a cause that is already in the sentence is not repeated", () => {
+test("a cause's message is not repeated if the error's message already contains it", () => {
   const output = memory();
   const logger = createLogger(SETTINGS, output);
   const cause = new Error("boom", { cause: new Error("disk full") });
@@ -129,7 +129,7 @@ describe("prettyLines", () => {
     return text;
   }
 
-  test("shows time, level, sentence and data", () => {
+  test("shows time, level, message and data", () => {
     expect(pretty({ msg: "request", method: "GET", path: "/", status: 200, list: [1] })).toBe(
       "12:34:56 info request method=GET path=/ status=200 list=[1]\n",
     );
@@ -141,13 +141,13 @@ describe("prettyLines", () => {
     );
   });
 
-  test("what a stranger sent does nothing to the terminal", () => {
+  test("control characters in logged input are escaped, so that they cannot affect the terminal", () => {
     expect(pretty({ msg: "a\u001b[2J", path: "/\u001b]0;x\u0007\r\nforged", note: "é" })).toBe(
       "12:34:56 info a\\x1b[2J path=/\\x1b]0;x\\x07\\x0d\\x0aforged note=é\n",
     );
   });
 
-  test("a level it does not know, and no sentence, are no problem", () => {
+  test("an entry with an unknown level or without a message is shown", () => {
     expect(pretty({ level: "notice", a: "b" })).toBe("12:34:56 notice a=b\n");
   });
 });

@@ -26,7 +26,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers());
 });
 
-/** An application with an orphaned session, and the statements about the daily task. */
+/** An application with an orphaned session, the statements about the daily task, and the end of the first prune. */
 async function withOrphan(options: object): Promise<[TestAccounts, string[], Promise<void>]> {
   const accounts = await testAccounts({ engine: sqlite, environment: SERVED, config: QUIET, ...options });
   const statements: string[] = [];
@@ -115,7 +115,7 @@ test("a server sets no timer if no provider prunes", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a server says nothing if its providers store nothing that expires", async () => {
+test("a server logs nothing if its providers store nothing that expires", async () => {
   const lines: string[] = [];
   const logger = createLogger(
     { name: "Shop", environment: "test", log: { level: "info", requests: false } },
@@ -134,7 +134,7 @@ test("a server says nothing if its providers store nothing that expires", async 
 test.each([
   ["by ACCOUNTS.retention.prune: false", { ACCOUNTS: { retention: { prune: false } } }],
   ["in tests", { environment: { APP_ENV: "test" } }],
-])("a server does not prune if this is turned off, %s", async (_, options) => {
+])("a server does not prune if pruning is turned off, %s", async (_, options) => {
   const [accounts, statements] = await withOrphan(options);
   await accounts.application.listen({ port: 0, handleSignals: false });
   await vi.advanceTimersByTimeAsync(2 * DAY);
@@ -143,7 +143,7 @@ test.each([
   expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
 });
 
-test("a server does not prune if an application does not listen, as in a command", async () => {
+test("an application that does not listen, as in a command, does not prune", async () => {
   const [accounts, statements] = await withOrphan({});
   await vi.advanceTimersByTimeAsync(2 * DAY);
   expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);

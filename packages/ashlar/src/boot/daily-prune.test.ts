@@ -60,7 +60,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(await prunesAt(NOON + DAY)).toBe(2);
     expect(await prunesAt(NOON + 3 * DAY)).toBe(3);
     expect([...one.errors, ...two.errors]).toEqual([]);
-    // Each is one line in the log of the process that did it.
+    // Each prune is one line in the log of the process that ran it.
     const deleted = [...one.deleted, ...two.deleted];
     expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ logins: 0 }) }));
   });
@@ -91,7 +91,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(two.prunes).toBe(1);
   });
 
-  test("a process that shuts down stops after a batch, and leaves the rest to another, immediately", async () => {
+  test("a process that shuts down stops after a batch, and another process takes over immediately", async () => {
     const [one, two] = await twoProcesses();
     setClock(() => NOON);
     let stopped: Promise<void> | null = null;
@@ -125,7 +125,7 @@ await onEachDatabase("pruning once a day", (engine) => {
     await looked;
   });
 
-  test("a failure when the task is finished is logged too", async () => {
+  test("a failure to mark the task as finished is logged too", async () => {
     const [one, , accounts] = await twoProcesses();
     one.also = () => accounts.database.kysely.schema.dropTable("maintenance").execute();
     await one.daily.look();
@@ -172,7 +172,7 @@ describe("the time at which a process checks", () => {
     expect(delays()).toEqual(range(45, 74));
   });
 
-  test("is set by one timer, which is gone once it has stopped, even during a check", async () => {
+  test("is set by one timer, which is cleared by stop, even during a check", async () => {
     useTimers();
     const [waiting, looking] = processes(2) as [DailyPrune, DailyPrune];
     for (const daily of [waiting, waiting, looking]) daily.start();
@@ -203,7 +203,7 @@ describe("the time at which a process checks", () => {
     await daily.stop();
   });
 
-  test("keeps no process alive", async () => {
+  test("does not keep the process alive", async () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
     const [daily] = processes(1) as [DailyPrune];

@@ -35,11 +35,11 @@ test.each([
   "localhost/evil.example",
   "localhost, evil.example",
   "localhost evil.example",
-])("S55 %j is not", (host) => {
+])("S55 %j is not loopback", (host) => {
   expect(accepts("http://localhost/", host)).toBe(false);
 });
 
-test("S55 the host of APP_URL counts on any port, in any case, and none beside it", () => {
+test("S55 the host of APP_URL is accepted on any port and in any case, and no similar host is", () => {
   const appUrl = "https://shop.example:8443";
   for (const host of ["shop.example", "SHOP.example:1", "shop.example."]) {
     expect(accepts("http://localhost/", host, appUrl)).toBe(true);
@@ -54,7 +54,7 @@ test("S55 the host of the URL and that of the header must both qualify", () => {
   expect(accepts("http://localhost:3000/", null)).toBe(true);
   expect(accepts("http://[::1]/", null)).toBe(true);
   expect(accepts("http://evil.example/", null)).toBe(false);
-  // What a trusted proxy says of the host is in the URL, and the header is as it came.
+  // A trusted proxy changes the host of the URL, but not the header.
   expect(accepts("http://localhost/", "evil.example")).toBe(false);
   expect(accepts("http://evil.example/", "localhost")).toBe(false);
 });

@@ -30,19 +30,19 @@ describe("loadConfiguration", () => {
     expect(configuration.section("auth")).toEqual({ GUARDS: { default: "web" }, LIMIT_2: 2 });
   });
 
-  test("what is given wins over the files, export by export", async () => {
+  test("configuration in the options wins over the files, export by export", async () => {
     const root = folderWith({ "config/app.js": "export const APP = { name: 'Shop' };\nexport const OTHER = 1;" });
     const configuration = await loadConfiguration(root, {}, { app: { APP: { name: "Test" } }, mail: { MAIL: true } });
     expect(configuration.section("app")).toEqual({ APP: { name: "Test" }, OTHER: 1 });
     expect(configuration.section("mail")).toEqual({ MAIL: true });
   });
 
-  test("no folder, and a folder without config, are no configuration", async () => {
+  test("without a folder, or without a config folder, the configuration is empty", async () => {
     expect((await loadConfiguration(null, {})).names).toEqual([]);
     expect((await loadConfiguration(folderWith({}), {})).names).toEqual([]);
   });
 
-  test("env() reads the environment of the application that is being made, also of several at once", async () => {
+  test("env() reads the environment of the application being created, even if several are created at once", async () => {
     const root = folderWith({
       "config/app.ts": `import { env } from ${JSON.stringify(ENVIRONMENT)};\nexport const APP = { name: env("APP_NAME", "none") };`,
     });
@@ -53,8 +53,8 @@ describe("loadConfiguration", () => {
     );
   });
 
-  // Node itself runs all files that have waited for the same module when that is done, as if they were of one application.
-  test("env() does so in files of several that wait for the same module, too", async () => {
+  // When a module is done, Node runs all files that waited for it in the context of one of them.
+  test("env() does so even if files of several applications wait for the same module", async () => {
     const root = folderWith({
       "config/app.ts": `import "../app/shared.ts";\nimport { env } from ${JSON.stringify(ENVIRONMENT)};\nexport const APP = env("APP_NAME");`,
       "app/shared.ts": "await new Promise(setImmediate);",
@@ -67,7 +67,7 @@ describe("loadConfiguration", () => {
     expect(await outputOf(program)).toBe("one two three\n");
   });
 
-  test("a file that exports nothing in capital letters is named, with what to write", async () => {
+  test("the error for a file without exports in capital letters names it and says what to write", async () => {
     const root = folderWith({ "config/app.ts": "export const app = {};" });
     await expect(loadConfiguration(root, {})).rejects.toThrow(
       new ConfigurationError(
@@ -119,7 +119,7 @@ describe("loadConfiguration", () => {
     );
   });
 
-  test("env() reads the environment of an application that is made while another one answers", async () => {
+  test("env() reads the environment of an application that is created during another one's request", async () => {
     const root = folderWith({
       "config/app.ts": `import { env } from ${JSON.stringify(ENVIRONMENT)};\nawait 0;\nexport const APP = { name: env("APP_NAME") };`,
     });
@@ -134,7 +134,7 @@ describe("loadConfiguration", () => {
     await outer.shutdown();
   });
 
-  test("what a file throws names the file and keeps the cause", async () => {
+  test("an error thrown by a file is wrapped in one that names the file and keeps the cause", async () => {
     const root = folderWith({ "config/app.ts": "throw new RangeError('out of range');" });
     const error = await loadConfiguration(root, {}).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -146,7 +146,7 @@ describe("loadConfiguration", () => {
     expect((error as AshlarError).cause).toBeInstanceOf(Error);
   });
 
-  test("the place in a file that could not be loaded is told, that of one that it imports too", async () => {
+  test("the error names the line that threw, even in a file that the configuration imports", async () => {
     const script = "const a = 1;\n\nthrow new RangeError('too far');";
     const root = folderWith({
       "config/app.ts": 'import "../app/own.ts";\nexport const APP = {};',
@@ -155,7 +155,7 @@ describe("loadConfiguration", () => {
     await expect(loadConfiguration(root, {})).rejects.toThrow(/^config\/app\.ts: .*: too far \(at .*app\/own\.ts:3\)$/);
   });
 
-  test("an error of the framework that a file throws stays as it is", async () => {
+  test("an error of the framework that a file throws is not wrapped", async () => {
     const errors = new URL("../support/errors.ts", ENVIRONMENT);
     const root = folderWith({
       "config/app.ts": `import { AshlarError } from ${JSON.stringify(errors)};\nthrow new AshlarError("E_MISSING_ENVIRONMENT", "Set SHOP.");`,
@@ -164,7 +164,7 @@ describe("loadConfiguration", () => {
     expect(error).toMatchObject({ code: "E_MISSING_ENVIRONMENT", message: "Set SHOP." });
   });
 
-  test("what a file throws may be anything", async () => {
+  test("a file may throw any value", async () => {
     for (const [thrown, reason] of [
       ["'only text'", "only text"],
       ["null", "null"],
@@ -179,7 +179,7 @@ describe("loadConfiguration", () => {
     }
   });
 
-  test("a failed load does not stand in the way of the next", async () => {
+  test("a failed load does not affect the next one", async () => {
     const broken = loadConfiguration(folderWith({ "config/app.ts": "throw new Error('broken');" }), {});
     const sound = loadConfiguration(folderWith({ "config/app.ts": "export const APP = 1;" }), {});
     await expect(broken).rejects.toThrow("broken");

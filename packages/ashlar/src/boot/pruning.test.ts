@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createApplication } from "./create-application.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 
-/** A provider that deletes so many rows, or fails. */
+/** A provider that deletes this many rows, or fails. */
 function pruning(outcome: Readonly<Record<string, number>> | Error): ProviderClass {
   return class extends Provider {
     override prune(): Promise<Readonly<Record<string, number>>> {
@@ -16,7 +16,7 @@ const [first, second] = [new Error("The table is locked."), new Error("The disk 
 test.each([
   ["one fails", [first], first],
   ["several fail", [first, second], expect.objectContaining({ errors: [first, second] })],
-])("every provider prunes, even if %s, and the failure is thrown in the end", async (_, errors, thrown) => {
+])("every provider prunes, even if %s, and the failure is thrown at the end", async (_, errors, thrown) => {
   const done: string[] = [];
   class Last extends Provider {
     override async prune(): Promise<Readonly<Record<string, number>>> {
@@ -30,7 +30,7 @@ test.each([
   await application.shutdown();
 });
 
-test("no provider begins to prune once that was stopped", async () => {
+test("no further provider prunes once the signal is aborted", async () => {
   const stop = new AbortController();
   class Stopping extends Provider {
     override async prune(): Promise<Readonly<Record<string, number>>> {
@@ -43,7 +43,7 @@ test("no provider begins to prune once that was stopped", async () => {
   await application.shutdown();
 });
 
-test("what the providers deleted is summed up by what it is", async () => {
+test("the result contains the numbers of deleted rows of all providers", async () => {
   const providers = [pruning({ logins: 3 }), pruning({ "counts of limits": 2 })];
   const application = await createApplication({ providers });
   expect(await application.prune()).toEqual({ logins: 3, "counts of limits": 2 });

@@ -10,7 +10,7 @@ function read(app: unknown, environment: Record<string, string> = {}, hasRoot = 
   return readApplicationSettings(app, environment, hasRoot);
 }
 
-/** Which of several addresses are those of trusted proxies. */
+/** Which of several addresses belong to trusted proxies. */
 function trusted({ trustedProxies }: CompleteApplicationSettings, ...addresses: readonly string[]): boolean[] {
   return addresses.map((address) => trustedProxies.trusts(address));
 }
@@ -26,7 +26,7 @@ function problem(run: () => unknown): string {
 }
 
 describe("defaults", () => {
-  test("an application without configuration and environment is one in development, on port 3000", () => {
+  test("an application without configuration and environment is in development and uses port 3000", () => {
     const { key, ...settings } = read(undefined);
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(settings).toEqual({
@@ -61,7 +61,7 @@ describe("defaults", () => {
     });
   });
 
-  test("browsers are asked to come back over https for a year, in production under https alone", () => {
+  test("browsers are asked to use https for a year, in production only, and only if APP_URL is https", () => {
     const secondsOf = (environment: Record<string, string>, app?: object) => read(app, environment).hstsMaxAgeSeconds;
     expect(secondsOf(PRODUCTION)).toBe(31_536_000);
     expect(secondsOf(PRODUCTION, { hstsMaxAgeSeconds: 300 })).toBe(300);
@@ -74,7 +74,7 @@ describe("defaults", () => {
     );
   });
 
-  test("what the configuration leaves out comes from the environment", () => {
+  test("settings that the configuration leaves out come from the environment", () => {
     const environment = { ...PRODUCTION, PORT: "8080", HOST: "127.0.0.1" };
     const { name, environment: of, url, key, server } = read({ name: "Shop" }, environment, true);
     expect({ name, of, url, key, port: server.port, hostname: server.hostname }).toEqual({
@@ -93,7 +93,7 @@ describe("defaults", () => {
     expect([environment, url, server.port, server.hostname]).toEqual(["test", "http://localhost:8080", 1, "::1"]);
   });
 
-  test("the settings are frozen, all the way", () => {
+  test("the settings are deeply frozen", () => {
     const settings = read({ trustedProxies: ["10.0.0.1"] });
     const { server, log, limits, previousKeys, trustedProxies } = settings;
     for (const part of [settings, server, log, limits, previousKeys, trustedProxies]) {
@@ -103,7 +103,7 @@ describe("defaults", () => {
 });
 
 describe("the environment's name", () => {
-  test("NODE_ENV counts where APP_ENV is not set", () => {
+  test("NODE_ENV counts if APP_ENV is not set", () => {
     expect(read(undefined, { NODE_ENV: "test" }).environment).toBe("test");
     expect(read(undefined, { NODE_ENV: "" }).environment).toBe("development");
     expect(read(undefined, { NODE_ENV: " Test\n", APP_ENV: "" }).environment).toBe("test");
@@ -119,7 +119,7 @@ describe("the environment's name", () => {
     expect(problem(() => read(undefined, { ...PRODUCTION, NODE_ENV: ofNode, APP_ENV: ofApplication }))).toBe(message);
   });
 
-  test("S55 APP.environment contradicts like APP_ENV, and contradicts APP_ENV", () => {
+  test("S55 APP.environment must not contradict NODE_ENV or APP_ENV", () => {
     const app = { environment: "development" };
     expect(problem(() => read(app, { NODE_ENV: "production" }))).toMatch(
       'Environment variable NODE_ENV: is "production", but config/app.ts: APP.environment is "development".',
@@ -130,13 +130,13 @@ describe("the environment's name", () => {
     expect(read(app, { APP_ENV: "development", NODE_ENV: "development" }).environment).toBe("development");
   });
 
-  test("S55 NODE_ENV=test, which test runners set, contradicts nothing", () => {
+  test("S55 NODE_ENV=test, which test runners set, is allowed with any environment", () => {
     expect(read(undefined, { ...PRODUCTION, NODE_ENV: "test" }).environment).toBe("production");
     expect(read(undefined, { NODE_ENV: "test", APP_ENV: "development" }).environment).toBe("development");
     expect(read({ environment: "development" }, { NODE_ENV: "test" }).environment).toBe("development");
   });
 
-  test("S55 a NODE_ENV that means nothing here ends the boot unless APP_ENV decides", () => {
+  test("S55 an unknown NODE_ENV ends the boot unless APP_ENV is set", () => {
     expect(problem(() => read(undefined, { NODE_ENV: "staging" }))).toBe(
       'E_INVALID_CONFIGURATION Environment variable NODE_ENV: is "staging". Set it, or APP_ENV, to production, development or test.',
     );
@@ -152,7 +152,7 @@ describe("the environment's name", () => {
     );
   });
 
-  test("a test logs nothing unless it is told to", () => {
+  test("in tests nothing is logged by default", () => {
     expect(read(undefined, { APP_ENV: "test" }).log).toEqual({ level: "silent", requests: false });
     expect(read({ log: { level: "debug", requests: true } }, { APP_ENV: "test" }).log).toEqual({
       level: "debug",
@@ -162,7 +162,7 @@ describe("the environment's name", () => {
 });
 
 describe("APP_URL", () => {
-  test("S40 a missing APP_URL ends the boot in production, and in production alone", () => {
+  test("S40 a missing APP_URL ends the boot in production, and only there", () => {
     const { APP_URL: _, ...rest } = PRODUCTION;
     const expected =
       "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it for every link that " +
@@ -177,7 +177,7 @@ describe("APP_URL", () => {
     ["https://shop.example/", "https://shop.example"],
     ["HTTPS://Shop.Example:443", "https://shop.example"],
     ["http://127.0.0.1:3000", "http://127.0.0.1:3000"],
-  ])("%s is the origin %s", (given, origin) => {
+  ])("%s becomes the origin %s", (given, origin) => {
     expect(read({ url: given }).url).toBe(origin);
   });
 
@@ -190,7 +190,7 @@ describe("APP_URL", () => {
     "https://user@shop.example",
     "javascript:alert(1)",
     "//shop.example",
-  ])("%s is no address of a site", (given) => {
+  ])("%s is not the address of a site", (given) => {
     expect(problem(() => read({ url: given }))).toBe(
       `E_INVALID_CONFIGURATION Environment variable APP_URL: is "${given}", which is not the address of a site. Set it ` +
         "to scheme, host and port alone, like APP_URL=https://shop.example",
@@ -203,24 +203,24 @@ describe("APP_KEY", () => {
     "E_WEAK_SECRET Environment variable APP_KEY: is not set, and the keys of signed URLs and cookies are derived from it. " +
     "Run: npx ashlar key:generate";
 
-  test("S48 production does not boot without a key, with a folder or without", () => {
+  test("S48 production does not boot without a key, with or without a folder", () => {
     const { APP_KEY: _, ...rest } = PRODUCTION;
     expect(problem(() => read(undefined, rest, true))).toBe(MISSING);
     expect(problem(() => read(undefined, rest, false))).toBe(MISSING);
   });
 
-  test("an application with a folder needs one in development as well", () => {
+  test("an application with a folder needs a key in development as well", () => {
     expect(problem(() => read(undefined, {}, true))).toBe(MISSING);
     expect(problem(() => read(undefined, { APP_KEY: "" }, true))).toBe(MISSING);
   });
 
-  test("a one-file application and a test get a random one, another each time", () => {
+  test("a one-file application and a test get a random key, a new one each time", () => {
     expect(read(undefined, {}).key).not.toBe(read(undefined, {}).key);
     expect(read(undefined, { APP_ENV: "test" }, true).key).toMatch(/^[\w-]{43}$/);
   });
 
   test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
-    "S48 a weak key ends the boot, and is not shown: %s",
+    "S48 a weak key ends the boot, and the error does not show it: %s",
     (key) => {
       const shown = problem(() => read({ key }, {}));
       expect(shown).toMatch(/^E_WEAK_SECRET Environment variable APP_KEY: .* Run: npx ashlar key:generate$/);
@@ -233,7 +233,7 @@ describe("APP_PREVIOUS_KEYS", () => {
   const [FIRST, SECOND] = [[...KEY].reverse().join(""), `${KEY}-of-last-year`];
   const REMEDY = "Set it to a complete former APP_KEY, or remove the entry.";
 
-  test("the keys stand between commas; blanks and blank entries count for nothing", () => {
+  test("the keys are separated by commas, and spaces and empty entries are ignored", () => {
     const keys = (list: string) => read(undefined, { ...PRODUCTION, APP_PREVIOUS_KEYS: list }).previousKeys;
     expect(keys(FIRST)).toEqual([FIRST]);
     expect(keys(`${FIRST},${SECOND}`)).toEqual([FIRST, SECOND]);
@@ -241,7 +241,7 @@ describe("APP_PREVIOUS_KEYS", () => {
     expect([keys(""), keys(" "), keys(",")]).toEqual([[], [], []]);
   });
 
-  test("the configuration wins over the environment, also with an empty list", () => {
+  test("the configuration wins over the environment, even with an empty list", () => {
     const environment = { ...PRODUCTION, APP_PREVIOUS_KEYS: FIRST };
     expect(read({ previousKeys: [SECOND, "", " "] }, environment).previousKeys).toEqual([SECOND]);
     expect(read({ previousKeys: [] }, environment).previousKeys).toEqual([]);
@@ -249,7 +249,7 @@ describe("APP_PREVIOUS_KEYS", () => {
   });
 
   test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
-    "S48 a weak previous key ends the boot, told by its place and not shown: %s",
+    "S48 a weak previous key ends the boot; the error gives its position but does not show it: %s",
     (weak) => {
       const environment = { ...PRODUCTION, APP_PREVIOUS_KEYS: `${FIRST},,${weak},${SECOND}` };
       const shown = [
@@ -271,7 +271,7 @@ describe("APP_PREVIOUS_KEYS", () => {
     [[FIRST, null], "a list"],
     [{}, "an object"],
     [true, "a boolean"],
-  ])("%j is no list of keys, and is not shown", (previousKeys, shown) => {
+  ])("%j is not a list of keys, and the error does not show it", (previousKeys, shown) => {
     expect(problem(() => read({ previousKeys }, PRODUCTION))).toBe(
       `E_INVALID_CONFIGURATION config/app.ts: APP.previousKeys: is ${shown}. Write a list of texts, or leave it out.`,
     );
@@ -356,7 +356,7 @@ describe("unknown and mistyped settings", () => {
     );
   });
 
-  test("languages are read by their canonical tags", () => {
+  test("languages are converted to their canonical tags", () => {
     const { language, languages } = read({ language: "de-at", languages: ["EN-us", "fr"] });
     expect([language, languages]).toEqual(["de-AT", ["en-US", "fr"]]);
   });
@@ -390,7 +390,7 @@ describe("unknown and mistyped settings", () => {
       ["10.0.0.1", "10.0.0.2", ""],
       [true, false, false],
     ],
-  ])("S54 the proxies %j are told from other peers", (trustedProxies, addresses, expected) => {
+  ])("S54 only the proxies %j are trusted", (trustedProxies, addresses, expected) => {
     expect(trusted(read({ trustedProxies }), ...addresses)).toEqual(expected);
     expect(trusted(read({}, { TRUSTED_PROXIES: trustedProxies.join(", ") }), ...addresses)).toEqual(expected);
   });
@@ -418,7 +418,7 @@ describe("unknown and mistyped settings", () => {
     );
   });
 
-  test("S54 the configuration wins over TRUSTED_PROXIES, whose mistakes are named as its own", () => {
+  test("S54 the configuration wins over TRUSTED_PROXIES, and a mistake in the variable names the variable", () => {
     const settings = read({ trustedProxies: ["10.0.0.1"] }, { TRUSTED_PROXIES: "10.0.0.2" });
     expect(trusted(settings, "10.0.0.1", "10.0.0.2")).toEqual([true, false]);
     expect(read({}, { TRUSTED_PROXIES: "" }).trustedProxies.isEmpty).toBe(true);

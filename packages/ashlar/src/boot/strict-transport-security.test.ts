@@ -63,7 +63,7 @@ describe("S63 Strict-Transport-Security", () => {
     }
   });
 
-  test("S63 is what a handler says, if it sets the header", async () => {
+  test("S63 is the handler's own value if it sets the header", async () => {
     expect(await answer(await application(PRODUCTION), "/own")).toEqual([200, "own", "max-age=0"]);
   });
 

@@ -4,7 +4,7 @@ import { createLogger } from "./create-logger.ts";
 
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 
-/** What an application logs during its boot: the level and the sentence of each line. */
+/** What an application logs during its boot: the level and the message of each line. */
 async function bootLog(environment: Record<string, string>): Promise<string[]> {
   const lines: string[] = [];
   const settings = { name: "Shop", environment: "production", log: { level: "info", requests: false } } as const;
@@ -39,11 +39,11 @@ test.each([
   { APP_ENV: "production", APP_URL: "http://[::1]:3000" },
   { APP_ENV: "development", APP_URL: "http://shop.example" },
   { APP_ENV: "test", APP_URL: "http://shop.example" },
-])("S20 there is no warning if cookies are secure or stay on the machine: %j", async (environment) => {
+])("S20 the boot logs no warning if cookies are secure or stay on the machine: %j", async (environment) => {
   expect(await bootLog(environment)).toEqual([]);
 });
 
-test("S55 production warns at boot if no TLS certificate is verified, and says what to do", async () => {
+test("S55 production warns at boot if TLS certificates are not verified, and says what to do", async () => {
   expect(await bootLog({ ...HTTPS, NODE_TLS_REJECT_UNAUTHORIZED: "0" })).toEqual([
     "warn NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificates are not verified: anyone on the network can read and change " +
       "what the application exchanges with mail servers, databases and other services. Remove it. If a certificate is " +

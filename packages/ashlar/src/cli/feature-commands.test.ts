@@ -15,7 +15,7 @@ function applicationWith(commands: Readonly<Record<string, readonly string[]>>, 
 }
 
 describe("the command of a provider", () => {
-  test("is listed, and has a help of its own", async () => {
+  test("is listed, and has its own help", async () => {
     const root = applicationWith({ Stock: [command("stock:install", "")], Other: [command("other", "")] });
     for (const args of [[], ["--help"], ["help"]]) {
       const { output, errors } = await ashlar(root, ...args);
@@ -27,7 +27,7 @@ describe("the command of a provider", () => {
     expect(help.output).toContain("Usage: ashlar stock:install");
   });
 
-  test("gets what is written after its name, options included", async () => {
+  test("receives all arguments after its name, including options", async () => {
     const root = applicationWith({
       Stock: [command("stock", "context.print(JSON.stringify([context.args, context.root]))")],
     });
@@ -35,7 +35,7 @@ describe("the command of a provider", () => {
     expect([code, JSON.parse(output), errors]).toEqual([0, [["A-7", "--count", "3", "-f", "--", "-x"], root], ""]);
   });
 
-  test("is loaded when it is run, and not before", async () => {
+  test("is loaded only when it is run", async () => {
     const load = `{ name: "broken", description: "Is broken.", load: () => import("./broken.ts") }`;
     const root = applicationWith({ Stock: [load, command("stock", "")] }, { "config/broken.ts.txt": "" });
     expect((await ashlar(root, "--help")).output).toContain("Is broken.");
@@ -68,7 +68,7 @@ describe("the command of a provider", () => {
     expect(await readdir(root)).toContain("closed");
   });
 
-  test("cannot boot an application that is not there", async () => {
+  test("cannot boot a missing application", async () => {
     const root = applicationWith({ Stock: [command("stock", "await context.application()")] });
     const errors = expect.stringContaining("There is no app.ts in");
     expect(await ashlar(root, "stock")).toMatchObject({ code: 1, errors });
@@ -97,7 +97,7 @@ describe("commands that cannot be added", () => {
     expect(help.errors).toContain(problem);
   });
 
-  test("do not keep the framework's own from running", async () => {
+  test("do not prevent the framework's own from running", async () => {
     const root = folderWith({ "config/providers.ts": 'throw new Error("no providers")' });
     expect(await ashlar(root, "make:model", "Order")).toEqual({
       code: 0,
@@ -137,7 +137,7 @@ describe("publish", () => {
     expect(await readdir(join(root, "database/migrations"))).toHaveLength(3);
   });
 
-  test("leaves alone what the author has, in JavaScript too", async () => {
+  test("leaves the author's files alone, including JavaScript ones", async () => {
     const own = {
       "config/stock.js": "// mine",
       "app/stock/list.ts": "// mine",
@@ -149,7 +149,7 @@ describe("publish", () => {
     expect(await readFile(join(root, "app/stock/list.ts"), "utf8")).toBe("// mine");
   });
 
-  test("writes nothing with --dry-run, and shows what it would", async () => {
+  test("shows the changes without writing them with --dry-run", async () => {
     const root = applicationWith({ Stock: [install] });
     const { output } = await ashlar(root, "stock:install", "--dry-run");
     expect(output).toContain("+++ b/config/stock.ts\n@@ -0,0 +1,1 @@\n+export const STOCK = {};");
@@ -157,7 +157,7 @@ describe("publish", () => {
     expect((await readdir(root)).toSorted()).toEqual(["config", "package.json"]);
   });
 
-  test("lists what is left to do by hand, until it is done", async () => {
+  test("lists the steps to do by hand until they are done", async () => {
     const steps = '[{ file: "app/kernel.ts", done: /StockMiddleware/, lines: ["stock: [StockMiddleware],"] }]';
     const stock = command("stock:install", `await context.publish({ steps: ${steps} })`);
     const output = async (kernel: string) =>

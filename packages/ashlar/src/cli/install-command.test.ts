@@ -70,20 +70,20 @@ test("git applies the difference to any old text and gets the new one", async ()
   );
 });
 
-/** What is printed about a plan. */
+/** The printed lines about a plan. */
 async function printed(print: (terminal: Terminal) => unknown): Promise<string[]> {
   const lines: string[] = [];
   await print({ root: "/nowhere", print: (line = "") => void lines.push(line), printError: () => {} });
   return lines;
 }
 
-test("a plan that changes only .env says so, without what is in it", async () => {
+test("a plan that only changes .env is reported without the file's content", async () => {
   const plan: Installation = { files: [], environment: "JWT_SECRET=secret\n", remaining: [] };
   expect(await printed((terminal) => printDiff(terminal, plan))).toEqual(["Variables would be added to .env."]);
   expect(await printed((terminal) => printWritten(terminal, plan))).toEqual(["Changed .env"]);
 });
 
-test("a plan that changes nothing says so", async () => {
+test("a plan without changes is reported as already in place", async () => {
   const plan: Installation = { files: [], environment: null, remaining: [] };
   const line = "Everything is already in place; nothing ";
   expect(await printed((terminal) => printDiff(terminal, plan))).toEqual([`${line}would be changed.`]);

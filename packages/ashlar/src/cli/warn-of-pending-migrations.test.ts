@@ -54,7 +54,7 @@ test("one warning names the pending migrations and the command; nothing is writt
   expect(await application.container.make("database").kysely.introspection.getTables()).toEqual([]);
 });
 
-test("migrations that have run are not named, and if all have, there is no warning", async () => {
+test("the warning does not name migrations that have run, and is omitted if all have", async () => {
   const { application, lines } = await booted({ [`database/migrations/${A}.ts`]: making(A) });
   await migrations(application).up();
   await warnOfPendingMigrations(application);
@@ -68,7 +68,7 @@ test("migrations that have run are not named, and if all have, there is no warni
   expect(lines).toHaveLength(1);
 });
 
-test("without migrations or a database, there is no warning", async () => {
+test("nothing is logged without migrations or a database", async () => {
   const none = await booted({});
   const noDatabase = await booted({ [`database/migrations/${A}.ts`]: making(A) }, []);
   for (const { application, lines } of [none, noDatabase]) {
@@ -77,7 +77,7 @@ test("without migrations or a database, there is no warning", async () => {
   }
 });
 
-test("a database that cannot be queried or a misnamed file does not fail", async () => {
+test("a database that cannot be queried or a misnamed file is only logged", async () => {
   const closed = await booted({ [`database/migrations/${A}.ts`]: making(A) });
   await closed.application.container.make("database").close();
   const misnamed = await booted({ "database/migrations/first.ts": making(A) });

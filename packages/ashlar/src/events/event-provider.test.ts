@@ -47,7 +47,7 @@ describe("EventProvider", () => {
     expect(container.make("events")).toBe(container.make("events"));
   });
 
-  test("a listener of a provider hears what a handler emits; one that fails does not fail the request", async () => {
+  test("a provider's listener receives events from handlers, and a failing listener does not fail the request", async () => {
     const application = await create();
     const logged: unknown[] = [];
     application.logger.error = ((...line: unknown[]) => logged.push(line)) as typeof application.logger.error;

@@ -22,7 +22,7 @@ function create() {
 }
 
 describe("listening", () => {
-  test("a listener gets what every event of its name carries, and nothing of others", async () => {
+  test("a listener receives the payload of every event with its name, and of no others", async () => {
     const { events } = create();
     const seen: unknown[] = [];
     events.on("test.placed", (payload) => seen.push(payload));
@@ -32,7 +32,7 @@ describe("listening", () => {
     expect(seen).toEqual([{ id: 1 }, { id: 2 }]);
   });
 
-  test("a listener is called after what follows emit() in its turn", async () => {
+  test("a listener is called after the code that follows emit()", async () => {
     const { events } = create();
     const seen: string[] = [];
     events.on("test.opened", () => seen.push("listener"));
@@ -42,7 +42,7 @@ describe("listening", () => {
     expect(seen).toEqual(["caller", "listener"]);
   });
 
-  test("the payload is the very object that was emitted", async () => {
+  test("the payload is the same object that was emitted", async () => {
     const { events } = create();
     const order = { id: 1 };
     let seen: unknown;
@@ -53,7 +53,7 @@ describe("listening", () => {
     expect(seen).toBe(order);
   });
 
-  test("an event can carry nothing", async () => {
+  test("an event can have no payload", async () => {
     const { events } = create();
     const seen: unknown[] = [];
     events.on("test.opened", (payload) => seen.push(payload));
@@ -61,7 +61,7 @@ describe("listening", () => {
     expect(seen).toEqual([undefined]);
   });
 
-  test("an event nobody listens to is emitted without ado", async () => {
+  test("an event without listeners can be emitted", async () => {
     const { events, lines } = create();
     expect(await events.emit("test.placed", { id: 1 })).toBeUndefined();
     expect(lines).toEqual([]);
@@ -74,15 +74,15 @@ describe("listening", () => {
     });
     // @ts-expect-error: no event has this name
     events.on("test.plaecd", () => {});
-    // @ts-expect-error: this event carries something else
+    // @ts-expect-error: this event has another payload
     events.emit("test.placed", { amount: 5 });
-    // @ts-expect-error: this event carries something
+    // @ts-expect-error: this event needs a payload
     events.emit("test.placed");
   });
 });
 
 describe("once", () => {
-  test("a listener is called for the next event and no other", async () => {
+  test("a listener is called for the next event only", async () => {
     const { events } = create();
     const seen: number[] = [];
     events.once("test.placed", ({ id }) => seen.push(id));
@@ -91,7 +91,7 @@ describe("once", () => {
     expect(seen).toEqual([1]);
   });
 
-  test("of events emitted at once, it is called for one", async () => {
+  test("a listener is called once, even if several events are emitted at the same time", async () => {
     const { events } = create();
     const seen: number[] = [];
     events.once("test.placed", ({ id }) => seen.push(id));
@@ -110,7 +110,7 @@ describe("once", () => {
     expect(calls).toBe(1);
   });
 
-  test("it can be taken off before that", async () => {
+  test("a listener can be removed before that", async () => {
     const { events } = create();
     let calls = 0;
     const off = events.once("test.placed", () => calls++);
@@ -121,7 +121,7 @@ describe("once", () => {
 });
 
 describe("off", () => {
-  test("a listener that was taken off is not called any more, by either way of taking it off", async () => {
+  test("a removed listener is not called anymore, whether removed by off() or by the returned function", async () => {
     const { events } = create();
     const seen: string[] = [];
     const first = () => seen.push("first");
@@ -134,7 +134,7 @@ describe("off", () => {
     expect(seen).toEqual(["third"]);
   });
 
-  test("taking one off twice, or one that was never on, does nothing", async () => {
+  test("removing a listener twice, or one that was never added, does nothing", async () => {
     const { events } = create();
     let calls = 0;
     const listener = () => calls++;
@@ -148,7 +148,7 @@ describe("off", () => {
     expect(calls).toBe(1);
   });
 
-  test("a listener that was put on twice is called twice, and taken off whole", async () => {
+  test("a listener that was added twice is called twice, and removed completely", async () => {
     const { events } = create();
     let calls = 0;
     const listener = () => calls++;
@@ -161,7 +161,7 @@ describe("off", () => {
     expect(calls).toBe(2);
   });
 
-  test("a listener of another event is left alone", async () => {
+  test("a listener of another event is not removed", async () => {
     const { events } = create();
     let calls = 0;
     const listener = () => calls++;
@@ -191,7 +191,7 @@ describe("a listener that fails", () => {
     ],
   ];
 
-  test.each(failures)("one that %s is logged, and breaks nobody", async (_, fail) => {
+  test.each(failures)("one that %s is logged, and does not affect the others", async (_, fail) => {
     const { events, lines } = create();
     const seen: string[] = [];
     events.on("test.placed", () => seen.push("before"));
@@ -205,7 +205,7 @@ describe("a listener that fails", () => {
     expect(lines).toEqual([{ details: { err: failure, event: "test.placed" }, message: "A listener failed." }]);
   });
 
-  test("each failure has a line of its own, and no line holds what the event carried", async () => {
+  test("each failure has its own log line, without the event's payload", async () => {
     const { events, lines } = create();
     for (const [, fail] of failures) events.on("test.paid", fail);
     await events.emit("test.paid", { amount: 987_654 });
@@ -213,7 +213,7 @@ describe("a listener that fails", () => {
     expect(JSON.stringify(lines)).not.toContain("987654");
   });
 
-  test("one that was to be called once is not called again", async () => {
+  test("one added with once() is not called again", async () => {
     const { events, lines } = create();
     events.once("test.placed", () => {
       throw failure;
@@ -223,7 +223,7 @@ describe("a listener that fails", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("one that throws something else than an error is logged all the same", async () => {
+  test("one that throws a value other than an error is logged as well", async () => {
     const { events, lines } = create();
     events.on("test.placed", () => Promise.reject("no paper"));
     await events.emit("test.placed", { id: 1 });
@@ -232,7 +232,7 @@ describe("a listener that fails", () => {
 });
 
 describe("waiting", () => {
-  test("emit resolves when the slowest listener is done, and they work side by side", async () => {
+  test("emit resolves when the slowest listener is done, and listeners run concurrently", async () => {
     const { events } = create();
     let working = 0;
     let most = 0;
@@ -246,7 +246,7 @@ describe("waiting", () => {
     expect({ working, most }).toEqual({ working: 0, most: 3 });
   });
 
-  test("settled waits for everything that was emitted, also by listeners meanwhile", async () => {
+  test("settled waits for all emitted events, including those that listeners emit in the meantime", async () => {
     const { events } = create();
     const done: string[] = [];
     events.on("test.placed", async ({ id }) => {

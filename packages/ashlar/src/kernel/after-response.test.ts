@@ -13,7 +13,7 @@ import { nodeHandler } from "../server/node-handler.ts";
 import { afterResponse, fetchTraced } from "./after-response.ts";
 import { requestTraces } from "./request-trace.ts";
 
-/** An application whose handlers leave work behind, and go on for a while. */
+/** An application whose handlers defer work, and some of which go on for a while. */
 async function working(): Promise<{ readonly application: Application; readonly order: string[] }> {
   const order: string[] = [];
   const leave = () => afterResponse(() => order.push("work"));
@@ -108,7 +108,7 @@ async function heldServer() {
     server.close();
   });
   const [socket] = (await once(server, "connection")) as [Socket];
-  // Not `once`, which takes the reset that a client may leave for a failure.
+  // Not `once`, which rejects if the client resets the connection.
   const closed = new Promise((resolve) => socket.once("close", resolve));
   return { client, socket, closed, order, release };
 }
@@ -117,13 +117,13 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }
 
-/** Waits, however long the machine takes. */
+/** Waits, however slow the machine is. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }
 
 test.each(["/soon", "/later", "/fails"])(
-  "work that GET %s leaves begins after fetch has returned its response",
+  "work deferred by GET %s begins after fetch has returned its response",
   async (path) => {
     const { application, order } = await working();
     const response = await application.fetch(new Request(`http://localhost${path}`));
@@ -133,7 +133,7 @@ test.each(["/soon", "/later", "/fails"])(
   },
 );
 
-test.each(["/soon", "/later", "/fails", "/endless"])("work that GET %s leaves to a server is done", async (path) => {
+test.each(["/soon", "/later", "/fails", "/endless"])("a server does the work deferred by GET %s", async (path) => {
   const { application, order } = await working();
   const { url } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const response = await fetch(new URL(path, url));
@@ -142,7 +142,7 @@ test.each(["/soon", "/later", "/fails", "/endless"])("work that GET %s leaves to
   await response.body?.cancel();
 });
 
-test("work of requests whose client has gone away is done", async () => {
+test("work is done even if the client has disconnected", async () => {
   const { application, order } = await working();
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const socket = connect(port, "127.0.0.1");
@@ -152,7 +152,7 @@ test("work of requests whose client has gone away is done", async () => {
   expect(order.filter((step) => step === "handled")).toHaveLength(2);
 });
 
-test("work behind an open response on the same connection begins when the client disconnects", async () => {
+test("work that waits for an earlier response on the same connection begins when the client disconnects", async () => {
   const { client, closed, order } = await heldServer();
   client.write(get("/open") + get("/work"));
   await until(() => order.includes("GET /work"));
@@ -164,7 +164,7 @@ test("work behind an open response on the same connection begins when the client
   expect(order).toEqual(["GET /open", "GET /work", "work"]);
 });
 
-test("work of a response that is passed on when its connection is already gone begins", async () => {
+test("work begins if the connection is already closed when the handler responds", async () => {
   const { client, closed, order, release } = await heldServer();
   client.write(get("/open") + get("/held"));
   await until(() => order.includes("GET /held"));
@@ -175,7 +175,7 @@ test("work of a response that is passed on when its connection is already gone b
   expect(order).toEqual(["GET /open", "GET /held", "work"]);
 });
 
-test("any number of responses that wait on one connection cause no warning, and leave nothing on it", async () => {
+test("many responses waiting on one connection cause no warning, and leave no listeners behind", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error) => void warnings.push(warning);
   process.on("warning", note);
@@ -194,7 +194,7 @@ test("any number of responses that wait on one connection cause no warning, and 
   expect(warnings).toEqual([]);
 });
 
-test("work belongs to the request that left it, even after the response", async () => {
+test("work runs in the context of the request that deferred it, even after the response", async () => {
   const { client, order, release } = await heldServer();
   client.write(get("/held") + get("/traced").repeat(3));
   await until(() => order.length === 4);
@@ -203,7 +203,7 @@ test("work belongs to the request that left it, even after the response", async 
   expect(order.slice(4)).toEqual(["work", "its own trace", "its own trace", "its own trace"]);
 });
 
-test.each(["/short", "/endless"])("work that a stream leaves is done once: GET %s", async (path) => {
+test.each(["/short", "/endless"])("work deferred for a streamed response is done once: GET %s", async (path) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const { client, closed, order, release } = await heldServer();
@@ -220,11 +220,11 @@ test.each(["/short", "/endless"])("work that a stream leaves is done once: GET %
   expect(order).toEqual([`GET ${path}`, "work"]);
 });
 
-test("an endless stream begins its work a second later, and its timer keeps no process alive", async () => {
+test("work of an endless stream begins a second later, and its timer does not keep the process alive", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const started = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => {
-    // In this order: the other one would leave the false timer in its place.
+    // In this order: the reverse would leave the fake timer in place.
     started.mockRestore();
     vi.useRealTimers();
   });
@@ -239,7 +239,7 @@ test("an endless stream begins its work a second later, and its timer keeps no p
   expect(started.mock.results[index]!.value.hasRef()).toBe(false);
 });
 
-test("work that is left after the response of its request begins in the next turn", async () => {
+test("work deferred after the response begins in the next turn", async () => {
   const { client, order } = await heldServer();
   client.write(get("/after"));
   await until(() => order.includes("work"));
@@ -264,7 +264,7 @@ test("work of a fetch that rejects is done", async () => {
   await until(() => served.includes("work"));
 });
 
-test("outside of a request it begins in the next turn, and so does what is left in work that was left", async () => {
+test("work deferred outside of a request begins in the next turn", async () => {
   const { application, order } = await working();
   afterResponse(() => order.push("outside"));
   expect(order).toEqual([]);
@@ -274,7 +274,7 @@ test("outside of a request it begins in the next turn, and so does what is left 
   await until(() => order.includes("work"));
 });
 
-test("a request inside of another one is part of it", async () => {
+test("work of a request made within another request begins after the outer one", async () => {
   const { application, order } = await working();
   const outer = await createApplication({
     environment: { APP_ENV: "test" },

@@ -10,7 +10,7 @@ function logging(): { readonly logger: Logger; readonly lines: unknown[] } {
   return { logger: { error: (...line: unknown[]) => lines.push(line) } as unknown as Logger, lines };
 }
 
-test("jobs begin in their order, eight at a time", async () => {
+test("jobs begin in order, eight at a time", async () => {
   const background = new Background(logging().logger);
   const begun: number[] = [];
   let [now, most] = [0, 0];
@@ -27,7 +27,7 @@ test("jobs begin in their order, eight at a time", async () => {
   expect([background.pending, most, begun]).toEqual([0, 8, Array.from({ length: 30 }, (_, job) => job)]);
 });
 
-test("jobs that are under way or wait for others are counted, and all of them are waited for", async () => {
+test("running and queued jobs are counted, and settled waits for all of them", async () => {
   const background = new Background(logging().logger);
   const ends: (() => void)[] = [];
   for (let job = 0; job < 30; job++) background.run("a job", () => new Promise((resolve) => ends.push(resolve)));
@@ -47,7 +47,7 @@ test("jobs that are under way or wait for others are counted, and all of them ar
   await settled;
 });
 
-test("a job that began before the answer to its request is done once", async () => {
+test("a job that began before its request's response is done once", async () => {
   let done = 0;
   const application = await createApplication({
     environment: { APP_ENV: "test" },
@@ -60,7 +60,7 @@ test("a job that began before the answer to its request is done once", async () 
     ],
   });
   expect(await (await application.fetch(new Request("http://localhost/"))).json()).toEqual({ done: 1 });
-  // What the answer begins, it has begun by the end of the next turn.
+  // Jobs that the response starts have begun by the end of the next turn.
   for (let count = 0; count < 3; count++) await turn();
   await application.shutdown();
   expect(done).toBe(1);
@@ -80,7 +80,7 @@ test("a job that fails is logged, and the next ones are done", async () => {
   ]);
 });
 
-test("one that a job leaves behind is waited for", async () => {
+test("a job that another job starts is waited for", async () => {
   const background = new Background(logging().logger);
   const done: string[] = [];
   const second = () => background.run("the second", async () => void done.push("the second"));
@@ -89,7 +89,7 @@ test("one that a job leaves behind is waited for", async () => {
   expect(done).toEqual(["the second"]);
 });
 
-test("a shutdown waits for what requests have left", async () => {
+test("a shutdown waits for jobs that requests have started", async () => {
   const done: string[] = [];
   const application = await createApplication({
     environment: { APP_ENV: "test" },

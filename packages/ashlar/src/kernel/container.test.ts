@@ -11,7 +11,7 @@ declare module "./container.ts" {
 }
 
 describe("bind", () => {
-  test("a value is handed out as it was bound", () => {
+  test("make returns the value that was bound", () => {
     const list = [1];
     const container = new Container().bind("test.list", list);
     expect(container.make("test.list")).toBe(list);
@@ -19,14 +19,14 @@ describe("bind", () => {
     expect(container.has("test.other")).toBe(false);
   });
 
-  test("a falsy value is a value", () => {
+  test("a falsy value can be bound", () => {
     const container = new Container().bind("test.number", 0);
     expect(container.make("test.number")).toBe(0);
   });
 });
 
 describe("singleton and factory", () => {
-  test("a singleton is made when it is first asked for, and once", () => {
+  test("a singleton is created once, on first use", () => {
     let made = 0;
     const container = new Container().singleton("test.list", () => [++made]);
     expect(made).toBe(0);
@@ -35,21 +35,21 @@ describe("singleton and factory", () => {
     expect(made).toBe(1);
   });
 
-  test("a factory's service is made each time", () => {
+  test("a factory creates a new service each time", () => {
     let made = 0;
     const container = new Container().factory("test.list", () => [++made]);
     expect(container.make("test.list")).toEqual([1]);
     expect(container.make("test.list")).toEqual([2]);
   });
 
-  test("a service is made with the container, to ask for others", () => {
+  test("a service is created with the container, so that it can use other services", () => {
     const container = new Container()
       .bind("test.number", 20)
       .singleton("test.other", (services) => services.make("test.number") + 1);
     expect(container.make("test.other")).toBe(21);
   });
 
-  test("what could not be made is tried again the next time", () => {
+  test("a singleton whose creation failed is created again on the next use", () => {
     let attempts = 0;
     const container = new Container().singleton("test.number", () => {
       attempts++;
@@ -62,7 +62,7 @@ describe("singleton and factory", () => {
 });
 
 describe("replace", () => {
-  test("what is bound is replaced, created or not", () => {
+  test("a service is replaced, whether it was created or not", () => {
     const container = new Container().singleton("test.number", () => 1);
     container.replace("test.number", () => 2);
     expect(container.make("test.number")).toBe(2);
@@ -70,7 +70,7 @@ describe("replace", () => {
     expect(container.make("test.number")).toBe(3);
   });
 
-  test("the replacement is created once, with the container, when it is first asked for", () => {
+  test("the replacement is created once, with the container, on first use", () => {
     let created = 0;
     const container = new Container().bind("test.number", 7).factory("test.list", () => []);
     container.replace("test.list", (services) => [services.make("test.number"), ++created]);
@@ -79,7 +79,7 @@ describe("replace", () => {
     expect(container.make("test.list")).toBe(container.make("test.list"));
   });
 
-  test("what is not bound cannot be replaced", () => {
+  test("a service that is not bound cannot be replaced", () => {
     const container = new Container().bind("test.number", 1);
     expect(() => container.replace("test.list", () => [])).toThrow(
       expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }),
@@ -89,7 +89,7 @@ describe("replace", () => {
 });
 
 describe("errors", () => {
-  test("an unknown key names the near ones and where to look", () => {
+  test("the error for an unknown key suggests similar keys and where to look", () => {
     const container = new Container().bind("test.number", 1);
     expect(() => container.make("test.nunber" as never)).toThrow(
       new AshlarError(
@@ -99,7 +99,7 @@ describe("errors", () => {
     );
   });
 
-  test("a service that needs itself names the circle", () => {
+  test("the error for a circular dependency shows the cycle", () => {
     const container = new Container()
       .singleton("test.number", (services) => services.make("test.other"))
       .singleton("test.other", (services) => services.make("test.number"));
@@ -108,7 +108,7 @@ describe("errors", () => {
     );
   });
 
-  test("a key that is bound twice names who bound it, and keeps its first binding", () => {
+  test("the error for a key that is bound twice names the first provider, whose binding stays", () => {
     const bindings = [
       (container: Container) => container.bind("test.number", 2),
       (container: Container) => container.singleton("test.number", () => 2),

@@ -18,7 +18,7 @@ describe("the body and its method", () => {
     Route.delete("/orders", ({ request }) => `DELETE ${request.route()?.methods.join()}`),
   ];
 
-  test("a form's __method finds the other method's route, with its parameters", async () => {
+  test("a form's __method selects the route of that method, with its parameters", async () => {
     const application = await applicationOf(routes);
     expect((await ask(application, "/orders/7", form({ __method: "PUT", a: "b" }))).body).toBe("PUT 7 b");
     expect((await ask(application, "/orders/7", json({ __method: "put", a: "b" }))).body).toBe("PUT 7 b");
@@ -28,7 +28,7 @@ describe("the body and its method", () => {
     expect((await ask(application, "/orders", { method: "POST", body })).body).toBe("DELETE DELETE");
   });
 
-  test("in the query, on another method, or with another value, it counts for nothing", async () => {
+  test("__method is ignored in the query, on methods other than POST, and with unsupported values", async () => {
     const application = await applicationOf(routes);
     expect((await ask(application, "/orders?__method=DELETE", { method: "POST" })).body).toBe("POST");
     expect((await ask(application, "/orders", form({ __method: "GET" }))).body).toBe("POST");
@@ -36,21 +36,21 @@ describe("the body and its method", () => {
     expect((await ask(application, "/orders", { ...form({ __method: "PUT" }), method: "PATCH" })).status).toBe(405);
   });
 
-  test("where the path has no such method the POST is a POST", async () => {
+  test("if the path has no route for __method, the request stays a POST", async () => {
     const application = await applicationOf(routes);
     expect((await ask(application, "/orders", form({ __method: "PATCH" }))).body).toBe("POST");
     expect((await ask(application, "/orders/7", form({ __method: "PATCH" }))).status).toBe(405);
     expect((await ask(application, "/orders/7", form({}))).status).toBe(405);
   });
 
-  test("the body of a request that no route answers is left unread", async () => {
+  test("the body of a request without a matching route is not read", async () => {
     const application = await applicationOf(routes);
     const raw = new Request("http://localhost/nowhere", form({ a: "b" }));
     expect((await application.fetch(raw)).status).toBe(404);
     expect(raw.bodyUsed).toBe(false);
   });
 
-  test("middleware and handler read inputs without waiting, and the handler may be synchronous", async () => {
+  test("middleware and handlers read inputs without awaiting, and a handler may be synchronous", async () => {
     const seen: unknown[] = [];
     const application = await applicationOf(
       [Route.post("/", ({ request }) => ({ a: request.input("a") }))],
@@ -92,7 +92,7 @@ describe("S42 any malformed body is a 4xx", () => {
     expect(JSON.parse(answer.body)).toMatchObject({ status, type: "about:blank" });
   });
 
-  test("S42 random bytes of any type never make a 500, with __method routes around", async () => {
+  test("S42 random bytes of any content type never cause a 500, with routes for __method as well", async () => {
     const application = await applicationOf(routes);
     const type = fc.constantFrom(
       "application/json",
@@ -137,7 +137,7 @@ describe("S42 any malformed body is a 4xx", () => {
     );
   });
 
-  test("S42 a malformed path is a 400, and a percent sign in a query is one", async () => {
+  test("S42 a malformed path is a 400, and a malformed query is decoded as far as possible", async () => {
     const application = await applicationOf([
       Route.get("/@name", ({ request }) => `${request.param("name")} ${request.input("a")}`),
     ]);
@@ -148,7 +148,7 @@ describe("S42 any malformed body is a 4xx", () => {
     expect((await ask(application, "/x?a=50%")).body).toBe("x 50%");
   });
 
-  test("S42 any path whatever is answered below 500", async () => {
+  test("S42 no path causes a status of 500 or above", async () => {
     const application = await applicationOf([Route.get("/a/@id", () => "a"), Route.get("/@rest:any", () => "rest")]);
     const piece = fc.constantFrom(
       "/",
@@ -180,8 +180,8 @@ describe("S42 any malformed body is a 4xx", () => {
   });
 });
 
-describe("S30 a spelling of the path gains nothing", () => {
-  test("S30 what is near a guarded path is guarded, or is nothing", async () => {
+describe("S30 other spellings of a path do not bypass its middleware", () => {
+  test("S30 any spelling of a guarded path is guarded or not found", async () => {
     class Kernel extends HttpKernel {
       override routeMiddleware = {
         web: [],

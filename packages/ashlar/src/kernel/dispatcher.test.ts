@@ -9,15 +9,15 @@ import { HttpKernel, type MiddlewareEntry } from "./http-kernel.ts";
 
 const ENVIRONMENT = { APP_ENV: "test" };
 
-describe("answers", () => {
-  test("a synchronous handler is answered without a promise", async () => {
+describe("responses", () => {
+  test("a synchronous handler returns its response without a promise", async () => {
     const application = await applicationOf([Route.get("/", () => "hello")], [(_, next) => next()]);
     const response = application.fetch(new Request("http://localhost/"));
     expect(response).toBeInstanceOf(Response);
     expect(await (response as Response).text()).toBe("hello");
   });
 
-  test("text is a page, an object is JSON, a Response is itself, nothing is 204", async () => {
+  test("text becomes a page, an object JSON, nothing 204, and a Response is sent as it is", async () => {
     const application = await applicationOf([
       Route.get("/text", () => "<p>hi</p>"),
       Route.get("/object", async () => ({ a: 1 })),
@@ -38,7 +38,7 @@ describe("answers", () => {
     expect(seen[2]!.headers.get("x-a")).toBe("b");
   });
 
-  test("a redirect route redirects, out of the application as well", async () => {
+  test("a redirect route redirects, to other sites as well", async () => {
     const application = await applicationOf([
       Route.redirect("/old", "/new"),
       Route.redirect("/moved", "https://elsewhere.example/a?b=c", 308),
@@ -49,7 +49,7 @@ describe("answers", () => {
     expect([moved.status, moved.headers.get("location")]).toEqual([308, "https://elsewhere.example/a?b=c"]);
   });
 
-  test("a controller is made once, with the container, and its method has it as this", async () => {
+  test("a controller is created once, with the container, and is `this` in its methods", async () => {
     let made = 0;
     class Orders {
       readonly name: string;
@@ -85,7 +85,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     Route.options("/with-options", () => new Response(null, { status: 200, headers: { "x-own": "yes" } })),
   ];
 
-  test("HEAD on a GET route: its headers, its length, no body", async () => {
+  test("HEAD on a GET route has its headers and its length, but no body", async () => {
     const application = await applicationOf(routes);
     const { status, body, headers } = await ask(application, "/page", { method: "HEAD" });
     expect([status, body, headers.get("content-length"), headers.get("content-type")]).toEqual([
@@ -98,7 +98,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     expect([own.body, own.headers.get("content-length"), own.headers.get("x-a")]).toEqual(["", "3", "b"]);
   });
 
-  test("HEAD cancels a stream that nobody reads", async () => {
+  test("HEAD cancels the stream of the response", async () => {
     let cancelled = false;
     const cancel = () => {
       cancelled = true;
@@ -115,7 +115,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     }
   });
 
-  test("HEAD where there is no GET route is 405, and on an unknown path 404, without a body", async () => {
+  test("HEAD is 405 without a GET route, and 404 on an unknown path, both without a body", async () => {
     const application = await applicationOf(routes);
     const known = await ask(application, "/form", { method: "HEAD" });
     expect([known.status, known.headers.get("allow"), known.body]).toEqual([405, "POST, PUT, DELETE, OPTIONS", ""]);
@@ -123,7 +123,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     expect([unknown.status, unknown.body]).toEqual([404, ""]);
   });
 
-  test("path known, method not: 405 with Allow; OPTIONS: 204 with Allow", async () => {
+  test("an unsupported method on a known path is 405 with Allow, and OPTIONS is 204 with Allow", async () => {
     const application = await applicationOf(routes);
     const post = await ask(application, "/page", { method: "POST" });
     expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
@@ -136,14 +136,14 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     ]);
   });
 
-  test("a route for OPTIONS answers it itself", async () => {
+  test("a route for OPTIONS handles it", async () => {
     const answer = await ask(await applicationOf(routes), "/with-options", { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("x-own"), answer.headers.get("allow")]).toEqual([200, "yes", null]);
     const refused = await ask(await applicationOf(routes), "/with-options", { method: "DELETE" });
     expect(refused.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
-  test("an unknown path is 404, for OPTIONS and strange methods too", async () => {
+  test("an unknown path is 404, for OPTIONS and unknown methods too", async () => {
     const application = await applicationOf(routes);
     for (const method of ["GET", "POST", "OPTIONS", "PROPFIND"]) {
       expect((await ask(application, "/nowhere", { method })).status).toBe(404);
@@ -151,7 +151,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     expect((await ask(application, "/page", { method: "PROPFIND" })).status).toBe(405);
   });
 
-  test("routes of a host answer on that host alone", async () => {
+  test("routes with a domain match only on that host", async () => {
     const application = await applicationOf([
       Route.get("/", ({ request }) => `account ${request.param("account")}`).domain("@account.example.com"),
       Route.get("/shared", () => "shared"),
@@ -164,7 +164,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
 });
 
 describe("HTTP middleware", () => {
-  test("it is around everything: routes, 404, 405, OPTIONS, a broken path, a broken body, an error", async () => {
+  test("it wraps everything: routes, 404, 405, OPTIONS, malformed paths, malformed bodies, errors", async () => {
     const seen: string[] = [];
     const stamp: MiddlewareEntry = async (context, next) => {
       const result = await next();
@@ -207,7 +207,7 @@ describe("HTTP middleware", () => {
     expect(seen).toHaveLength(requests.length);
   });
 
-  test("what it throws itself is answered, before and after the rest", async () => {
+  test("an error that it throws becomes a response, before and after calling next", async () => {
     const failing = (when: "before" | "after"): MiddlewareEntry => {
       return async (_, next) => {
         if (when === "before")
@@ -222,7 +222,7 @@ describe("HTTP middleware", () => {
     expect(after.status).toBe(500);
   });
 
-  test("cookies that were set before an error are on its answer, once", async () => {
+  test("cookies set before an error are in its response, once", async () => {
     const application = await applicationOf(
       [
         Route.get("/", ({ response }) => {
@@ -238,7 +238,7 @@ describe("HTTP middleware", () => {
     expect(Number(answer.headers.get("content-length"))).toBe(Buffer.byteLength(answer.body));
   });
 
-  test("its class is made once, with the container, and has no request in it", async () => {
+  test("a middleware class is created once, for all requests", async () => {
     let made = 0;
     class Counted {
       constructor() {
@@ -269,7 +269,7 @@ describe("JSON or page", () => {
     }).respondsWithJson(),
   ];
 
-  test("an unknown path under the API's prefix answers JSON, whatever the caller accepts", async () => {
+  test("an unknown path under the API's prefix responds with JSON, whatever the caller accepts", async () => {
     const application = await createApplication({ kernel: Kernel, routes, environment: ENVIRONMENT });
     const headers = { accept: "text/html" };
     for (const path of ["/api", "/api/nowhere"]) {
@@ -283,7 +283,7 @@ describe("JSON or page", () => {
     expect((await ask(application, "/apinowhere", { headers })).headers.get("content-type")).toContain("text/html");
   });
 
-  test("a route that answers JSON does so for its 405 and its 500", async () => {
+  test("a route with answersJson responds with JSON for its 405 and its 500, too", async () => {
     const application = await createApplication({ kernel: Kernel, routes, environment: ENVIRONMENT });
     const headers = { accept: "text/html" };
     const refused = await ask(application, "/json", { method: "DELETE", headers });
@@ -300,7 +300,7 @@ describe("JSON or page", () => {
     );
   });
 
-  test("a route with the stack api answers JSON wherever it is listed and in whatever order its middleware runs", async () => {
+  test("a route with the stack api responds with JSON, wherever it is listed and in whatever order its middleware runs", async () => {
     const refusing = (code: "E_UNAUTHENTICATED" | "E_TOO_MANY_REQUESTS") =>
       class {
         handle(): never {
@@ -353,7 +353,7 @@ describe("JSON or page", () => {
     expect(await answered("/taken-away")).toEqual([404, "text/html"]);
   });
 
-  test("a page's caller that prefers JSON is answered in JSON", async () => {
+  test("a caller that prefers JSON gets an error of a page as JSON", async () => {
     const application = await createApplication({ kernel: Kernel, routes, environment: ENVIRONMENT });
     const answer = await ask(application, "/nowhere", { headers: { accept: "application/json" } });
     expect(JSON.parse(answer.body)).toEqual({

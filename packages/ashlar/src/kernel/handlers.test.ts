@@ -7,7 +7,7 @@ import { HttpKernel } from "./http-kernel.ts";
 
 const ENVIRONMENT = { APP_ENV: "test" };
 
-/** Renders pages in a way of the application's own. */
+/** A custom page renderer. */
 class Pages extends Provider {
   override register(): void {
     this.application.container.bind("routes.view", async ({ request }, template, data) => {
@@ -16,7 +16,7 @@ class Pages extends Provider {
   }
 }
 
-test("a page's route is rendered by what is bound for that", async () => {
+test("Route.view is rendered by the service bound as routes.view", async () => {
   const application = await createApplication({
     environment: ENVIRONMENT,
     providers: [Pages],
@@ -54,7 +54,7 @@ test("a redirect keeps headers and cookies that middleware has set", async () =>
   ]);
 });
 
-test("middleware runs from the stack inwards: group, inner group, route, and what is taken away is gone", async () => {
+test("middleware runs in this order: stack, group, inner group, route; withoutMiddleware removes an entry", async () => {
   const seen: string[] = [];
   const named = (name: string) => [
     (_: HttpContext, next: Next, ...args: string[]) => {
@@ -90,7 +90,7 @@ test("middleware runs from the stack inwards: group, inner group, route, and wha
   expect(seen).toEqual(["http", "web1", "web2", "a", "b:x:y", "c:7"]);
 });
 
-test("a result of middleware is turned into an answer like a handler's", async () => {
+test("a value that middleware returns becomes a response, as a handler's does", async () => {
   class Kernel extends HttpKernel {
     override routeMiddleware = { web: [() => ({ stopped: true })] };
   }

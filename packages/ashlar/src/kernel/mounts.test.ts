@@ -32,7 +32,7 @@ async function ask(application: Application, path: string, init: RequestInit = {
 }
 
 describe("mount", () => {
-  test("what is under the prefix goes there without it, query, headers and body included", async () => {
+  test("requests under the prefix arrive without it, with query, headers and body", async () => {
     const application = await make();
     application.mount("/trpc", echo);
     expect(await ask(application, "/trpc/posts/1?a=b&c=%20", { headers: { "x-a": "y" } })).toEqual({
@@ -49,7 +49,7 @@ describe("mount", () => {
     expect(await ask(application, "/trpc//x%2fy")).toMatchObject({ path: "//x%2fy" });
   });
 
-  test("a body is streamed through, and not read for __method", async () => {
+  test("a body is passed on unread, so that __method has no effect", async () => {
     const application = await make();
     application.mount("/trpc", echo);
     const body = new URLSearchParams({ __method: "PUT" });
@@ -59,11 +59,11 @@ describe("mount", () => {
     });
   });
 
-  test("TRACE, which no request of the platform can have, is 405 there", async () => {
+  test("TRACE, which a Request cannot have, is 405", async () => {
     const application = await make();
     application.mount("/trpc", echo);
     const request = new Request("http://localhost/trpc/x");
-    // Only a server has such requests.
+    // Only a server creates such requests.
     const raw = new Proxy(request, {
       get: (_, name) => (name === "method" ? "TRACE" : Reflect.get(request, name, request)),
     });
@@ -72,7 +72,7 @@ describe("mount", () => {
     expect(response.headers.get("allow")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
   });
 
-  test("what only begins with the same letters is not under the prefix", async () => {
+  test("a path that only begins with the same letters is not under the prefix", async () => {
     const application = await make();
     application.mount("/trpc", echo);
     expect(await ask(application, "/trpcish")).toBe("route");
@@ -80,7 +80,7 @@ describe("mount", () => {
     expect(await ask(application, "/")).toBe("home");
   });
 
-  test("it comes before a route that takes everything, and the longest prefix wins", async () => {
+  test("a mount comes before a catch-all route, and the longest prefix wins", async () => {
     const application = await make();
     application.mount("/a", () => new Response("a"));
     application.mount("/a/b", () => new Response("a/b"));
@@ -88,7 +88,7 @@ describe("mount", () => {
     expect(await ask(application, "/a/x")).toBe("a");
   });
 
-  test("the HTTP middleware is run, and what fails is answered", async () => {
+  test("the HTTP middleware runs for mounts, and an error becomes a response", async () => {
     class Kernel extends HttpKernel {
       override routeMiddleware = { web: [] };
       override httpMiddleware = [
@@ -113,7 +113,7 @@ describe("mount", () => {
     ]);
   });
 
-  test("through a socket, with a body", async () => {
+  test("requests over a socket keep their body", async () => {
     const application = await make();
     application.mount("/trpc", echo);
     const server = await application.listen({ port: 0, handleSignals: false });
@@ -123,7 +123,7 @@ describe("mount", () => {
     await application.shutdown();
   });
 
-  test("a request that is given up is given up for what is mounted, too", async () => {
+  test("aborting a request aborts the signal that the mount sees", async () => {
     const application = await make();
     const signals: AbortSignal[] = [];
     application.mount("/trpc", ({ signal }) => {
@@ -137,7 +137,7 @@ describe("mount", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  describe("a client that asks before it sends its body", () => {
+  describe("a client that sends Expect: 100-continue", () => {
     const head = "Host: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n";
     const serve = async (answer: (request: Request) => Promise<Response>): Promise<number> => {
       const application = await make();
@@ -146,14 +146,14 @@ describe("mount", () => {
       return (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).port;
     };
 
-    test("is invited to", async () => {
+    test("gets 100 Continue if the mount reads the body", async () => {
       const port = await serve(echo);
       const { socket, closed } = rawSocket(port, `POST /trpc/x HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
       socket.once("data", () => socket.write("hello"));
       expect(await closed).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*"body":"hello"/);
     });
 
-    test("keeps its connection where nothing reads that body", async () => {
+    test("keeps its connection if the mount does not read the body", async () => {
       const port = await serve(async () => new Response("unread"));
       const { socket, received, closed } = rawSocket(port, `POST /trpc/x HTTP/1.1\r\n${head}\r\n`);
       while (!received().endsWith("unread\r\n0\r\n\r\n")) await turn();

@@ -23,7 +23,7 @@ function recorder(name: string, seen: string[]): Middleware {
 }
 
 describe("compose", () => {
-  test("the first step is outermost, and each is given its arguments", () => {
+  test("the first step is outermost, and each receives its arguments", () => {
     const seen: string[] = [];
     const run = compose(
       [
@@ -40,18 +40,18 @@ describe("compose", () => {
     expect(seen).toEqual(["a()", "b(1)", "c(1,2,3)", "handler", "/c", "/b", "/a"]);
   });
 
-  test("without steps it is the handler itself", () => {
+  test("without steps it returns the handler", () => {
     const handler = () => 1;
     expect(compose([], handler)).toBe(handler);
   });
 
-  test("what a step returns instead of going on is the answer", () => {
+  test("a step that returns without calling next provides the result", () => {
     const stop: Middleware = { handle: () => "stopped" };
     const run = compose([{ middleware: stop, args: [] }], () => expect.unreachable());
     expect(run(context())).toBe("stopped");
   });
 
-  test("a step can replace the result, wait for it, and catch what was thrown below", async () => {
+  test("a step can replace the result, await it, and catch errors from later steps", async () => {
     const exclaim: Middleware = { handle: async (_, next) => `${await next()}!` };
     const rescue: Middleware = {
       handle: async (_, next) => {
@@ -72,12 +72,12 @@ describe("compose", () => {
     expect(await run(context())).toBe("boom!");
   });
 
-  test("where all is synchronous there is no promise", () => {
+  test("if everything is synchronous, the result is not a promise", () => {
     const run = compose([{ middleware: { handle: (_, next) => next() }, args: [] }], () => 7);
     expect(run(context())).toBe(7);
   });
 
-  test("an argument @name is the route's parameter, another for each request", () => {
+  test("an argument @name becomes the request's route parameter", () => {
     const seen: string[] = [];
     const run = compose([{ middleware: recorder("a", seen), args: ["x", "@id", "@absent"] }], () => null);
     run(context({ id: "1", absent: null }));
@@ -85,7 +85,7 @@ describe("compose", () => {
     expect(seen).toEqual(["a(x,1,)", "/a", "a(x,2,)", "/a"]);
   });
 
-  test("a method of a middleware has its instance as this", () => {
+  test("handle is called with its instance as `this`", () => {
     class Counting implements Middleware {
       count = 0;
       handle(): unknown {
@@ -111,7 +111,7 @@ describe("a response that middleware replaces", () => {
     ["of a handler", compose, (response: Response): unknown => response],
     ["of an asynchronous handler", compose, async (response: Response): Promise<unknown> => response],
     ["behind a body that was read first", composeWithBody, (response: Response): unknown => response],
-  ])("S62 has what it holds open closed with the answer: %s", async (_, composed, handler) => {
+  ])("S62 has its stream cancelled when the response is closed: %s", async (_, composed, handler) => {
     let cancelled = 0;
     const stream = new ReadableStream({ cancel: () => void cancelled++ });
     const raw = new Request("http://localhost/", { method: "POST" });
@@ -135,7 +135,7 @@ describe("isEarly", () => {
     },
   };
 
-  test("a middleware says by its arguments whether it may run before the body is read", () => {
+  test("a middleware's arguments decide whether it may run before the body is read", () => {
     expect([isEarly(asking, ["early"]), isEarly(asking, ["late"]), isEarly({ handle: () => null }, [])]).toEqual([
       true,
       false,
@@ -143,14 +143,14 @@ describe("isEarly", () => {
     ]);
   });
 
-  test("S61 one that a parameter of the route decides about is not asked by the parameter's name", () => {
+  test("S61 a middleware with a route parameter as an argument is not early, and is not asked", () => {
     asked.length = 0;
     expect([isEarly(asking, ["@name"]), isEarly(asking, ["early", "@name"]), asked]).toEqual([false, false, []]);
   });
 });
 
 describe("MiddlewareInstances", () => {
-  test("a class is made once, with the container", () => {
+  test("a class is instantiated once, with the container", () => {
     class Takes implements Middleware {
       readonly services: Container;
       constructor(services: Container) {
@@ -167,7 +167,7 @@ describe("MiddlewareInstances", () => {
     expect(instances.of(Takes)).toBe(instance);
   });
 
-  test("a function is called as it is, also one written with the word", () => {
+  test("a function is called as it is, whether an arrow function or a declaration", () => {
     const instances = new MiddlewareInstances(new Container());
     const arrow = () => "arrow";
     function written(): string {
@@ -178,7 +178,7 @@ describe("MiddlewareInstances", () => {
     expect(instances.of(arrow)).toBe(instances.of(arrow));
   });
 
-  test("a class whose handle is a field is a class", () => {
+  test("a class whose handle is a field is instantiated", () => {
     class Field {
       handle = (): string => "field";
     }

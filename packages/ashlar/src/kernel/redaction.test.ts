@@ -23,12 +23,12 @@ test.each([
   "previousKeys",
   "APP_PREVIOUS_KEYS",
   "previousSecrets",
-])("S15 a member called %s is blacked out, at any depth", (name) => {
+])("S15 a property named %s is redacted, at any depth", (name) => {
   const data = { [name]: "s3cret", a: { b: [{ [name]: { c: "s3cret" } }] } };
   expect(redact(data)).toEqual({ [name]: REDACTED, a: { b: [{ [name]: REDACTED }] } });
 });
 
-test("what is no secret stays as it is, and what was given is left alone", () => {
+test("data without secrets stays as it is, and the original is not changed", () => {
   const date = new Date(0);
   const data = { path: "/orders", status: 200, list: [1, "a", null], date, passwords: 3 };
   const copy = redact(data);
@@ -39,12 +39,12 @@ test("what is no secret stays as it is, and what was given is left alone", () =>
   expect(secret).toEqual({ password: "s3cret" });
 });
 
-test("S15 the platform's headers are blacked out by their names", () => {
+test("S15 entries of a Headers object are redacted by their names", () => {
   const headers = new Headers({ authorization: "Bearer s3cret", accept: "*/*", cookie: "token=s3cret" });
   expect(redact({ headers })).toEqual({ headers: { authorization: REDACTED, accept: "*/*", cookie: REDACTED } });
 });
 
-test("a circle ends", () => {
+test("a circular reference is cut off", () => {
   const circle: Record<string, unknown> = { name: "a" };
   circle.self = circle;
   expect(JSON.stringify(redact(circle))).toContain("[too deep]");
@@ -70,7 +70,7 @@ test("S15 no secret survives anywhere in any data", () => {
   fc.assert(fc.property(data, (value) => !underSecretName(redact(value))));
 });
 
-test("S15 what an error carries is blacked out, that of the errors it is made of too", () => {
+test("S15 an error's properties are redacted, including those of its causes and aggregated errors", () => {
   class UpstreamError extends Error {
     readonly token = "s3cret";
     readonly response = { headers: new Headers({ "set-cookie": "a=s3cret", etag: "1" }) };
@@ -88,7 +88,7 @@ test("S15 what an error carries is blacked out, that of the errors it is made of
   });
 });
 
-test("S15 instances of classes are looked into, by what they give as JSON where they say so", () => {
+test("S15 instances of classes are redacted, using toJSON if they have it", () => {
   class Settings {
     readonly secret = "s3cret";
     readonly name = "a";
@@ -102,7 +102,7 @@ test("S15 instances of classes are looked into, by what they give as JSON where 
   expect(redact({ a: new Settings(), b: new Wrapped() })).toEqual({ a: clean, b: { config: clean } });
 });
 
-test("data that leads everywhere is not followed to its end", () => {
+test("very large data is cut off", () => {
   const everything: Record<string, unknown> = {};
   for (let index = 0; index < 100; index++) everything[`member${index}`] = everything;
   const text = JSON.stringify(redact({ everything }));
@@ -110,7 +110,7 @@ test("data that leads everywhere is not followed to its end", () => {
   expect(text.length).toBeLessThan(1_000_000);
 });
 
-test("S15 a field of an address is cut however its name is written", () => {
+test("S15 a secret field of a URL is redacted, however its name is encoded", () => {
   for (const name of ["token", "%74oken", "t%6Fken", "%74%6F%6B%65%6E"]) {
     expect(withoutSecrets(`/verify?a=1&${name}=s3cret#top`)).toBe(`/verify?a=1&${name}=${REDACTED}#top`);
   }

@@ -29,7 +29,7 @@ function multipart(...fields: readonly (readonly [string, string])[]): FormData 
   return form;
 }
 
-test("in development, each field that loses values is warned of once, by name and route", async () => {
+test("in development, each field that loses values is reported once, with name and route", async () => {
   const { ask, lines } = await make("development");
   const fields = [
     ["tags", "s3cret"],
@@ -52,13 +52,13 @@ test("in development, each field that loses values is warned of once, by name an
   expect(JSON.stringify(lines)).not.toContain("s3cret");
 });
 
-test("a field that several requests lose at the same time is warned of once", async () => {
+test("a field that loses values in several requests at the same time is reported once", async () => {
   const { ask, lines } = await make("development");
   await Promise.all(["a", "b", "c"].map((value) => ask(`/posts?tags=${value}&tags=x`)));
   expect(lines.map(({ field }) => field)).toEqual(["tags"]);
 });
 
-test("lists, and forms that lose nothing, are not warned of", async () => {
+test("lists, and forms that lose no values, are not reported", async () => {
   const { ask, lines } = await make("development");
   expect(await ask("/posts", multipart(["tags[]", "a"], ["tags[]", "b"], ["news", "0"], ["news", "1"]))).toEqual({
     tags: ["a", "b"],
@@ -67,13 +67,13 @@ test("lists, and forms that lose nothing, are not warned of", async () => {
   expect(lines).toEqual([]);
 });
 
-test("no more than a hundred names are warned of", async () => {
+test("at most a hundred names are reported", async () => {
   const { ask, lines } = await make("development");
   for (let index = 0; index < 150; index++) await ask(`/posts?f${index}=a&f${index}=b`);
   expect(lines).toHaveLength(100);
 });
 
-test("nothing is warned of outside of development", async () => {
+test("nothing is reported outside of development", async () => {
   const { ask, lines } = await make("test");
   await ask("/posts", multipart(["tags", "a"], ["tags", "b"]));
   expect(lines).toEqual([]);

@@ -25,7 +25,7 @@ async function serve(handler: (context: HttpContext) => unknown, server: Record<
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 
-/** A stream that gives a piece, and then whatever a function makes of it. */
+/** A stream that yields a piece, and then does what a function decides. */
 function piecesThen(next: (controller: ReadableStreamDefaultController) => unknown): ReadableStream {
   let pulls = 0;
   return new ReadableStream({
@@ -33,13 +33,13 @@ function piecesThen(next: (controller: ReadableStreamDefaultController) => unkno
   });
 }
 
-test("an answer of one piece has its line before it goes out", async () => {
+test("a response that is not a stream is logged before it is sent", async () => {
   const { port, lines } = await serve(() => "hello");
   expect(await rawSocket(port, get("/")).closed).toMatch(/hello$/);
   expect(lines()).toEqual([["/", 200, undefined]]);
 });
 
-test("a stream has its line when it has ended", async () => {
+test("a stream is logged when it has ended", async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { port, lines } = await serve(() => {
     return new Response(
@@ -56,7 +56,7 @@ test("a stream has its line when it has ended", async () => {
   expect(lines()).toEqual([["/", 201, undefined]]);
 });
 
-test("a stream that failed before its first byte, and was answered otherwise, has the status that was sent", async () => {
+test("a stream that fails before its first byte is logged with the status of the error response", async () => {
   const { port, lines, logged } = await serve(
     () => new Response(new ReadableStream({ start: (controller) => controller.error(new Error("early")) })),
   );
@@ -67,7 +67,7 @@ test("a stream that failed before its first byte, and was answered otherwise, ha
   expect([failure!.msg, failure!.requestId]).toEqual(["The request failed.", line!.requestId]);
 });
 
-test("a stream that broke off says so", async () => {
+test("a stream that breaks off is logged as aborted by an error", async () => {
   const { port, lines } = await serve(
     () => new Response(piecesThen((controller) => nextTurn().then(() => controller.error(new Error("broken"))))),
   );
@@ -76,7 +76,7 @@ test("a stream that broke off says so", async () => {
   expect(lines()).toEqual([["/", 200, "error"]]);
 });
 
-test("a client that went away while a stream was sent, or before there was an answer, is told of", async () => {
+test("a client that disconnects during a stream, or before the response, is logged", async () => {
   const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
   const { port, lines } = await serve(async ({ request, response }) => {
     if (request.header("x-stream") === null) {
@@ -100,7 +100,7 @@ test("a client that went away while a stream was sent, or before there was an an
   expect(lines()[1]).toEqual(["/", 200, "client"]);
 });
 
-test("a request that hangs has its line when its client goes away, and no other if it is answered after all", async () => {
+test("a hanging request is logged when its client disconnects, and not again if its handler responds later", async () => {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -124,7 +124,7 @@ test("a request that hangs has its line when its client goes away, and no other 
   ]);
 });
 
-test("requests sent at once of which the first hangs all have a line when their client goes away", async () => {
+test("pipelined requests that hang are all logged when their client disconnects", async () => {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let count = 0;
   const { port, lines } = await serve(() => {
@@ -141,7 +141,7 @@ test("requests sent at once of which the first hangs all have a line when their 
   ]);
 });
 
-test("requests sent at once that a shutdown cuts off all have a line", async () => {
+test("pipelined requests that a shutdown cuts off are all logged", async () => {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let count = 0;
   const { application, port, lines } = await serve(
@@ -161,7 +161,7 @@ test("requests sent at once that a shutdown cuts off all have a line", async () 
   ]);
 });
 
-test("a request that a shutdown cuts off has a line, without a status if nothing was sent", async () => {
+test("a request that a shutdown cuts off is logged, without a status if nothing was sent", async () => {
   const begun = Promise.withResolvers<void>();
   const { application, port, lines, logged } = await serve(
     ({ request, response }) => {
@@ -186,7 +186,7 @@ test("a request that a shutdown cuts off has a line, without a status if nothing
   expect(new Set(logged.map(({ requestId }) => requestId)).size).toBe(2);
 });
 
-test("a request that another application answers a part of has its own line, and that one's", async () => {
+test("a request passed on to another application is logged by both", async () => {
   const inner = await serve(() => "inner");
   const outer = await serve(async ({ request }) => {
     const answer = await inner.application.fetch(request.raw);

@@ -52,7 +52,7 @@ describe("the request log", () => {
     expect(new Set(lines.map((line) => line.requestId)).size).toBe(4);
   });
 
-  test("S15 no query, no token, no Authorization, no cookie, no password is in it", async () => {
+  test("S15 it contains no query, token, Authorization header, cookie or password", async () => {
     const { lines, ask } = await make({});
     await ask("/orders/7?token=s3cret&api_token=s3cret");
     await ask("/orders/7", { headers: { authorization: "Bearer s3cret", cookie: "token=s3cret" } });
@@ -63,7 +63,7 @@ describe("the request log", () => {
     expect(JSON.stringify(lines)).not.toContain("s3cret");
   });
 
-  test("S15 a signed parameter is not in it", async () => {
+  test("S15 it does not contain signed parameters", async () => {
     const lines: string[] = [];
     const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
     const application = await createApplication({
@@ -78,7 +78,7 @@ describe("the request log", () => {
     expect(lines.join()).toContain('"path":"/invite/@code:signed"');
   });
 
-  test("it can be switched off, and is in tests", async () => {
+  test("it can be turned off, and is off in tests", async () => {
     const off = await make({ log: { requests: false } });
     await off.ask("/orders/7");
     expect(off.lines).toEqual([]);

@@ -17,10 +17,10 @@ async function failure(options: ApplicationOptions): Promise<AshlarError> {
   throw new Error("It booted.");
 }
 
-describe("every problem of the routes is found at boot, with its place", () => {
+describe("every problem in the routes is found at boot, with its location", () => {
   const place = String.raw`packages/ashlar/src/kernel/route-pipelines\.test\.ts:\d+: `;
 
-  test("an unknown middleware, with the near names", async () => {
+  test("an unknown middleware, with similar names", async () => {
     class Named extends HttpKernel {
       override routeMiddleware = { web: [], guard: [], verified: [] };
     }
@@ -33,14 +33,14 @@ describe("every problem of the routes is found at boot, with its place", () => {
     );
   });
 
-  test("a name of every object's prototype is unknown as well", async () => {
+  test("names on an object's prototype are unknown as well", async () => {
     for (const name of ["constructor", "toString", "__proto__"]) {
       const error = await failure({ routes: [Route.get("/", () => "x").middleware(name)] });
       expect(error.message).toContain(`the middleware "${name}" is unknown`);
     }
   });
 
-  test("a stack that the kernel has not", async () => {
+  test("a stack that the kernel does not have", async () => {
     class Bare extends HttpKernel {}
     const error = await failure({ kernel: Bare, routes: [Route.get("/", () => "x")] });
     expect(error.message).toMatch(
@@ -48,7 +48,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
         `^${place}GET /: the kernel's routeMiddleware has no stack "web", which every route of this file goes through\\. Add it to app/kernel.ts: web: \\[\\]$`,
       ),
     );
-    // An empty list would open every route of the API to everybody.
+    // An empty list would open every route of the API to everyone.
     const api = await failure({
       kernel: Bare,
       routes: [
@@ -76,7 +76,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     );
   });
 
-  test("arguments that a middleware refuses, under its own code where all problems share it", async () => {
+  test("arguments that a middleware rejects, with its own error code if all problems share it", async () => {
     class Guard {
       handle(_: HttpContext, next: Next): unknown {
         return next();
@@ -105,7 +105,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     expect(mixed.message.split("\n")).toHaveLength(3);
   });
 
-  test("an argument that names a parameter which the route has not", async () => {
+  test("an argument that names a parameter the route does not have", async () => {
     class Named extends HttpKernel {
       override routeMiddleware = { web: [], can: [(_: HttpContext, next: Next) => next()] };
     }
@@ -120,7 +120,7 @@ describe("every problem of the routes is found at boot, with its place", () => {
     );
   });
 
-  test("two routes with one name, from the router", async () => {
+  test("two routes with the same name", async () => {
     const error = await failure({
       routes: [Route.get("/a", () => "a").name("x"), Route.get("/b", () => "b").name("x")],
     });

@@ -41,14 +41,14 @@ test("OPTIONS * names the methods of all routes, through the http middleware (RF
   expect(sorted(text)).toBe(answered("GET, HEAD, POST, DELETE, OPTIONS"));
 });
 
-test("OPTIONS * is answered where there are no routes, and by no route", async () => {
+test("OPTIONS * is handled without any routes, and never by a route", async () => {
   const without = await serve();
   expect(sorted(await exchange(without.port, "OPTIONS *", "Host: a.example"))).toBe(answered("OPTIONS"));
   const greedy = await serve(Route.options("/@word", ({ request }) => request.param("word")));
   expect(sorted(await exchange(greedy.port, "OPTIONS *", "Host: a.example"))).toBe(answered("OPTIONS"));
 });
 
-test("the path /* is another request than the asterisk, over a socket and over fetch", async () => {
+test("the path /* is not the asterisk, over a socket or with fetch", async () => {
   const { application, port } = await serve(Route.get("/", () => "home"));
   expect(await exchange(port, "OPTIONS /*", "Host: a.example")).toMatch(/^HTTP\/1\.1 404 /);
   expect(await exchange(port, "GET *", "Host: a.example")).toMatch(/^HTTP\/1\.1 404 /);

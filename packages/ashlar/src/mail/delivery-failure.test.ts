@@ -10,14 +10,14 @@ function smtpError(message: string, details: object): Error {
 describe("whether another attempt could succeed", () => {
   test.each([
     ["a refused connection", { code: "ESOCKET" }, false],
-    ["a name that is not found", { code: "EDNS" }, false],
-    ["a time that ran out", { code: "ETIMEDOUT" }, false],
-    ["a certificate", { code: "ETLS" }, false],
-    ["'later' from the server", { code: "EMESSAGE", responseCode: 451, permanent: false }, false],
-    ["'no' from the server", { code: "EENVELOPE", responseCode: 550, permanent: true }, true],
+    ["a host that is not found", { code: "EDNS" }, false],
+    ["a timeout", { code: "ETIMEDOUT" }, false],
+    ["an invalid certificate", { code: "ETLS" }, false],
+    ["a temporary error from the server", { code: "EMESSAGE", responseCode: 451, permanent: false }, false],
+    ["a permanent error from the server", { code: "EENVELOPE", responseCode: 550, permanent: true }, true],
     ["a login that cannot be checked now", { code: "EAUTH", responseCode: 454, permanent: false }, false],
     ["a refused login", { code: "EAUTH", responseCode: 535, permanent: true }, true],
-    ["an error of an application's own transport", {}, false],
+    ["an error from an application's own transport", {}, false],
   ])("after %s", (_, details, isPermanent) => {
     expect(deliveryFailure(smtpError("It failed.", details), "delivering").isPermanent).toBe(isPermanent);
   });
@@ -29,7 +29,7 @@ describe("whether another attempt could succeed", () => {
     expect(deliveryFailure(smtpError("It failed.", details), "composing").isPermanent).toBe(isPermanent);
   });
 
-  test.each([true, false])("the transport decides: permanent %s", (permanent) => {
+  test.each([true, false])("a DeliveryError decides whether the failure is permanent: %s", (permanent) => {
     const error = new DeliveryError("The service refused the mail.", { permanent });
     expect(deliveryFailure(error, "delivering")).toEqual({
       reason: "The service refused the mail.",
@@ -37,7 +37,7 @@ describe("whether another attempt could succeed", () => {
     });
   });
 
-  test("a mail that cannot be composed never can", () => {
+  test("a mail that cannot be composed is not retried", () => {
     const error = new AshlarError("E_VIEW", "There is no view.");
     expect(deliveryFailure(error, "composing")).toEqual({ reason: "There is no view.", isPermanent: true });
   });
@@ -61,7 +61,7 @@ describe("the reason", () => {
     expect(deliveryFailure(smtpError("x".repeat(5000), { code: "EMESSAGE" }), "delivering").reason).toHaveLength(500);
   });
 
-  test("is only the status for a refused login: the server may have repeated the password", () => {
+  test("is only the status for a refused login, because the server may have repeated the password", () => {
     const details = { code: "EAUTH", responseCode: 535, permanent: true, response: "535 hunter2" };
     expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details), "delivering")).toEqual({
       reason: "The SMTP server refused the login (535). Check user and password.",

@@ -6,7 +6,7 @@ import { headerText, type MailRecipient, mailAddress, mailAddresses } from "./ma
 const INVALID = expect.objectContaining({ code: "E_INVALID_MAIL" });
 
 describe("an address", () => {
-  test("S35 it is brought into the normal form, and stands apart from its name", () => {
+  test("S35 it is normalized, and kept separate from the name", () => {
     expect(mailAddress(" Jane@Shop.EXAMPLE ", "The recipient")).toEqual({ address: "jane@shop.example", name: null });
     expect(mailAddress({ address: "ＪANE@shop.example", name: " Jane Doe " }, "The recipient")).toEqual({
       address: "jane@shop.example",
@@ -32,12 +32,12 @@ describe("an address", () => {
     ["no domain", "jane"],
     ["nothing", ""],
     ["255 bytes", `jane@${"a".repeat(250)}`],
-  ])("S35 %s makes it none", (_, address) => {
+  ])("S35 %s makes it invalid", (_, address) => {
     expect(() => mailAddress(address, "The recipient")).toThrow(INVALID);
     expect(() => mailAddress({ address, name: "Jane" }, "The recipient")).toThrow(INVALID);
   });
 
-  test("S35 what is no text is none, and the error does not repeat what was given", () => {
+  test("S35 a value that is not text is not an address, and the error does not repeat the input", () => {
     for (const recipient of [7, {}, { address: ["jane@shop.example"] }] as unknown as MailRecipient[]) {
       expect(() => mailAddress(recipient, "The recipient")).toThrow(INVALID);
     }
@@ -69,7 +69,7 @@ describe("an address", () => {
     expect(() => mailAddresses(["a@b.example", "no"], "The recipient")).toThrow(INVALID);
   });
 
-  test("S35 whatever is given, what comes out can end no header and start no second address", () => {
+  test("S35 no accepted address or name can end a header or add a second address", () => {
     const text = fc.string({ unit: fc.constantFrom(...'aB@.,;:<>()"\\ \r\n\t\0é😀\u2028'), maxLength: 40 });
     fc.assert(
       fc.property(text, text, (address, name) => {
@@ -87,7 +87,7 @@ describe("an address", () => {
 });
 
 describe("text for a header", () => {
-  test("S41 a line break, in any form, is refused", () => {
+  test("S41 any kind of line break is refused", () => {
     for (const end of [
       "\r\n",
       "\n",
@@ -111,7 +111,7 @@ describe("text for a header", () => {
     expect(headerText(" Grüße 👋 =?utf-8?Q?x?= ", "The subject")).toBe(" Grüße 👋 =?utf-8?Q?x?= ");
   });
 
-  test("S36 what is no text is refused", () => {
+  test("S36 a value that is not text is refused", () => {
     expect(() => headerText(["Hello"] as unknown as string, "The subject")).toThrow("The subject is not text.");
   });
 });

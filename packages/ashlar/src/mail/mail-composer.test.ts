@@ -110,7 +110,7 @@ class Custom extends Mailable {
 }
 
 describe("composing", () => {
-  test("subject, text and HTML come from the mailable, sender and application name from the configuration", async () => {
+  test("subject, text and HTML come from the mailable, and sender and application name from the configuration", async () => {
     setClock(() => Date.UTC(2026, 0, 2));
     const message = await compose(new Hello("Jane").to("Jane@Shop.example", "Jane Doe"));
     expect(message).toEqual({
@@ -130,7 +130,7 @@ describe("composing", () => {
     expect(Object.isFrozen(message)).toBe(true);
   });
 
-  test("copies, reply addresses, sender and files are set in a chain", async () => {
+  test("copies, reply addresses, sender and attachments can be chained", async () => {
     const mail = new Hello("Jane")
       .to("jane@shop.example")
       .cc("c@shop.example", "C")
@@ -151,7 +151,7 @@ describe("composing", () => {
     });
   });
 
-  test("one mailable sent to two recipients in turn shows neither the other", async () => {
+  test("one mailable sent to two recipients in turn shows neither of them the other", async () => {
     const mail = new Hello("all");
     expect((await compose(mail, "a@shop.example")).to).toEqual([{ address: "a@shop.example", name: null }]);
     expect((await compose(mail, "b@shop.example")).to).toEqual([{ address: "b@shop.example", name: null }]);
@@ -166,7 +166,7 @@ describe("composing", () => {
   test.each([
     ["no recipient", () => new Hello("Jane"), [], "Hello has no recipient."],
     [
-      "HTML alone",
+      "HTML only",
       () => new Custom(() => ({ html: "mail/hello.html" }) as unknown as MailContent),
       ["a@b.example"],
       "Custom has no text view.",
@@ -187,7 +187,7 @@ describe("composing", () => {
 describe("user input", () => {
   const attack = `<script>alert("1")</script> & O'Brien \``;
 
-  test("S41 it is escaped in HTML, and stands in the text as it was typed", async () => {
+  test("S41 it is escaped in HTML, and unchanged in the text", async () => {
     const { text, html } = await compose(new Hello(attack), "jane@shop.example");
     expect(html).toBe(
       "<p>Hello &lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; O&#x27;Brien &#x60;,</p>\n<p>welcome to The &lt;Shop&gt;.</p>",
@@ -195,7 +195,7 @@ describe("user input", () => {
     expect(text).toBe(`Hello ${attack},\n\nwelcome to The <Shop>.`);
   });
 
-  test("S41 whatever it is, no markup of it is left in HTML, and nothing of it is changed in the text", async () => {
+  test("S41 no input leaves markup in the HTML or is changed in the text", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: fc.constantFrom(..."<>&\"'`;#xalmpgt27 ") }), async (typed) => {
         const { text, html } = await compose(new Hello(`x${typed}x`), "jane@shop.example");
@@ -206,7 +206,7 @@ describe("user input", () => {
     );
   });
 
-  test("S41 a subject with a line break is refused, whatever the break", async () => {
+  test("S41 a subject with any kind of line break is refused", async () => {
     for (const end of ["\r\n", "\n", "\r", "\u2028", "\0"]) {
       await expect(compose(new Hello(`Jane${end}Bcc: joe@evil.example`), "jane@shop.example")).rejects.toMatchObject({
         code: "E_INVALID_MAIL",
@@ -215,7 +215,7 @@ describe("user input", () => {
     }
   });
 
-  test("S35 S41 addresses, names and files that would write headers are refused where they are set", () => {
+  test("S35 S41 setting an address, name or attachment that would add headers fails", () => {
     const mail = new Hello("Jane");
     const invalid = expect.objectContaining({ code: "E_INVALID_MAIL" });
     for (const role of ["to", "cc", "bcc", "replyTo", "from"] as const) {
@@ -243,7 +243,7 @@ describe("links", () => {
     );
   });
 
-  test("a signed link is signed for its path, and expires when it should", async () => {
+  test("a signed link is valid only for its path, and expires", async () => {
     setClock(() => Date.UTC(2026, 0, 1));
     write("links.text", "{{ signedRoute('orders.show', { id: 7 }, { expiresInMinutes: 60 }) }}");
     const { text } = await compose(new Custom(() => ({ text: "mail/links.text" })), "a@b.example");
@@ -269,7 +269,7 @@ describe("links", () => {
     "x",
     "",
     "/\t/evil.example",
-  ])("S40 url(%j) leads to no other host: it is refused", (path) => {
+  ])("S40 url(%j) is refused, because it could lead to another host", (path) => {
     expect(() =>
       new MailLinks(
         () => URL_OF_APP,
@@ -295,7 +295,7 @@ describe("links", () => {
     );
   });
 
-  test("a link created before the mail is composed is refused, with where it belongs", () => {
+  test("creating a link before the mail is composed fails, with the place where it belongs", () => {
     expect(() => new Custom(() => ({ text: "mail/hello.text" })).links("/x")).toThrow(
       "Custom creates a link too early: call url(), route() and signedRoute() in subject() or content().",
     );

@@ -69,7 +69,7 @@ function create(environment: string, mail?: object, more: ApplicationOptions = {
 }
 
 describe("the boot", () => {
-  test("the service exists, whatever the order of the providers", async () => {
+  test("binds the service, whatever the order of the providers", async () => {
     const application = await create("test");
     expect(application.container.make("mail")).toBeInstanceOf(Mailer);
   });
@@ -89,14 +89,14 @@ describe("the boot", () => {
     expect(application.container.make("mail").captured.map(({ subject }) => subject)).toEqual(["Welcome, Jane"]);
   });
 
-  test("S48 in production it ends where no server is configured, and names what is missing", async () => {
+  test("S48 fails in production if no server is configured, and names the missing settings", async () => {
     await expect(create("production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("config/mail.ts: MAIL: needs smtp.host and from.address"),
     });
   });
 
-  test("S48 in production it ends where the mailbox is on", async () => {
+  test("S48 fails in production if the mailbox is on", async () => {
     await expect(create("production", { ...PRODUCTION, transport: "mailbox" })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("The mailbox is for development only."),
@@ -106,7 +106,7 @@ describe("the boot", () => {
   test.each([
     ["production", PRODUCTION],
     ["test", undefined],
-  ])("S48 in %s there is no mailbox at any of its addresses", async (environment, mail) => {
+  ])("S48 serves no mailbox in %s, at any of its paths", async (environment, mail) => {
     const application = await create(environment, mail);
     for (const path of [
       "/dev/mailbox",
@@ -120,7 +120,7 @@ describe("the boot", () => {
     await application.shutdown();
   });
 
-  test("S40 S48 in production it ends where APP_URL is missing", async () => {
+  test("S40 S48 fails in production if APP_URL is missing", async () => {
     const environment = { APP_ENV: "production", APP_KEY: generateSecret(), APP_URL: "" };
     await expect(create("production", PRODUCTION, { environment })).rejects.toMatchObject({
       code: "E_MISSING_ENVIRONMENT",
@@ -128,7 +128,7 @@ describe("the boot", () => {
     });
   });
 
-  test("without views, it ends with what is missing", async () => {
+  test("fails without views, naming the missing service", async () => {
     await expect(create("test", undefined, { providers: [MailProvider] })).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
       message: expect.stringContaining('Nothing is bound to "views".'),
@@ -156,7 +156,7 @@ describe("the boot", () => {
 });
 
 describe("a request's headers", () => {
-  test("S40 no header of it reaches a mail", async () => {
+  test("S40 never affect the links in a mail", async () => {
     const application: Application = await create("test", undefined, {
       routes: [
         Route.get("/orders/@id:int", () => "").name("orders.show"),
@@ -261,7 +261,7 @@ describe("captured mails", () => {
     await expect(mailer.send(new Other(), "jane@shop.example")).rejects.toMatchObject({ code: "E_VIEW" });
   });
 
-  test("what a mail's own code throws is what send() rejects with", async () => {
+  test("send() rejects with the error that the mail's own code throws", async () => {
     const mailer = (await create("test")).container.make("mail");
     const defect = new TypeError("There is no order.");
     class Defective extends Welcome {
@@ -311,7 +311,7 @@ describe("assertions", () => {
     expect(mailer.assertSent(({ to }) => to === "jane@shop.example").subject).toBe("Welcome, Jane");
   });
 
-  test("a failed assertion lists what was sent", async () => {
+  test("a failed assertion lists the sent mails", async () => {
     const mailer = (await create("test")).container.make("mail");
     const failure = (message: string) => expect.objectContaining({ name: "AssertionError", message });
     expect(() => mailer.assertSent(Welcome)).toThrow(failure("No Welcome was sent. No mails were sent."));
@@ -322,7 +322,7 @@ describe("assertions", () => {
     expect(() => mailer.assertNothingSent()).toThrow(failure(sent));
   });
 
-  test("with mails still queued, both assertions fail", async () => {
+  test("both assertions fail while mails are queued", async () => {
     const mailer = (await create("test")).container.make("mail");
     mailer.queue(new Welcome(), "jane@shop.example");
     const message = "Mails still in the queue: 1. Call await mailer.settled() first.";
@@ -332,7 +332,7 @@ describe("assertions", () => {
     mailer.assertSent(Welcome);
   });
 
-  test("so do they with a background job that may still queue one", async () => {
+  test("both assertions fail while a background job is running, which could queue a mail", async () => {
     const application = await create("test");
     const mailer = application.container.make("mail");
     application.background.run("a welcome", async () => mailer.queue(new Welcome(), "jane@shop.example"));

@@ -29,7 +29,7 @@ describe("the source of a mail", () => {
     );
   });
 
-  test("blind copies are not in it", async () => {
+  test("blind copies are left out", async () => {
     expect(await mimeSource(message({ bcc: [{ address: "blind@shop.example", name: "Blind" }] }))).not.toMatch(
       /blind/i,
     );
@@ -47,7 +47,7 @@ describe("the source of a mail", () => {
     expect(line).toBe('To: "\\"joe@evil.example\\" <joe@evil.example>, x" <jane@shop.example>');
   });
 
-  test("S35 S41 text that looks encoded is never decoded into what it must not hold", async () => {
+  test("S35 S41 text that looks encoded is never decoded into a header", async () => {
     const word = "=?utf-8?Q?=0D=0ABcc:_joe@evil.example?=";
     const attachments = [{ filename: `${word}.txt`, content: "" }];
     const source = await mimeSource(

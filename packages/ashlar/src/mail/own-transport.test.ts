@@ -144,9 +144,9 @@ test("it is closed at shutdown, which waits for it", async () => {
 test.each([
   ["S48 the mailbox in production", mailbox(), "production", "The mailbox is for development only."],
   ["S48 the mailbox in tests", mailbox(), "test", "The mailbox is for development only."],
-  ["S48 the memory in production", memoryTransport(), "production", "which sends no mail, in production"],
-  ["a server without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): has no host."],
-  ["a server with no such port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is "],
+  ["S48 the memory transport in production", memoryTransport(), "production", "which sends no mail, in production"],
+  ["SMTP without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): has no host."],
+  ["an invalid port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is "],
   ["a function that returns nothing", () => undefined, "development", "is a function that did not return a transport."],
 ])("%s ends the boot", async (_, transport, environment, message) => {
   await expect(create(transport, environment)).rejects.toMatchObject({
@@ -155,7 +155,7 @@ test.each([
   });
 });
 
-test("the mailbox as a value has its page, and the memory transport captures", async () => {
+test("mailbox() has its page, and memoryTransport() captures mails", async () => {
   const developing = await create(mailbox());
   await developing.container.make("mail").send(new Note("A note"), "ada@example.com");
   const page = await developing.fetch(new Request("http://localhost/dev/mailbox.json"));

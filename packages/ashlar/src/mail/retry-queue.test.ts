@@ -67,7 +67,7 @@ test("a task that started before the response it should wait for runs once", asy
   const tasks = queue({ run: async (task) => void runs.push(task) });
   tasks.add(1);
   const settled = tasks.settled();
-  // Its own turn comes after that of `settled()`, which starts it.
+  // `settled()` starts it before its own turn comes.
   tasks.add(2);
   await settled;
   await nextTurn();
@@ -120,7 +120,7 @@ describe("retries", () => {
     expect(done).toEqual([5, 6, 7, 8, 9, 0, 1, 2, 3, 4]);
   });
 
-  test("no task is lost or runs twice, whatever fails and however often", async () => {
+  test("no task is lost or runs too often, whatever fails and however often", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(4), { maxLength: 20 }),

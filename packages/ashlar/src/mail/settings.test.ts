@@ -25,32 +25,32 @@ function problem(mail: unknown, environment: EnvironmentName = "development"): s
 }
 
 describe("the transport", () => {
-  test("development has the mailbox, tests have the memory, without any configuration", () => {
+  test("the default is the mailbox in development and memory in tests", () => {
     expect(read(undefined, "development").transport).toBe("mailbox");
     expect(read(undefined, "test").transport).toBe("memory");
   });
 
-  test("production has SMTP", () => {
+  test("the default is SMTP in production", () => {
     expect(read(COMPLETE, "production").transport).toBe("smtp");
   });
 
-  test.each(["development", "test"] as const)("%s can have SMTP", (environment) => {
+  test.each(["development", "test"] as const)("%s can use SMTP", (environment) => {
     expect(read({ ...COMPLETE, transport: "smtp" }, environment).transport).toBe("smtp");
   });
 
-  test.each(["production", "test"] as const)("S48 in %s the mailbox cannot be on", (environment) => {
+  test.each(["production", "test"] as const)("S48 the mailbox cannot be used in %s", (environment) => {
     expect(problem({ ...COMPLETE, transport: "mailbox" }, environment)).toBe(
       `${WHERE}.transport: is "mailbox", in ${environment}. The mailbox is for development only.`,
     );
   });
 
-  test("S48 in production mails cannot end in memory", () => {
+  test("S48 the memory transport cannot be used in production", () => {
     expect(problem({ ...COMPLETE, transport: "memory" }, "production")).toBe(
       `${WHERE}.transport: is "memory", which sends no mail, in production. Set it to "smtp".`,
     );
   });
 
-  test("S48 production does not start without a server and a sender, and says everything that is missing", () => {
+  test("S48 production does not start without a server and a sender, and the error names all missing settings", () => {
     const example =
       'Write: export const MAIL = { from: { address: "shop@shop.example" }, smtp: { host: env("SMTP_HOST"), … } }.';
     for (const mail of [undefined, {}, { smtp: {}, from: {} }]) {
@@ -62,12 +62,12 @@ describe("the transport", () => {
     expect(problem({ from: COMPLETE.from }, "production")).toMatch("needs smtp.host to");
   });
 
-  test("SMTP in development needs a server, not a sender", () => {
+  test("SMTP in development needs a server, but no sender", () => {
     expect(problem({ transport: "smtp" })).toMatch("needs smtp.host to");
     expect(read({ transport: "smtp", smtp: COMPLETE.smtp }).from.address).toBe("no-reply@localhost");
   });
 
-  test("a name that is none comes with the near one", () => {
+  test("an unknown name is refused with a suggestion", () => {
     expect(problem({ transport: "mailbax" })).toMatch(
       `${WHERE}.transport: is "mailbax". Did you mean "mailbox"? Write `,
     );
@@ -86,7 +86,7 @@ describe("the transport", () => {
     );
   });
 
-  test("a transport of the application's own needs a sender in production, and no server", () => {
+  test("an application's own transport needs a sender in production, but no server", () => {
     const transport = { deliver: async () => {}, close() {} };
     expect(read({ transport }, "development").transport).toBe(transport);
     expect(read({ transport, from: COMPLETE.from }, "production").transport).toBe(transport);
@@ -95,7 +95,7 @@ describe("the transport", () => {
 });
 
 describe("the sender", () => {
-  test("it is named for the application where it is not configured", () => {
+  test("defaults to the application's name and host", () => {
     expect(read({}).from).toEqual({ address: "no-reply@localhost", name: "Shop" });
     expect(read({}, "development", "https://shop.example:8443").from).toEqual({
       address: "no-reply@shop.example",
@@ -104,7 +104,7 @@ describe("the sender", () => {
     expect(read({}, "development", "http://[::1]:3000").from.address).toBe("no-reply@localhost");
   });
 
-  test("it is what is configured", () => {
+  test("can be configured", () => {
     const from = { address: "Shop@Shop.example", name: "The shop" };
     expect(read({ from }).from).toEqual({ address: "shop@shop.example", name: "The shop" });
   });
@@ -117,7 +117,7 @@ describe("the sender", () => {
   });
 });
 
-test("of settings that are written down and empty, the variables are named, all at once", () => {
+test("the error for empty settings names all of their environment variables at once", () => {
   const written = { from: { address: null }, smtp: { host: "", port: 587 } };
   expect(problem(written, "production")).toBe(
     `${WHERE}: needs smtp.host and from.address to send mails by SMTP. Set SMTP_HOST and MAIL_FROM in the environment.`,
@@ -125,7 +125,7 @@ test("of settings that are written down and empty, the variables are named, all 
 });
 
 describe("the server", () => {
-  test("a host is enough: port 587, and a server that does not encrypt is refused", () => {
+  test("only needs a host: the defaults are port 587 and required encryption", () => {
     expect(read(COMPLETE, "production").smtp).toEqual({
       host: "smtp.shop.example",
       port: 587,
@@ -150,7 +150,7 @@ describe("the server", () => {
     expect(read({ ...COMPLETE, smtp: { host: "smtp.shop.example", ...given } }).smtp).toMatchObject(expected);
   });
 
-  test("encryption is not asked of a server on this machine, unless it is said", () => {
+  test("encryption is not required for a server on this machine by default", () => {
     for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) {
       expect(read({ smtp: { host } }).smtp!.requireTls).toBe(false);
       expect(read({ smtp: { host, requireTls: true } }).smtp!.requireTls).toBe(true);
@@ -209,7 +209,7 @@ describe("the server", () => {
 });
 
 describe("the rest", () => {
-  test("a mail is tried eight times, after two seconds first", () => {
+  test("a mail is tried eight times by default, with a first delay of two seconds", () => {
     expect(read({}).retry).toEqual({ attempts: 8, delaySeconds: 2 });
     expect(read({ retry: { attempts: 1, delaySeconds: 0.5 } }).retry).toEqual({ attempts: 1, delaySeconds: 0.5 });
   });
@@ -233,7 +233,7 @@ describe("the rest", () => {
     expect(problem(mail)).toContain(message);
   });
 
-  test("every refusal is a configuration error of the closed registry", () => {
+  test("every refusal is an E_INVALID_CONFIGURATION error", () => {
     expect(() => read({ form: 1 })).toThrow(AshlarError);
     expect(() => read({ form: 1 })).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
   });

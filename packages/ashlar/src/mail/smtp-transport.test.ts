@@ -63,7 +63,7 @@ async function serve(
 
 const silent = (): void => {};
 
-test("mails use a connection that stays open, and another one once that was closed", async () => {
+test("mails share a connection, and use a new one after it was closed", async () => {
   const { transport, deliver, heard } = await serve({});
   expect([await deliver(), await deliver()]).toEqual([[], []]);
   expect(heard.filter((one) => one === "connected")).toHaveLength(1);
@@ -72,7 +72,7 @@ test("mails use a connection that stays open, and another one once that was clos
   expect(heard.filter((one) => one === "connected")).toHaveLength(2);
 });
 
-test("a mail without a server response fails with the connection", async () => {
+test("a mail that waits for the server fails when its connection is closed", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   // The idle timeout would only end it after ten minutes, when this test has timed out.
   const timeouts = { connectSeconds: 600, idleSeconds: 600 };
@@ -104,8 +104,8 @@ test("a mail uses another connection when the server has closed the open one", a
 
 test.each([
   ["does not greet", "connected", { connectSeconds: 0.05, idleSeconds: 60 }],
-  ["stops amid a mail", ".", { connectSeconds: 60, idleSeconds: 0.05 }],
-])("a server that %s is given up when its time is over", async (_, command, timeouts) => {
+  ["stops responding during a mail", ".", { connectSeconds: 60, idleSeconds: 0.05 }],
+])("a server that %s is given up after its timeout", async (_, command, timeouts) => {
   const { deliver } = await serve({ [command]: silent }, timeouts);
   await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
 });

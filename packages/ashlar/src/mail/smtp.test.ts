@@ -228,7 +228,7 @@ describe("a mail", () => {
     expect(source.split("\r\n").every((line) => line.length <= 998)).toBe(true);
   });
 
-  test("reaches copies, and hides the blind ones", async () => {
+  test("reaches all copies, and hides the blind ones", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const note = new Note().to("to@shop.example").cc("cc@shop.example").bcc("blind@shop.example");
@@ -238,7 +238,7 @@ describe("a mail", () => {
     expect(received[0]!.source).not.toContain("blind");
   });
 
-  test("includes files, byte for byte", async () => {
+  test("includes attachments, byte for byte", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const content = Uint8Array.from({ length: 256 }, (_, byte) => byte);
@@ -263,7 +263,7 @@ describe("a mail", () => {
 });
 
 describe("headers", () => {
-  test("S35 S41 whatever a user typed as name, subject or address, no header and no recipient is added", async () => {
+  test("S35 S41 no name, subject or address can add a header or a recipient", async () => {
     const { port, received } = await serve();
     const { application } = await make({ port });
     const mailer = application.container.make("mail");
@@ -369,8 +369,8 @@ describe("encryption", () => {
   });
 });
 
-describe("a server that does not accept it", () => {
-  test("a mail sent directly fails at once, without the server's message for the caller", async () => {
+describe("a server that does not accept a mail", () => {
+  test("a mail sent directly fails at once, and the caller does not see the server's message", async () => {
     const { port } = await serve({
       onRcptTo: (_, __, done) => done(Object.assign(new Error("nobody"), { responseCode: 550 })),
     });
@@ -428,7 +428,7 @@ describe("a server that does not accept it", () => {
     ]);
   });
 
-  test("a refused login is reported without the server's message, and the password is nowhere", async () => {
+  test("a refused login is reported without the server's message, and the password appears nowhere", async () => {
     const onAuth: NonNullable<SMTPServerOptions["onAuth"]> = ({ password }, _, done) =>
       done(new Error(`not ${password}`));
     const { port } = await serve({
@@ -498,7 +498,7 @@ describe("a server that does not accept it", () => {
     expect(told.map(({ retryInSeconds }) => retryInSeconds)).toEqual([20, 40, 60, 60]);
   });
 
-  test("a server that says 'later' gets the same mail again, with the same Message-ID", async () => {
+  test("after a temporary error, the same mail is sent again, with the same Message-ID", async () => {
     const ids: string[] = [];
     const { port } = await serve({
       onData(stream, _, done) {
@@ -579,7 +579,7 @@ describe("shutting down", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("it ends in time if the server does not respond, and logs lost mails without their content", async () => {
+  test("ends in time if the server does not respond, and logs lost mails without their content", async () => {
     const { port } = await serve({ onMailFrom: () => {} });
     const timeouts = { connectSeconds: 60, idleSeconds: 60 };
     const { application, lines } = await make(
@@ -606,7 +606,7 @@ describe("shutting down", () => {
   test.each([
     [30, 29],
     [1, 0.8],
-  ])("of %d s that it may take, %d s are for mails, so that it still tells what was lost", async (limit, seconds) => {
+  ])("of the %d s it may take, %d s are for mails, which leaves time to log lost ones", async (limit, seconds) => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const { port } = await serve({ onMailFrom: () => resolve() });
     const timeouts = { connectSeconds: 60, idleSeconds: 60 };
@@ -626,7 +626,7 @@ describe("shutting down", () => {
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["The mail was lost."]);
   });
 
-  test("afterwards mails are refused", async () => {
+  test("mails are refused afterwards", async () => {
     const { port } = await serve();
     const { application } = await make({ port });
     const mailer = application.container.make("mail");

@@ -78,7 +78,7 @@ describe("messages", () => {
 });
 
 describe("a language", () => {
-  test("has its own sentences, plurals, numbers, dates and durations", async () => {
+  test("has its own messages, plurals, numbers, dates and durations", async () => {
     const t = (await loaded("en", ["de"])).translator("de");
     const owner = message("cart.owner", { name: "Ada" });
     const end = new Date("2026-01-31T15:04:00Z");
@@ -220,7 +220,7 @@ describe("the boot fails", () => {
 });
 
 // In a separate process, whose heap holds nothing else.
-test("the next minor garbage collection frees translators, and what requests hold with them", async () => {
+test("the next minor garbage collection frees translators and the requests they hold", async () => {
   const megabytesKept = await outputOf(`
 import { Catalogue } from ${JSON.stringify(new URL("catalogue.ts", import.meta.url))};
 import { setFlagsFromString } from "node:v8";
@@ -269,7 +269,7 @@ describe("languages of an application", () => {
     expect(catalogue.translator("de-AT")("cart.empty" as never)).toBe("Ihr Warenkorb ist leer.");
   });
 
-  test("use the form for all other counts if a sentence has no form for this one", async () => {
+  test("use the form `other` if a sentence has no form for a count", async () => {
     const catalogue = await loaded("en", ["de"], file("de", { "cart.files": { other: "{count} Dateien" } }));
     expect(catalogue.translator("de")("cart.files" as "app.files", { count: 1 })).toBe("1 Dateien");
   });
@@ -281,7 +281,7 @@ describe("languages of an application", () => {
     expect(catalogue.translator("de")("cart.some" as "app.files", { count: 2 })).toBe("2 Dateien");
   });
 
-  test("make the boot fail with a form of no language", async () => {
+  test("make the boot fail with an unknown plural form", async () => {
     const sentences = { "cart.files": { other: "{count} Dateien", on: "{count} Datei" } };
     await expect(loaded("en", ["de"], file("de", sentences))).rejects.toThrow("is not a sentence.");
   });

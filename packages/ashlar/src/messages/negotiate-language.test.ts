@@ -36,11 +36,11 @@ test.each([
   [`de-${"abcdefgh-".repeat(3)}abcdef, en;q=0.1`, "en"],
   [`${"es, ".repeat(31)}de`, "de"],
   [`${"es, ".repeat(32)}de`, null],
-])("%j leads to %j", (header, language) => {
+])("%j selects %j", (header, language) => {
   expect(negotiateLanguage(header, OFFERED)).toBe(language);
 });
 
-test("without the header, nothing is preferred", () => {
+test("without the header, no language is selected", () => {
   expect(negotiateLanguage(null, OFFERED)).toBeNull();
 });
 

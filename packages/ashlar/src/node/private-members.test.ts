@@ -31,7 +31,7 @@ async function served(path: string): Promise<{ request: Request; req: IncomingMe
   return await promise;
 }
 
-test("a request of srvx carries the message and the response of node:http, and its URL in exchange", async () => {
+test("a request from srvx has the message and the response of node:http, and its parsed URL", async () => {
   const { request, req, res } = await served("/orders/7%20a?from=x%20y");
   expect(nodeExchange(request)?.req).toBe(req);
   expect(nodeExchange(request)?.res).toBe(res);
@@ -45,12 +45,12 @@ test("srvx keeps what the server adds to the message and the response", async ()
   expect(nodeExchange(new NodeRequest(exchange))).toBe(exchange);
 });
 
-test("a request of the platform has none of it", () => {
+test("a standard Request has none of them", () => {
   const request = new Request("http://localhost/a?b=c");
   expect([nodeExchange(request), parsedUrl(request)]).toEqual([undefined, undefined]);
 });
 
-test("a response of srvx gives itself to node:http, with the length of its body; one of the platform does not", () => {
+test("srvx prepares its own responses for node:http, with the length of the body, but not a standard Response", () => {
   const response = new FastResponse("äb", { status: 201, headers: { "x-a": "1" } });
   expect(isNodeResponse(response)).toBe(true);
   const { status, headers, body } = preparedByNode(response)!;
@@ -61,7 +61,7 @@ test("a response of srvx gives itself to node:http, with the length of its body;
   expect(preparedByNode(new Response("a"))).toBe(null);
 });
 
-test("what the system has taken of a socket is counted apart from what waits for its other end", async () => {
+test("takenBytes counts the bytes that the system has accepted, without those still waiting in the socket", async () => {
   const { promise, resolve } = Promise.withResolvers<Socket>();
   const server = createNetServer(resolve);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -73,7 +73,7 @@ test("what the system has taken of a socket is counted apart from what waits for
   });
   await new Promise<void>((done) => socket.write("hello", () => done()));
   expect(takenBytes(socket)).toBe(5);
-  // More than the buffers of the system take while nobody reads.
+  // More than the system buffers while the other end does not read.
   socket.write(Buffer.alloc(64 * 1024 * 1024));
   await expect.poll(() => takenBytes(socket)).toBeGreaterThan(5);
   expect(takenBytes(socket)).toBeLessThan(64 * 1024 * 1024);
@@ -81,7 +81,7 @@ test("what the system has taken of a socket is counted apart from what waits for
   await expect.poll(() => takenBytes(socket)).toBe(null);
 });
 
-test("a socket has the response that its server is about to send, and none between two requests", async () => {
+test("pendingResponse returns the response that the server is about to send, and null between requests", async () => {
   const { res } = await served("/");
   const socket = res.socket!;
   expect(pendingResponse(socket)).toBe(res);
@@ -89,7 +89,7 @@ test("a socket has the response that its server is about to send, and none betwe
   await expect.poll(() => pendingResponse(socket)).toBe(null);
 });
 
-/** The places where a source names a member that begins with an underscore, or what srvx keeps of Node. */
+/** Where a source uses a member that begins with an underscore, or srvx's reference to Node. */
 function undocumentedIn(file: string): string[] {
   const text = readFileSync(join(SOURCE, file), "utf8");
   const found: string[] = [];

@@ -45,13 +45,13 @@ test("a last line without a newline is not joined with the new one", async () =>
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
 });
 
-test("a variable whose name only has the same ending is a different one", async () => {
+test("a variable whose name only has the same ending is not changed", async () => {
   const path = await envFile("OTHER_KEY=1\n");
   await setMissingVariables(path, { KEY: "value" });
   expect(await readFile(path, "utf8")).toBe("OTHER_KEY=1\nKEY=value\n");
 });
 
-test("the file is replaced in one step: open readers read the old text to its end, and no draft remains", async () => {
+test("the file is replaced atomically: open readers still read the old text, and no draft remains", async () => {
   const path = await envFile("A=1\n");
   await using opened = await open(path);
   await setMissingVariables(path, { KEY: "value" });
@@ -60,7 +60,7 @@ test("the file is replaced in one step: open readers read the old text to its en
   expect(await readdir(dirname(path))).toEqual([".env"]);
 });
 
-test("a symbolic link to the file stays one", async () => {
+test("a symbolic link to the file remains a link", async () => {
   const path = await envFile("A=1\n");
   const link = join(await temporaryFolder(), ".env");
   await symlink(path, link);
@@ -69,13 +69,13 @@ test("a symbolic link to the file stays one", async () => {
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
 });
 
-test("a file with CRLF keeps it, both for a line that is filled in and for one that is added", async () => {
+test("a file with CRLF keeps it, for lines that are filled in and lines that are added", async () => {
   const path = await envFile("A=1\r\nKEY=\r\n");
   expect(await setMissingVariables(path, { KEY: "value", OTHER: "two" })).toEqual(["KEY", "OTHER"]);
   expect(await readFile(path, "utf8")).toBe("A=1\r\nKEY=value\r\nOTHER=two\r\n");
 });
 
-test("S12 a new file begins with the template, whose values of these variables do not count", async () => {
+test("S12 a new file begins with the template, whose values for these variables are ignored", async () => {
   const path = await envFile();
   const template = "# What it is.\nA=1\n# The key.\nKEY=in the repository\n";
   expect(await setMissingVariables(path, { KEY: "value" }, template)).toEqual(["KEY"]);

@@ -14,7 +14,7 @@ async function* tooLong(): AsyncGenerator<string> {
 
 const halfWritten = (): NewFile => ({ path: "app/models/half.ts", text: tooLong() as never });
 
-test("files are written with their folders, and then finished", async () => {
+test("files are written with their folders before the last step runs", async () => {
   const root = folderWith({});
   await writeAllOrNone(root, [{ path: "app/a.ts", text: "a" }], async () =>
     expect(await everything(root)).toHaveLength(2),
@@ -22,7 +22,7 @@ test("files are written with their folders, and then finished", async () => {
   expect(await readFile(join(root, "app/a.ts"), "utf8")).toBe("a");
 });
 
-test("if the last step fails, nothing that was written is left, and what was there before is", async () => {
+test("if the last step fails, new files are removed and existing ones are kept", async () => {
   const root = folderWith({ "app/mine.ts": "mine" });
   const files = ["a.ts", "app/b.ts", "app/mine.ts", "config/deep/c.ts"].map((path) => ({ path, text: "new" }));
   const fail = () => Promise.reject(new Error("no secrets"));

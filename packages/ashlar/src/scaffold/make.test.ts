@@ -16,7 +16,7 @@ test("a controller gets its suffix, whether given or not", async () => {
   }
 });
 
-test("an API controller has five methods, one with pages seven", async () => {
+test("an API controller has five methods, and a controller with pages has seven", async () => {
   const methods = (text: string) => [...text.matchAll(/^ {2}(\w+)\(/gm)].map(([, name]) => name);
   expect(methods((await makeController("orders", "api")).text)).toEqual([
     "index",

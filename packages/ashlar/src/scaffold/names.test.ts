@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { spell } from "./names.ts";
 
 test.for(["OrderLine", "order-line", "order_line", "order line", "orderLine", " Order  line "])(
-  "%j is spelled in every way",
+  "%j is converted to every spelling",
   (name) => {
     expect(spell(name)).toEqual({
       pascal: "OrderLine",

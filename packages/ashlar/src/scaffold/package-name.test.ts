@@ -9,6 +9,6 @@ test.each([
   ["2026 Café", "cafe"],
   ["Shop", "shop"],
   ["密码", "application"],
-])("the folder %s is the package %s", (folder, name) => {
+])("the folder %s becomes the package %s", (folder, name) => {
   expect(packageName(folder)).toBe(name);
 });

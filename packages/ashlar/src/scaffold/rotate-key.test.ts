@@ -22,7 +22,7 @@ async function rotated(text: string): Promise<string> {
 }
 
 describe("rotating", () => {
-  test("S12 the old key goes to the front of the previous ones, each line where it stood", async () => {
+  test("S12 the old key is put before the previous keys, and every line keeps its place", async () => {
     const before = `# mine\nA=1\nAPP_KEY=${OLD}\n\nB="two # three"\nAPP_PREVIOUS_KEYS=first, second,,\n# end`;
     const after = `# mine\nA=1\nAPP_KEY=${NEW}\n\nB="two # three"\nAPP_PREVIOUS_KEYS=${OLD},first,second\n# end`;
     expect(await rotated(before)).toBe(after);
@@ -38,7 +38,7 @@ describe("rotating", () => {
     );
   });
 
-  test("S12 the newest 5 are kept", async () => {
+  test("S12 the newest 5 previous keys are kept", async () => {
     const path = await envFile("");
     const keys: string[] = Array.from({ length: 8 }, () => generateSecret());
     await writeFile(path, `APP_KEY=${keys[0]}\n`);
@@ -61,14 +61,14 @@ describe("rotating", () => {
     expect(await rotated(`APP_KEY="${phrase}"\n`)).toBe(`APP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${phrase}\n`);
   });
 
-  test("S12 the file is its owner's alone, and nothing lies beside it", async () => {
+  test("S12 only the owner can read the file, and no other file remains", async () => {
     const path = await envFile(`APP_KEY=${OLD}\n`);
     await rotateKey(path, NEW);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readdir(dirname(path))).toEqual([".env"]);
   });
 
-  test("S12 of keys that are put in at the same moment none is lost, nor the lock left", async () => {
+  test("S12 if several keys are set at the same time, no key is lost and no lock remains", async () => {
     const path = await envFile(`APP_KEY=${OLD}\n`);
     const keys = Array.from({ length: 4 }, () => generateSecret());
     expect(await Promise.all(keys.map((key) => rotateKey(path, key)))).toEqual([true, true, true, true]);
@@ -88,7 +88,7 @@ describe("rotating", () => {
     expect(await readFile(path, "utf8")).toBe(`APP_KEY=${OLD}\n`);
   });
 
-  test("S12 who reads the file meanwhile finds a whole one, each time", async () => {
+  test("S12 readers always see a complete file while the key is rotated", async () => {
     const path = await envFile(`A=${"x".repeat(500_000)}\nAPP_KEY=${OLD}\nB=1\n`);
     let isDone = false;
     const reading = (async () => {
@@ -120,7 +120,7 @@ describe("without an old key", () => {
   });
 });
 
-describe("S12 what cannot be kept is left as it is, and no key is shown", () => {
+describe("S12 a file whose key cannot be kept is not changed, and the error shows no key", () => {
   const BY_HAND =
     ".env was not changed. APP_KEY or APP_PREVIOUS_KEYS is set twice, spans several lines, or contains a # or quotes. " +
     "Edit the two lines by hand.";

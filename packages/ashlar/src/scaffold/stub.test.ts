@@ -35,7 +35,7 @@ test("braces of other template languages are left alone", () => {
   );
 });
 
-test("every stub of the package renders without leftover directives", async () => {
+test("every stub in the package renders without leftover directives", async () => {
   const folder = join(import.meta.dirname, "..", "..", "stubs");
   const values = {
     name: "shop",

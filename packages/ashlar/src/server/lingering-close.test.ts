@@ -13,16 +13,16 @@ const KIBIBYTE = 1024;
 const PATIENCE = { lingerMs: 5000, maxBytes: 100 * KIBIBYTE };
 
 interface Connection {
-  /** The client's side, which stays open when the server's has ended. */
+  /** The client's side, which stays open when the server's side has ended. */
   readonly client: Socket;
   readonly received: () => string;
-  /** Resolves when the server has said that it is done. */
+  /** Resolves when the server has ended its side. */
   readonly ended: Promise<unknown>;
   /** The server's side. */
   readonly socket: Socket;
 }
 
-/** Connects to a server of its own that answers by this listener. */
+/** Connects to a new server with this listener. */
 async function connection(listener: RequestListener): Promise<Connection> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   onTestFinished(() => {
@@ -39,7 +39,7 @@ async function connection(listener: RequestListener): Promise<Connection> {
   return { client, received: () => received, ended: once(client, "end"), socket };
 }
 
-/** Answers every request at once, without a look at its body. */
+/** Responds to every request at once, without reading its body. */
 function refusing(messages: IncomingMessage[] = []): RequestListener {
   return (message, response) => {
     messages.push(message);
@@ -48,7 +48,7 @@ function refusing(messages: IncomingMessage[] = []): RequestListener {
   };
 }
 
-/** What a server of the framework hears, which gives `handled` to each request that it takes. */
+/** The listener of the framework's server, which records each request it handles. */
 function served(handled: string[]): RequestListener {
   const settings = { name: "x", environment: "test", log: { level: "silent", requests: false } } as const;
   const fetch = (request: Request) => {
@@ -64,7 +64,7 @@ function head(bytes: number, host = "a"): string {
   return `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${bytes}\r\n\r\n`;
 }
 
-/** Waits, however long the machine takes, and lets no held timer go on. */
+/** Waits, however slow the machine is, without advancing held timers. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }
@@ -74,7 +74,7 @@ function holdTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test("S61 a client that goes on sending behind its answer is let go of when the time is over", async () => {
+test("S61 a client that keeps sending after its response is disconnected when the time is up", async () => {
   holdTimers();
   const { client, received, ended, socket } = await connection(refusing());
   client.write(head(1_000_000));
@@ -88,7 +88,7 @@ test("S61 a client that goes on sending behind its answer is let go of when the 
   expect(socket.destroyed).toBe(true);
 });
 
-test("S61 of what a client sends behind its answer, no more is taken than the bound", async () => {
+test("S61 no more than the limit is read of what a client sends after its response", async () => {
   holdTimers();
   const messages: IncomingMessage[] = [];
   const { client, ended, socket } = await connection(refusing(messages));
@@ -103,7 +103,7 @@ test("S61 of what a client sends behind its answer, no more is taken than the bo
   expect(socket.destroyed).toBe(false);
 });
 
-test("S61 a connection is closed as soon as the body behind its answer has ended, and leaves no timer", async () => {
+test("S61 a connection is closed as soon as the rest of the body has arrived, and leaves no timer", async () => {
   holdTimers();
   const { client, ended, socket } = await connection(refusing());
   client.write(head(70_000));
@@ -115,7 +115,7 @@ test("S61 a connection is closed as soon as the body behind its answer has ended
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("S61 a connection whose client was not told to send its body is closed slowly, however short that is", async () => {
+test("S61 if the client was not told to send its body, its connection lingers, however short the body is", async () => {
   holdTimers();
   const { client, received, socket } = await connection((message, response) => {
     lingerIfUnread(message, response, true, PATIENCE);
@@ -131,7 +131,7 @@ test("S61 a connection whose client was not told to send its body is closed slow
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a connection whose body ended while its answer was written is closed with the answer", async () => {
+test("a connection whose body ended while the response was written is closed with the response", async () => {
   holdTimers();
   const { client, ended, socket } = await connection(async (message, response) => {
     lingerIfUnread(message, response, false, PATIENCE);
@@ -145,7 +145,7 @@ test("a connection whose body ended while its answer was written is closed with 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a connection that was lost before its answer was out is not waited for", async () => {
+test("a connection that was lost before the response was sent leaves no timer", async () => {
   holdTimers();
   const { client, socket } = await connection((message, response) => {
     lingerIfUnread(message, response, false, PATIENCE);
@@ -157,7 +157,7 @@ test("a connection that was lost before its answer was out is not waited for", a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("the time that a connection is kept open keeps no process alive", async () => {
+test("the timer of a lingering connection does not keep the process alive", async () => {
   const started = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => started.mockRestore());
   const { client, ended } = await connection(refusing());
@@ -167,7 +167,7 @@ test("the time that a connection is kept open keeps no process alive", async () 
   expect(started.mock.results[index]!.value.hasRef()).toBe(false);
 });
 
-test("a connection whose body was read to its end is kept", async () => {
+test("a connection whose body was read to the end is kept alive", async () => {
   const messages: IncomingMessage[] = [];
   const { client, received } = await connection(async (message, response) => {
     messages.push(message);
@@ -182,7 +182,7 @@ test("a connection whose body was read to its end is kept", async () => {
   expect(received()).not.toMatch(/Connection: close/i);
 });
 
-test("S61 up to 65,536 bytes of an unread body are skipped, and the connection goes on", async () => {
+test("S61 up to 65,536 bytes of an unread body are skipped, and the connection is kept alive", async () => {
   const handled: string[] = [];
   const kept = await connection(served(handled));
   kept.client.write(head(65_536));
@@ -197,7 +197,7 @@ test("S61 up to 65,536 bytes of an unread body are skipped, and the connection g
   expect(closing.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n/);
 });
 
-test("S61 nothing that follows an unread body on its connection is taken for a request", async () => {
+test("S61 nothing that follows an unread body on its connection is handled as a request", async () => {
   const handled: string[] = [];
   const { client, received, ended, socket } = await connection(served(handled));
   const closed = once(socket, "close");
@@ -209,7 +209,7 @@ test("S61 nothing that follows an unread body on its connection is taken for a r
   expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
 });
 
-test("S61 a request for a host that is refused gets its answer as well when it has sent all of its body", async () => {
+test("S61 a client whose host is refused gets the response even after sending its whole body", async () => {
   const handled: string[] = [];
   const { client, received, ended } = await connection(served(handled));
   client.pause();

@@ -13,7 +13,7 @@ import { listen } from "./listen.ts";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((one) => one?.some(({ address }) => address === "::1"));
 
-/** A server on loopback; gone when the test is finished. */
+/** A server on loopback, closed when the test is finished. */
 async function listening(answer: RequestListener, maxConnections?: number): Promise<{ server: Server; port: number }> {
   const server = createServer(answer);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -33,7 +33,7 @@ function open(port: number, host: string): Socket {
 }
 
 describe.each(["127.0.0.1", "::1"].filter((host) => host !== "::1" || hasIPv6))("at %s", (host) => {
-  test("no more connections are kept than maxConnections", async () => {
+  test("at most maxConnections connections are kept open", async () => {
     const { port } = await listening((_request, response) => void response.end("hello"), 1);
     const first = open(port, host);
     first.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -49,14 +49,14 @@ describe.each(["127.0.0.1", "::1"].filter((host) => host !== "::1" || hasIPv6))(
   });
 });
 
-describe.skipIf(!hasIPv6)("a port of which another program has the IPv6 side", () => {
+describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () => {
   async function socketServer(port: number, host: string): Promise<SocketServer> {
     const server = createSocketServer().listen(port, host);
     await once(server, "listening");
     return server;
   }
 
-  /** A port that is free at 127.0.0.1 alone. */
+  /** A port that is free on 127.0.0.1 only. */
   async function halfTaken(): Promise<number> {
     for (;;) {
       const other = await socketServer(0, "::1");
@@ -71,7 +71,7 @@ describe.skipIf(!hasIPv6)("a port of which another program has the IPv6 side", (
     }
   }
 
-  /** A server that the system gives this port as often, where it may choose one. */
+  /** A server that gets this port from the system, the first `times` times that it asks for any port. */
   function unlucky(port: number, times: number): { readonly server: Server; readonly asked: unknown[] } {
     const server = createServer((_request, response) => void response.end("hello"));
     onTestFinished(() => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasIPv6)("a port of which another program has the IPv6 side", (
 
   const loopback = (port: number) => ({ port, hostname: null, isLocal: true });
 
-  test("is given up for another where any will do", async () => {
+  test("is replaced by another if any port will do", async () => {
     const taken = await halfTaken();
     const { server, asked } = unlucky(taken, 3);
     const { port, listening: servers } = await listen(server, loopback(0));
@@ -101,7 +101,7 @@ describe.skipIf(!hasIPv6)("a port of which another program has the IPv6 side", (
       expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe("hello");
   });
 
-  test("is a problem where it was asked for, or there is no other, and is not kept", async () => {
+  test("is an error if it was requested or no other is free, and the server stops listening", async () => {
     const taken = await halfTaken();
     for (const [wanted, attempts] of [
       [taken, 1],

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const rescue = (_request: Request, error: unknown) => new FastResponse(`rescued: ${error}`, { status: 500 });
 
-/** Serves `fetch`, sends raw text to it and gives what comes back until the connection ends. */
+/** Serves `fetch`, sends raw text to it and returns everything received until the connection ends. */
 function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.example"): Promise<string> {
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(String(JSON.parse(line).err?.message)) });
@@ -40,7 +40,7 @@ function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.
 
 const withoutDate = (text: string) => text.replace(/Date: .*\r\n/, "").replaceAll("\r\n", "\n");
 
-test("text goes out with its length, and cookies each on their line", async () => {
+test("text is sent with its length, and each cookie on its own line", async () => {
   const headers: [string, string][] = [
     ["content-type", "text/plain"],
     ["set-cookie", "a=1"],
@@ -51,7 +51,7 @@ test("text goes out with its length, and cookies each on their line", async () =
   );
 });
 
-test("bytes, nothing, streams of both kinds and the platform's responses arrive whole", async () => {
+test("bytes, empty bodies, both kinds of streams and standard responses arrive complete", async () => {
   const bodyOf = async (fetch: FetchFunction) => (await exchange(fetch)).split("\r\n\r\n")[1];
   expect(await bodyOf(() => new FastResponse(new Uint8Array([97, 98])))).toBe("ab");
   expect(await bodyOf(() => new FastResponse(null, { status: 204 }))).toBe("");
@@ -62,7 +62,7 @@ test("bytes, nothing, streams of both kinds and the platform's responses arrive 
   expect(await bodyOf(() => new FastResponse(Readable.from(["node ", "stream"]) as never))).toContain("stream");
 });
 
-test("HEAD has no body, also where there is one to send", async () => {
+test("HEAD has no body, even if the response has one", async () => {
   const text = await exchange(() => new FastResponse("abc"), "/", "HEAD");
   expect(text).toMatch(/content-length: 3\r\n(.*\r\n)*\r\n$/);
 });
@@ -72,7 +72,7 @@ test.each([
   ["http://b.example/x", "http://b.example/x"],
   ["*", "http://a.example/*"],
   ["//c.example/x", "http://a.example//c.example/x"],
-])("the target %s is the URL %s", async (target, url) => {
+])("the target %s becomes the URL %s", async (target, url) => {
   expect(await exchange((request) => new FastResponse(request.url), target)).toContain(`\r\n\r\n${url}`);
 });
 
@@ -95,19 +95,19 @@ test.each(["a:99999", "[::::]", "999.999.999.999", "1.2.3.4.5", "a b", "a,b", "a
 );
 
 test.each(["a.example", "a_b.example:8080", "127.0.0.1:3000", "[::1]:3000", "[2001:db8::1]", "a.example.", ""])(
-  "the host %j is taken",
+  "the host %j is accepted",
   async (host) => {
     expect(await exchange(() => new FastResponse("ok"), "/<>", "GET", host)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   },
 );
 
-test("S14 a host with a colon and no port is taken, and is the host without it (RFC 3986 §3.2.3)", async () => {
+test("S14 a host with a colon but no port is accepted as the host without the colon (RFC 3986 §3.2.3)", async () => {
   const text = await exchange((request) => new FastResponse(request.url), "/a", "GET", "example.com:");
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect(new URL(text.split("\r\n\r\n")[1]!).href).toBe("http://example.com/a");
 });
 
-test("an answer without content says so by its length", async () => {
+test("a response without content has a content-length of 0", async () => {
   const headers: [string, string][] = [["location", "/x"]];
   const redirect = await exchange(() => new FastResponse(null, { status: 302, headers }));
   expect(withoutDate(redirect)).toBe("HTTP/1.1 302 Found\nlocation: /x\ncontent-length: 0\nConnection: close\n\n");
@@ -118,7 +118,7 @@ test("an answer without content says so by its length", async () => {
   }
 });
 
-test("a fetch that throws or rejects is a 500 without a word, and is logged", async () => {
+test("a fetch that throws or rejects is a 500 without a message, and is logged", async () => {
   const thrown = await exchange(() => {
     throw new Error("thrown s3cret");
   });
@@ -130,14 +130,14 @@ test("a fetch that throws or rejects is a 500 without a word, and is logged", as
   expect(logged).toEqual(["thrown s3cret", "rejected s3cret"]);
 });
 
-test("S46 a header that would break out is not sent", async () => {
+test("S46 a header with a line break is not sent", async () => {
   const text = await exchange(() => new FastResponse("x", { headers: [["x-a", "b\r\nset-cookie: stolen=1"]] }));
   expect(text).toMatch(/^HTTP\/1\.1 500 /);
   expect(text).not.toContain("stolen");
   expect(logged[0]).toContain("Invalid character in header content");
 });
 
-test("a stream that breaks off ends the connection, so that nobody takes the half for the whole", async () => {
+test("a stream that breaks off ends the connection, so that clients notice that it is incomplete", async () => {
   let pulls = 0;
   const stream = new ReadableStream({
     pull(controller) {
@@ -152,7 +152,7 @@ test("a stream that breaks off ends the connection, so that nobody takes the hal
   await expect.poll(() => logged).toEqual(["broken"]);
 });
 
-test("a stream that fails before its first byte is answered otherwise", async () => {
+test("a stream that fails before its first byte is replaced by an error response", async () => {
   const stream = () => new ReadableStream({ start: (controller) => controller.error(new Error("early")) });
   expect(withoutDate(await exchange(() => new Response(stream())))).toBe(
     "HTTP/1.1 500 Internal Server Error\ncontent-type: text/plain; charset=UTF-8\ncontent-length: 21\nConnection: close\n\nrescued: Error: early",
@@ -160,7 +160,7 @@ test("a stream that fails before its first byte is answered otherwise", async ()
   expect(logged).toEqual([]);
 });
 
-test("a client that goes away in the middle is nobody's fault, and not logged", async () => {
+test("a client that disconnects during a stream cancels it, and is not logged", async () => {
   let cancelled = false;
   const stream = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(65_536)),

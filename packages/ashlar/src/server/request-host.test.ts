@@ -30,7 +30,7 @@ async function serve(trustedProxies: "loopback" | "" = ""): Promise<number> {
 const bodyOf = (answer: string) => answer.slice(answer.indexOf("\n\n") + 2);
 
 test.each(["work.shop.example", "work.shop.example.", "WORK.shop.example.:3000"])(
-  "the host %s is one and the same (RFC 1034 §3.1)",
+  "the host %s is the same as work.shop.example (RFC 1034 §3.1)",
   async (host) => {
     const port = await serve();
     expect(bodyOf(await exchange(port, "GET /host", `Host: ${host}`))).toBe('["shop.example","work"]');
@@ -42,7 +42,7 @@ test.each(["work.shop.example", "work.shop.example.", "WORK.shop.example.:3000"]
   },
 );
 
-test.each([".", "..", "a..", "work.shop.example..", ".:80"])("the host %s is none, as ever", async (host) => {
+test.each([".", "..", "a..", "work.shop.example..", ".:80"])("the host %s is empty", async (host) => {
   const port = await serve();
   expect(bodyOf(await exchange(port, "GET /host", `Host: ${host}`))).toBe('["",null]');
   expect(bodyOf(await exchange(port, "GET /", `Host: ${host}`))).toBe("anywhere");
@@ -50,7 +50,7 @@ test.each([".", "..", "a..", "work.shop.example..", ".:80"])("the host %s is non
   expect(bodyOf(await exchange(port, target, "Host: work.shop.example"))).toBe('["",null]');
 });
 
-test("a host with a colon and no port is the host without it (RFC 3986 §3.2.3)", async () => {
+test("a host with a colon but no port is the host without the colon (RFC 3986 §3.2.3)", async () => {
   const port = await serve();
   for (const host of ["work.shop.example:", "work.shop.example.:"]) {
     expect(bodyOf(await exchange(port, "GET /host", `Host: ${host}`))).toBe('["shop.example","work"]');
@@ -62,12 +62,12 @@ test("a host with a colon and no port is the host without it (RFC 3986 §3.2.3)"
   expect(bodyOf(await exchange(port, "GET /host", "Host: [::1]:"))).toBe('["[::1]",null]');
 });
 
-test("an address with a dot at its end is the address", async () => {
+test("an address with a trailing dot is the address without it", async () => {
   const port = await serve();
   expect(bodyOf(await exchange(port, "GET /host", "Host: 127.0.0.1.:80"))).toBe('["127.0.0.1",null]');
 });
 
-test("a host that a trusted proxy forwards may end with a dot as well", async () => {
+test("a host that a trusted proxy forwards may have a trailing dot as well", async () => {
   const forwarded = [
     "Host: inside",
     "X-Forwarded-For: 203.0.113.9",

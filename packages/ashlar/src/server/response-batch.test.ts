@@ -68,7 +68,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     batch.handle("long", 3);
     for (const name of ["a", "b"]) batch.handle(name, 0.05);
     batch.handle("long again", 3);
-    // What waits for longer than 0.25 ms is sent.
+    // Responses that have waited for longer than 0.25 ms are sent.
     expect(batch.sent).toEqual(["long", "a", "b", "long again"]);
     batch.handle("c", 0.05);
     expect(batch.sent).toHaveLength(4);
@@ -93,7 +93,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
   });
 
   test.each([1, 3, 19])(
-    "S66 of slow handlers with %i quick ones between them, only the first delays a response",
+    "S66 if %i quick handlers run between slow ones, only the first slow handler delays a response",
     (quick) => {
       const batch = observed();
       const delayed: string[] = [];
@@ -111,7 +111,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     [2, 1],
     [1, 2],
   ])(
-    "S66 asynchronous handlers are slow by their time before they first wait: %i in each of %i turns",
+    "S66 asynchronous handlers count as slow by their time before the first await: %i in each of %i turns",
     async (each, turns) => {
       const batch = observed();
       for (let turn = 0; turn < turns; turn++) {

@@ -49,21 +49,21 @@ const readable = () =>
     },
   });
 
-describe("a stream that fails before its first byte is answered as a handler that throws", () => {
+describe("a stream that fails before its first byte gets the same response as a handler that throws", () => {
   test.each<[string, Handler]>([
     ["of the response", ({ response }) => response.stream(failing())],
     ["of pieces", ({ response }) => response.stream(failingPieces())],
-    ["of a platform's response", () => new Response(failing())],
+    ["of a standard Response", () => new Response(failing())],
     ["of Node", () => new FastResponse(readable() as never)],
     [
-      "that is read elsewhere",
+      "that is locked by another reader",
       () => {
         const stream = new Blob(["x"]).stream();
         stream.getReader();
         return new FastResponse(stream);
       },
     ],
-    ["of something else than bytes", () => new FastResponse(ReadableStream.from([{ a: 1 }]) as never)],
+    ["of values other than bytes", () => new FastResponse(ReadableStream.from([{ a: 1 }]) as never)],
   ])("a stream %s", async (_, handler) => {
     const thrown = await serve(() => {
       throw new Error("no s3cret");
@@ -78,7 +78,7 @@ describe("a stream that fails before its first byte is answered as a handler tha
     ]);
   });
 
-  test("the page is the application's own, in the context of the request, and what it had set stays", async () => {
+  test("the application's own error page is rendered in the request's context, and keeps its cookies and headers", async () => {
     const port = await serve(
       ({ request, response }) => {
         request.header("x-seen", "kept");
@@ -103,7 +103,7 @@ describe("a stream that fails before its first byte is answered as a handler tha
     expect(text).toMatch(/^HTTP\/1\.1 500 .*HTTP\/1\.1 200 .*\r\n\r\nnext$/s);
   });
 
-  test("a page for it that fails in the same way is a 500 without a word", async () => {
+  test("an error page that fails in the same way is a 500 without a message", async () => {
     const port = await serve(
       () => new Response(failing()),
       (application) => application.errorPage(500, () => new Response(failing())),
@@ -123,7 +123,7 @@ describe("a stream that has begun", () => {
   test.each<[string, Handler]>([
     ["of the platform", ({ response }) => response.stream(half())],
     ["of Node", () => new FastResponse(Readable.from(half()) as never)],
-  ])("%s ends the connection where it breaks off, and is logged", async (_, handler) => {
+  ])("%s ends the connection if it breaks off, and is logged", async (_, handler) => {
     const text = await exchange(await serve(handler), "GET /", "Host: a");
     expect(text).not.toMatch(/0\n\n$/);
     expect(text).not.toContain(" 500 ");
@@ -135,14 +135,14 @@ describe("a stream that has begun", () => {
     ["of Node", () => new FastResponse(Readable.from(["a", "b"]) as never), "ab"],
     ["of the platform, empty,", () => new Response(new Blob([]).stream()), ""],
     ["of Node, empty,", () => new FastResponse(Readable.from([]) as never), ""],
-  ])("%s arrives whole", async (_, handler, text) => {
+  ])("%s arrives complete", async (_, handler, text) => {
     const response = await fetch(`http://127.0.0.1:${await serve(handler)}/`);
     expect([response.status, await response.text()]).toEqual([200, text]);
     expect(logged).toEqual([]);
   });
 });
 
-test("a client that goes away before the first byte ends the stream, and nothing is logged", async () => {
+test("a client that disconnects before the first byte ends the stream, and nothing is logged", async () => {
   let ended = 0;
   const silent = () => new ReadableStream({ pull: () => new Promise(() => {}), cancel: () => void ended++ });
   const silentOfNode = () => new Readable({ read: () => {} }).on("close", () => void ended++);
@@ -165,7 +165,7 @@ test.each([
   ["HEAD", 200],
   ["GET", 204],
   ["GET", 304],
-])("%s with status %i reads no stream", async (method, status) => {
+])("%s with status %i does not read the stream", async (method, status) => {
   let pulls = 0;
   let ended = 0;
   const source = { pull: () => void pulls++, cancel: () => void ended++ };
@@ -175,7 +175,7 @@ test.each([
   expect([pulls, ended]).toEqual([0, 1]);
 });
 
-describe("a stream that keeps silent at first", () => {
+describe("a stream that sends nothing at first", () => {
   const silent = () => {
     let release: (piece: string | null) => void = () => {};
     const body = new ReadableStream({
@@ -190,7 +190,7 @@ describe("a stream that keeps silent at first", () => {
     return { body, release: (piece: string | null) => release(piece) };
   };
 
-  test("its headers go out all the same, so that who waits for events knows that they will come", async () => {
+  test("its headers are sent immediately, so that a client that waits for events knows it is connected", async () => {
     const { body, release } = silent();
     const port = await serve(() => new Response(body, { headers: { "content-type": "text/event-stream" } }));
     const answer = await fetch(`http://127.0.0.1:${port}/`);
@@ -199,7 +199,7 @@ describe("a stream that keeps silent at first", () => {
     expect(await answer.text()).toBe("data: 1\n\n");
   });
 
-  test("one of Node as well", async () => {
+  test("the headers of a Node stream are sent immediately as well", async () => {
     const body = new Readable({ read() {} });
     const port = await serve(() => new FastResponse(body as never, { headers: { "content-type": "text/plain" } }));
     const answer = await fetch(`http://127.0.0.1:${port}/`);
@@ -209,7 +209,7 @@ describe("a stream that keeps silent at first", () => {
     expect(await answer.text()).toBe("late");
   });
 
-  test("where it fails then, the connection ends, since the answer has begun", async () => {
+  test("if it fails later, the connection ends, because the response has begun", async () => {
     const { body, release } = silent();
     const port = await serve(() => new Response(body));
     const answer = await fetch(`http://127.0.0.1:${port}/`);

@@ -14,7 +14,7 @@ import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { RunningServer } from "./server.ts";
 
 const open: Application[] = [];
-/** Told when a request for `/slow` is being handled, and what ends it. */
+/** Resolved when a request for `/slow` is being handled, and to let it finish. */
 let begun: PromiseWithResolvers<void>;
 let released: PromiseWithResolvers<void>;
 const clients: (string | null)[] = [];
@@ -72,7 +72,7 @@ function dial({ port }: RunningServer, text = ""): { socket: Socket; received: (
   return { socket, received: () => received, closed };
 }
 
-/** Whether nothing takes connections at a port. */
+/** Whether a port refuses connections. */
 function isRefused(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -87,7 +87,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 describe("serving", () => {
-  test("answers over a socket, keeps the connection, and says where it is", async () => {
+  test("responds over a socket, keeps the connection alive, and reports its URL", async () => {
     const { server } = await serve();
     expect(server.url).toBe(`http://127.0.0.1:${server.port}/`);
     const { received, closed } = dial(
@@ -101,7 +101,7 @@ describe("serving", () => {
     expect(options).toMatch(/^HTTP\/1\.1 204 No Content\r\n(?=.*allow: GET, HEAD, OPTIONS\r\n)/is);
   });
 
-  test("listens on all addresses unless told otherwise", async () => {
+  test("listens on all addresses by default", async () => {
     const application = await createApplication({
       environment: { APP_ENV: "test", HOST: "" },
       routes: [Route.get("/", () => "x")],
@@ -112,18 +112,18 @@ describe("serving", () => {
     expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe("x");
   });
 
-  test("S53 a request whose client hung up before it was accepted is not answered: limits could not tell whose it is", async () => {
+  test("S53 a request whose client hung up before it was accepted is not handled: limits would not know its address", async () => {
     const { server } = await serve();
     const script = `
       const socket = require("node:net").connect(${server.port}, "127.0.0.1", () =>
         socket.write("GET /counted HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", () => socket.resetAndDestroy()));`;
-    // This process accepts nothing while it waits for the client to end.
+    // This process accepts no connections while it waits for the client to end.
     for (let client = 0; client < 5; client++) execFileSync(process.execPath, ["-e", script]);
     await fetch(`${server.url}counted`);
     expect(clients.splice(0)).toEqual(["127.0.0.1"]);
   });
 
-  test("a body arrives whole, and in pieces", async () => {
+  test("a body arrives complete, whether sent at once or in pieces", async () => {
     const { server } = await serve();
     const response = await fetch(`${server.url}echo?q=1`, { method: "POST", body: new URLSearchParams({ a: "b" }) });
     expect(await response.json()).toEqual({ all: { q: "1", a: "b" }, ip: "127.0.0.1" });
@@ -139,7 +139,7 @@ describe("serving", () => {
     expect(await pieces.closed).toContain('{"all":{"a":[1,2]},"ip":"127.0.0.1"}');
   });
 
-  test("S42 a body that is too large is told so, sent at once or bit by bit", async () => {
+  test("S42 a body that is too large gets a 413, whether sent at once or in pieces", async () => {
     const { server } = await serve({}, { limits: { maxBodyBytes: 1000 } });
     const response = await fetch(`${server.url}echo`, {
       method: "POST",
@@ -165,7 +165,7 @@ describe("serving", () => {
     );
   });
 
-  test("S40 forwarded headers are believed of a proxy that is named, and of nobody else", async () => {
+  test("S40 forwarded headers are trusted only from a configured proxy", async () => {
     const headers = {
       "x-forwarded-host": "evil.example",
       "x-forwarded-proto": "https",
@@ -182,7 +182,7 @@ describe("serving", () => {
     });
   });
 
-  test("a port that is taken is an error with the remedy", async () => {
+  test("a port that is in use is an error that suggests another", async () => {
     const { server, application } = await serve();
     await expect(application.listen({ port: server.port, handleSignals: false })).rejects.toEqual(
       new ConfigurationError(
@@ -197,7 +197,7 @@ describe("serving", () => {
   });
 });
 
-describe("S50 slow clients do not stop it from answering others", () => {
+describe("S50 slow clients do not block others", () => {
   test("S50 headers that never end are cut off with 408", async () => {
     const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 0.6 });
     const slow = dial(server, "GET / HTTP/1.1\r\nHost: a\r\n");
@@ -206,7 +206,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
     clearInterval(drip);
   });
 
-  test("S50 a body that never ends is cut off, and one that breaks off is a 4xx nobody sees", async () => {
+  test("S50 neither a body that never ends nor one that breaks off affects other clients", async () => {
     const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 0.6 });
     const half = dial(
       server,
@@ -223,7 +223,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
     expect(await (await fetch(server.url)).text()).toBe("hello");
   });
 
-  test("S50 with a thousand idle connections and half requests it answers as before", async () => {
+  test("S50 the server still responds with a thousand idle connections and half requests", async () => {
     const { server } = await serve();
     const idle = Array.from({ length: 1000 }, (_, index) => {
       const half = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1";
@@ -237,7 +237,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
     for (let index = 0; index < 50; index++) expect(await (await fetch(server.url)).text()).toBe("hello");
   });
 
-  test("S50 a reader that does not read holds up nobody else", async () => {
+  test("S50 a client that does not read does not block others", async () => {
     const { server } = await serve();
     const lazy = dial(server);
     lazy.socket.pause();
@@ -246,12 +246,12 @@ describe("S50 slow clients do not stop it from answering others", () => {
     expect(await (await fetch(server.url)).text()).toBe("hello");
   });
 
-  test("S50 an idle connection is closed after its time", async () => {
+  test("S50 an idle connection is closed after its timeout", async () => {
     const { server } = await serve({ keepAliveTimeoutSeconds: 0.2 });
     expect(await dial(server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").closed).toContain("hello");
   });
 
-  test("S50 connections beyond the limit are closed at once, and taken again when others have ended", async () => {
+  test("S50 connections beyond the limit are closed at once, and accepted again when others have ended", async () => {
     const { server } = await serve({ maxConnections: 2 });
     const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     const taken = [dial(server, request), dial(server, request)];
@@ -264,7 +264,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
     expect(await (await fetch(server.url)).text()).toBe("hello");
   });
 
-  test("S14 a header that may stand once counts as none where it stands twice, and a second host is refused", async () => {
+  test("S14 a header that may occur once is ignored if it occurs twice, and a second Host is refused", async () => {
     const application = await createApplication({
       environment: { APP_ENV: "test" },
       routes: [
@@ -288,7 +288,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
     expect(await post("Host: a", "Host: a")).toMatch(/^HTTP\/1\.1 400 Bad Request/);
   });
 
-  test("S50 what is no HTTP is 400 and no crash", async () => {
+  test("S50 invalid HTTP is refused and does not crash the server", async () => {
     const { server } = await serve();
     for (const text of [
       "\0\0\0\0",
@@ -308,7 +308,7 @@ describe("S50 slow clients do not stop it from answering others", () => {
 });
 
 describe("shutdown", () => {
-  test("S50 what is under way is finished, nothing new is taken, idle connections are closed", async () => {
+  test("S50 running requests finish, new connections are refused, and idle connections are closed", async () => {
     const { application, server } = await serve();
     const silent = dial(server);
     const agent = new Agent({ keepAlive: true });
@@ -331,16 +331,16 @@ describe("shutdown", () => {
     agent.destroy();
   });
 
-  test("S50 what takes too long is cut off when the time is up", async () => {
+  test("S50 requests that take too long are cut off when the time is up", async () => {
     const { application, server } = await serve({ shutdownTimeoutSeconds: 0.2 });
     const endless = fetch(`${server.url}slow`).catch((error: unknown) => error);
     await begun.promise;
-    // The handler would never end.
+    // The handler never ends.
     await application.shutdown();
     expect(await endless).toBeInstanceOf(Error);
   });
 
-  test("a server can be closed by itself, twice", async () => {
+  test("a server can be closed without its application, and twice", async () => {
     const { application, server } = await serve();
     await server.close();
     await server.close();
@@ -394,7 +394,7 @@ console.log("port " + server.port);
   }
 
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "S50 %s finishes the request under way, shuts the providers down, and exits with 0",
+    "S50 %s finishes the running request, shuts the providers down, and exits with 0",
     async (signal) => {
       const { child, port, output, ended } = await start();
       const slow = fetch(`http://127.0.0.1:${port}/slow`);
@@ -413,7 +413,7 @@ console.log("port " + server.port);
     const slow = fetch(`http://127.0.0.1:${port}/slow`).catch((error: unknown) => error);
     await until(() => output().includes("slow begun"));
     child.kill("SIGTERM");
-    // Two signals that come before the process has seen the first are one.
+    // A second signal that arrives before the process has seen the first would be merged with it.
     await until(() => isRefused(Number(port)));
     child.kill("SIGTERM");
     expect(await ended).toEqual([null, "SIGTERM"]);

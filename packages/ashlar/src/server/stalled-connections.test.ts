@@ -9,7 +9,7 @@ import { takenBytes } from "../node/index.ts";
 import { Route } from "../routing/index.ts";
 import { endStalled } from "./stalled-connections.ts";
 
-/** More than the system takes for a receiver that does not read. */
+/** More than the system buffers for a client that does not read. */
 const LARGE = 24_000_000;
 const TIMEOUT_MS = 400;
 
@@ -60,7 +60,7 @@ async function serverHasClosed(): Promise<void> {
   if (!socket!.closed) await once(socket!, "close");
 }
 
-/** Asks for a path on a connection that is closed after its answer. */
+/** Requests a path on a connection that is closed after its response. */
 function ask(path: string): ReturnType<typeof rawSocket> {
   const client = rawSocket(port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
   clients.push(client.socket);
@@ -68,12 +68,12 @@ function ask(path: string): ReturnType<typeof rawSocket> {
 }
 
 describe("S50 a client that does not read", () => {
-  test("S50 loses its connection, and the stream that answered it ends", async () => {
+  test("S50 loses its connection, and the stream of its response is cancelled", async () => {
     ask("/endless").socket.pause();
     await expect.poll(() => cancelled).toBe(1);
   });
 
-  test("S50 loses its connection where the answer is one piece", async () => {
+  test("S50 loses its connection if the response is not a stream", async () => {
     const { socket, closed } = ask("/large");
     socket.pause();
     await serverHasClosed();
@@ -81,7 +81,7 @@ describe("S50 a client that does not read", () => {
     expect((await closed).length).toBeLessThan(LARGE);
   });
 
-  test("S50 loses its connection also where it keeps sending", async () => {
+  test("S50 loses its connection even if it keeps sending", async () => {
     const { socket, closed } = rawSocket(port, "GET /large HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n");
     clients.push(socket);
     socket.pause();
@@ -93,7 +93,7 @@ describe("S50 a client that does not read", () => {
   });
 });
 
-test("S50 a client that reads slowly keeps its connection, until it reads no more", async () => {
+test("S50 a client that reads slowly keeps its connection until it stops reading", async () => {
   const server = createServer((socket) => socket.write(Buffer.alloc(LARGE)));
   server.listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
@@ -126,6 +126,6 @@ test("S50 a client that reads slowly keeps its connection, until it reads no mor
   expect(socket.destroyed).toBe(true);
 });
 
-test("S50 a stream that has nothing to send for longer than that is let be", async () => {
+test("S50 a stream that has nothing to send for longer than the timeout is not cut off", async () => {
   expect(await ask("/events").closed).toMatch(/data: first\n\n.*data: second\n\n\r\n0\r\n\r\n$/s);
 });

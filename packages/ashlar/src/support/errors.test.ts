@@ -30,7 +30,7 @@ async function declared(modules: Readonly<Record<string, string>>): Promise<stri
 }
 
 describe("declareErrors", () => {
-  test("gives an application's errors their status and sentence", () => {
+  test("gives an application's errors their status and message", () => {
     declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
     const error = new AshlarError("E_ORDER_CLOSED");
     expect([error.code, error.status, error.message]).toEqual(["E_ORDER_CLOSED", 409, "The order is closed."]);
@@ -38,7 +38,7 @@ describe("declareErrors", () => {
     expect(ERRORS.E_ORDER_CLOSED).toEqual([409, "The order is closed."]);
   });
 
-  test("refuses an invalid status, code or sentence, with its location", () => {
+  test("refuses an invalid status, code or message, with its location", () => {
     const place =
       /errors\.test\.ts:\d+: E_\w+ is not the declaration of an error code\. Write it as E_ORDER_CLOSED: \[409/i;
     for (const status of [200, 399, 600, 404.5]) {
@@ -48,7 +48,7 @@ describe("declareErrors", () => {
     expect(() => declareErrors({ e_lower: [409, "Lower."] } as never)).toThrow(place);
   });
 
-  test("accepts a code again from a copy of its module, and changed from a file that was edited", async () => {
+  test("accepts the same code from a copy of its module, and a changed one from an edited file", async () => {
     const one = '{ E_ORDER_CLOSED: [409, "The order is closed."] }';
     expect(await declared({ "one.mjs": one, "copy.mjs": one })).toBe("declared");
     const other = '{ E_ORDER_CLOSED: [import.meta.url.includes("?") ? 410 : 409, "The order is closed."] }';
@@ -85,7 +85,7 @@ test("an error with an undeclared code is an internal one that says what to do, 
   expect(make).toThrow(expect.objectContaining({ code: "E_INTERNAL", status: 500, cause }));
 });
 
-test("the detail of an error is not enumerable: each line of the log would have its message twice", () => {
+test("an error's detail is not enumerable, because each log line already has it as its message", () => {
   const error = new AshlarError("E_INVALID_INPUT", "It was moved.");
   expect(error.detail.message).toBe("It was moved.");
   expect(Object.keys(error)).not.toContain("detail");

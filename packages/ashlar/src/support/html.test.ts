@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { escapeHtml } from "./html.ts";
 
-test("escaped text never opens a tag or ends an attribute, and reads the same", () => {
+test("escaped text never opens a tag or ends an attribute, and is displayed as the original", () => {
   const read = (text: string) =>
     text
       .replaceAll("&lt;", "<")

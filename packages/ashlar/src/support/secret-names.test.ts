@@ -33,16 +33,16 @@ test.each([
   ...["key", "primaryKey", "primary_key", "foreignKey", "publicKey", "keyboard", "monkey", "code", "statusCode"],
   ...["zip_code", "country-code", "promoCode", "timecoded", "session", "sessions", "hotpot", "stoke_nightly", "", "__"],
   ...["description", "accept", "user-agent", "host", "referer", "requestId", "path", "durationMs", "signature", "2"],
-])("S60 %j is not", (name) => {
+])("S60 %j is not the name of a secret", (name) => {
   expect(isSecretName(name)).toBe(false);
 });
 
-test("a name of any length and with any characters is decided quickly", () => {
+test("names of any length and with any characters are checked quickly", () => {
   expect(isSecretName("A".repeat(1_000_000))).toBe(false);
   expect(isSecretName("größe\u0000\ud800 密码")).toBe(false);
 });
 
-test("of a name that no author would write, only the beginning is looked at, and few are remembered", () => {
+test("only the beginning of a very long name is checked, and the cache of names is limited", () => {
   expect([isSecretName(`${"a_".repeat(120)}token`), isSecretName(`${"a_".repeat(130)}token`)]).toEqual([true, false]);
   const remember = vi.spyOn(Map.prototype, "set");
   onTestFinished(() => remember.mockRestore());
@@ -51,7 +51,7 @@ test("of a name that no author would write, only the beginning is looked at, and
   expect(remembered.length).toBeLessThanOrEqual(2000);
 });
 
-test("S60 a declared name counts in every spelling and within longer names, unless they only describe it", () => {
+test("S60 a declared name matches in every spelling and within longer names, unless they only describe it", () => {
   const names = ["gate_badge", "gateBadge", "GATE-BADGE", "newGateBadge", "gate_badge_old"];
   const others = ["gate", "badge", "badge_gate", "gatebadges", "gate_badge_expires_at", "tailgate_badge"];
   expect([...names, ...others].filter(isSecretName)).toEqual([]);
@@ -59,7 +59,7 @@ test("S60 a declared name counts in every spelling and within longer names, unle
   expect([...names, ...others].filter(isSecretName)).toEqual(names);
 });
 
-test("S60 a declared name counts itself, whatever it ends with", () => {
+test("S60 a declared name matches itself, whatever it ends with", () => {
   expect(isSecretName("door_id")).toBe(false);
   declareSecretNames("doorId");
   expect(["door_id", "front_door_id", "door_id_count"].map(isSecretName)).toEqual([true, true, false]);

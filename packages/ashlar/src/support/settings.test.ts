@@ -31,7 +31,7 @@ function read(one: Pick<Setting<unknown>, "read">, value: unknown): unknown {
 }
 
 describe("missing settings", () => {
-  test.each([[undefined], [null], [""]])("%j has the default", (value) => {
+  test.each([[undefined], [null], [""]])("%j becomes the default", (value) => {
     const withDefaults = [text("b"), textLike("a letter", /^\w$/, "b"), integer({ from: 1, to: 5 }, 3), flag(true)];
     expect(withDefaults.map((one) => read(one, value))).toEqual(["b", "b", 3, true]);
     const optional = [text(null), minutes(null), flag(null), oneOf(["a"], null), shape("a date", isDate, null)];
@@ -69,7 +69,7 @@ test("a number and a flag can be written as text, as in environment variables", 
   expect(read(isOn, "yes")).toBe(`${WHERE}: is "yes". Write true or false, or leave it out.`);
 });
 
-test("what is read can be converted", () => {
+test("a value can be converted after it is read", () => {
   const one = derived(minutes(2), (count, where) => `${where} ${count * 60}`);
   expect([undefined, 3, 0].map((value) => read(one, value))).toEqual([
     `${WHERE} 120`,
@@ -101,7 +101,7 @@ describe("one wording", () => {
     expect(read(one, value)).toBe(`${WHERE}: ${message}`);
   });
 
-  test("S12 text is not quoted, because it may be a secret, and what is quoted is short", () => {
+  test("S12 errors do not quote free text, which may be a secret, and shorten other values", () => {
     expect(read(text(), 12_345_678)).toBe(`${WHERE}: is a number. Write text in quotes: "…".`);
     expect(read(shape("a date", isDate), "hunter2")).toBe(`${WHERE}: is text. Write a date.`);
     expect(read(flag(), "x".repeat(10_000))).toBe(`${WHERE}: is "${"x".repeat(60)}…". Write true or false.`);
@@ -113,7 +113,7 @@ describe("one wording", () => {
   });
 });
 
-test("a number may be either of its bounds, and nothing beyond them", () => {
+test("a number may equal its bounds, but not exceed them", () => {
   const [fraction, count] = [number({ from: 1, to: 5 }), integer({ from: 1, to: 5 })];
   for (const value of [1, 5]) expect([read(fraction, value), read(count, value)]).toEqual([value, value]);
   expect(read(fraction, 2.5)).toBe(2.5);
@@ -172,7 +172,7 @@ describe("an object of settings", () => {
     expect(read(outer, value)).toContain(`${WHERE}${message}`);
   });
 
-  test("a record's member called __proto__ is a member", () => {
+  test("a record's entry named __proto__ is an ordinary entry", () => {
     const record = recordOf(text()).read(JSON.parse('{"__proto__": "a"}'), WHERE);
     expect([Object.keys(record), Object.getPrototypeOf(record)]).toEqual([["__proto__"], Object.prototype]);
   });

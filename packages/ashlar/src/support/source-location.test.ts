@@ -47,7 +47,7 @@ describe("the location in a stack", () => {
     expect(placeIn(stack)).toBe(place);
   });
 
-  test("the caller of the function that is left out", () => {
+  test("is that of the caller, without the given function", () => {
     const outer = (): SourceLocation => inner();
     const inner = (): SourceLocation => new SourceLocation(outer);
     const limit = Error.stackTraceLimit;
@@ -107,7 +107,7 @@ try {
     expect(run()).toBe(message);
   });
 
-  test("also if code generation from text is forbidden", () => {
+  test("problems name them even if code generation from strings is forbidden", () => {
     expect(run("--disallow-code-generation-from-strings")).toBe(message);
   });
 });

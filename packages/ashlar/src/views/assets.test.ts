@@ -14,7 +14,7 @@ test("a file has a version made from its content, which changes with it", async 
   expect(asset("style.css")).not.toBe(before);
 });
 
-test("a leading slash makes no difference, and a file in a folder has its path", async () => {
+test("a leading slash makes no difference, and paths are URL-encoded", async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, "a b"));
   await writeFile(join(folder, "a b/c#d.css"), "a");

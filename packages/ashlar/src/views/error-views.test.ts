@@ -62,7 +62,7 @@ async function get(application: Application, path: string, accept = "text/html")
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-test("the template has what is wrong with the input, each with its rule", async () => {
+test("the template receives each problem with the input, with its rule", async () => {
   const application = await create([]);
   const sentence = "The field &quot;number&quot; must be a whole number.";
   expect((await get(application, "/page?number=x")).text).toBe(
@@ -90,13 +90,13 @@ test("errors are shown with the template, within the site's stack", async () => 
   expect((await get(application, "/nowhere", "application/json")).text).toContain('"title":"Not Found"');
 });
 
-test("what the stack returns instead of the page is not the error's response", async () => {
+test("a response that the stack returns instead of calling next does not replace the error page", async () => {
   const application = await create([({ response }: HttpContext) => response.redirect("/")]);
   const { status, headers, text } = await get(application, "/nowhere");
   expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
 });
 
-test("what the stack returns after the page is rendered is not the error's response either", async () => {
+test("a response that the stack returns after the page is rendered does not replace it either", async () => {
   const leadAway = async (_: HttpContext, next: Next): Promise<unknown> => {
     await next();
     return Response.redirect("http://localhost/", 303);
@@ -105,7 +105,7 @@ test("what the stack returns after the page is rendered is not the error's respo
   expect([status, headers.get("location"), text.includes('<p class="status">404</p>')]).toEqual([404, null, true]);
 });
 
-test("the stack handles HEAD as HEAD, and a form as GET", async () => {
+test("the stack sees HEAD as HEAD, and other methods as GET", async () => {
   const methods: string[] = [];
   const note = ({ request }: HttpContext, next: Next): unknown => {
     methods.push(request.raw.method);
@@ -119,7 +119,7 @@ test("the stack handles HEAD as HEAD, and a form as GET", async () => {
   expect(methods).toEqual(["GET", "HEAD", "GET", "GET"]);
 });
 
-test("if the stack refuses, the plain page is sent, and nothing broken", async () => {
+test("if the stack throws, the plain page is sent, and nothing is logged", async () => {
   const refuse = ({ response }: HttpContext): never => {
     response.header("content-language", "de").header("etag", '"1"');
     throw new AshlarError("E_TOO_MANY_REQUESTS");
@@ -134,7 +134,7 @@ test.each([
   ["production", "own 404"],
   ["test", "own 404"],
   ["development", "of its own"],
-] as const)("a template for a status that is added later counts in %s: %s", async (environment, expected) => {
+] as const)("after a template for a status is added in %s, the page is: %s", async (environment, expected) => {
   const application = await create([], [], environment);
   expect((await get(application, "/nowhere")).text).toMatch(/^own 404/);
   mkdirSync(join(root, "views/errors"));
@@ -142,7 +142,7 @@ test.each([
   expect((await get(application, "/nowhere")).text.slice(0, expected.length)).toBe(expected);
 });
 
-test("a failure outside of the stack does not run it", async () => {
+test("a failure outside of the stack does not run the stack", async () => {
   let runs = 0;
   const count = (_context: HttpContext, next: Next): unknown => {
     runs++;

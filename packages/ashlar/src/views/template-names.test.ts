@@ -27,7 +27,7 @@ test("data takes precedence over values shared for a request, and those over val
   expect(await views.render("page", { a: "data" }, values)).toBe("data shared made");
 });
 
-test("a failure names things as the template does", async () => {
+test("an error uses the names of the template", async () => {
   await expect(viewsOf("{{ missing() }}").render("page")).rejects.toThrow(/: missing is not a function$/);
 });
 

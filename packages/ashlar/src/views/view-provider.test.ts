@@ -53,7 +53,7 @@ async function get(
 }
 
 describe("context.view", () => {
-  test("a handler renders a template of views/ as its page", async () => {
+  test("a handler renders a template from views/ as its page", async () => {
     write("welcome", "<h1>Hello {{ name }}</h1>");
     const application = await create([Route.get("/", ({ view }) => view.render("welcome", { name: "<you>" }))]);
     expect(await get(application, "/")).toEqual([200, "text/html; charset=utf-8", "<h1>Hello &lt;you&gt;</h1>"]);
@@ -65,7 +65,7 @@ describe("context.view", () => {
     expect(await get(application, "/about")).toEqual([200, "text/html; charset=utf-8", "<p>us &amp; them</p>"]);
   });
 
-  test("templates and their components make URLs by route name", async () => {
+  test("templates and their components create URLs by route name", async () => {
     write("page", "{{ route('orders.show', { id: 7 }, { page: 2, q: 'a&b' }) }}\n@!component('components/link')\n");
     write("components/link", "<a href=\"{{ route('home') }}\">home</a>");
     const application = await create([
@@ -100,7 +100,7 @@ describe("context.view", () => {
     expect(body).not.toContain("password");
   });
 
-  test("S24 what is shared for one request is known to its templates and components, and to no other request", async () => {
+  test("S24 values shared for a request are available to its templates and components, and to no other request", async () => {
     write("page", "{{ name }}\n@!component('components/name')");
     write("components/name", "/{{ name }}");
     const application = await create([
@@ -116,7 +116,7 @@ describe("context.view", () => {
     expect(pages.map(([, , body]) => body)).toEqual(names.map((name) => `${name}/${name}`));
   });
 
-  test("S24 templates and components know the request's user at the time of rendering", async () => {
+  test("S24 templates and components see the request's user at the time of rendering", async () => {
     write("page", "{{ user?.name ?? 'nobody' }}\n@!component('components/name')");
     write("components/name", "/{{ user?.name ?? 'nobody' }}");
     const application = await create([

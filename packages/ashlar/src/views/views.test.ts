@@ -105,7 +105,7 @@ describe("escaping", () => {
     );
   });
 
-  test("S41 no text can leave the place where it is printed", async () => {
+  test("S41 no printed text can become markup", async () => {
     write("show", "{{ text }}");
     const views = create(true);
     await fc.assert(
@@ -137,7 +137,7 @@ describe("escaping", () => {
 });
 
 describe("sharing", () => {
-  test("a shared value is known to every template; data takes precedence over local values, and those over shared ones", async () => {
+  test("a shared value is available to every template; data takes precedence over local values, and those over shared ones", async () => {
     write("show", "{{ value }}");
     const views = create(true);
     views.share("value", "shared");
@@ -166,7 +166,7 @@ describe("sharing", () => {
   });
 });
 
-test("the next minor garbage collection frees what pages were rendered for", async () => {
+test("the next minor garbage collection frees the contexts of rendered pages", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void;
   write("components/name", "{{ user.name }}");
@@ -223,7 +223,7 @@ describe("caching", () => {
     expect(await views.render("welcome")).toBe(expected);
   });
 
-  test("with a cache, a partial knows the variables where it is included, wherever that is", async () => {
+  test("with a cache, a partial sees the variables of the template that includes it, each time", async () => {
     write("part", "[{{ typeof item === 'undefined' ? 'none' : item }}]");
     write("list", "@each(item in items)\n@include('part')\n@end\n");
     write("other", "@each(one in items)\n@include('part')\n@end\n");
@@ -309,7 +309,7 @@ describe("failures", () => {
     expect(error.cause).toBeInstanceOf(TypeError);
   });
 
-  test("a failure in a partial or a component is reported where it is", async () => {
+  test("a failure in a partial or a component is reported with its own file and line", async () => {
     write("page", "@include('part')");
     const part = write("part", "\n@!component('components/box')");
     const box = write("components/box", "\n\n\n{{ fail() }}");
@@ -326,7 +326,7 @@ describe("failures", () => {
     expect((await failure(create().render("page"))).message).toMatch(`The view "page" failed at ${part}:2: `);
   });
 
-  test("a missing partial is reported where it is included", async () => {
+  test("a missing partial is reported with the line that includes it", async () => {
     const file = write("page", "<p>\n@include('nope')\n</p>");
     const error = await failure(create().render("page"));
     expect(error.message).toBe(

@@ -10,7 +10,7 @@ interface Watched {
   reported(change: () => void, path?: string): Promise<string[]>;
 }
 
-/** Watches a folder. A write to `end.ts` follows each change: once that is reported, all earlier reports are in. */
+/** Watches a folder. A write to `end.ts` follows each change: once it is reported, so are all earlier changes. */
 function watching(files: Readonly<Record<string, string>>, watchesTrees?: boolean): Watched {
   const root = folderWith({ "end.ts": "", ...files });
   let paths: string[] = [];
@@ -102,7 +102,7 @@ describe("a folder watcher", () => {
     ]);
   });
 
-  test("watches a replaced folder once, and a folder that was moved out no longer", async () => {
+  test("watches a replaced folder once, and stops watching a folder that was moved out", async () => {
     const watches = () => process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
     // Those that are being closed are still counted.
     await expect.poll(watches).toBe(0);
@@ -130,7 +130,7 @@ describe("a folder watcher", () => {
     let reported = Promise.withResolvers<void>();
     const open = new FolderWatcher(root, () => reported.resolve());
     onTestFinished(() => open.close());
-    // A watcher created later is not notified earlier: the closed one would have received what this one did.
+    // A watcher created later is not notified earlier: if this one was notified, the closed one would have been too.
     for (const text of ["2", "3"]) {
       writeFileSync(join(root, "a.ts"), text);
       await reported.promise;
@@ -139,7 +139,7 @@ describe("a folder watcher", () => {
     expect(paths).toEqual([]);
   });
 
-  test("does not report what the application writes, or other packages", async () => {
+  test("does not report files that the application writes, or other packages", async () => {
     const { root, reported } = watching({ "database/app.sqlite": "", "node_modules/x/index.js": "", ".git/HEAD": "" });
     const write = (): void => {
       for (const path of ["database/app.sqlite", "database/app.sqlite-wal", "server.log", "app.ts~"]) {
@@ -153,7 +153,7 @@ describe("a folder watcher", () => {
     expect(await reported(write)).toEqual([]);
   });
 
-  test("does the same if the system watches trees", async () => {
+  test("does the same if the system watches whole trees", async () => {
     const { root, reported } = watching({ "app/a.ts": "1", "node_modules/x/index.js": "" }, true);
     expect(await reported(() => writeFileSync(join(root, "app/a.ts"), "2"), "app/a.ts")).toEqual(["app/a.ts"]);
     expect(await reported(() => writeFileSync(join(root, "node_modules/x/index.js"), "2"))).toEqual([]);

@@ -9,7 +9,7 @@ import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 
-/** What a host says of a request: without it, production warns once. */
+/** The client's address, which a host passes: without it, production warns once. */
 const CLIENT = { address: "203.0.113.7" };
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 
@@ -76,7 +76,7 @@ const JSON_TYPE = "application/json";
 const FAILURES = ["/boom", "/later", "/text", "/unserializable", "/misconfigured"];
 
 describe("production", () => {
-  test("S48 a 500 says nothing of what happened, as a page and as JSON", async () => {
+  test("S48 a 500 does not reveal what happened, as a page or as JSON", async () => {
     const { application } = await make("production");
     for (const path of FAILURES) {
       const page = await ask(application, path);
@@ -97,7 +97,7 @@ describe("production", () => {
     }
   });
 
-  test("S49 S16 an error page is stored nowhere, framed nowhere, and runs nothing", async () => {
+  test("S49 S16 an error page cannot be cached, framed, or run scripts", async () => {
     const { application } = await make("production");
     for (const path of ["/boom", "/invalid", "/nowhere"]) {
       const { headers } = await ask(application, path);
@@ -110,7 +110,7 @@ describe("production", () => {
     }
   });
 
-  test("the log has what the page has not, found by the page's reference", async () => {
+  test("the log has the details, with the reference that the page shows", async () => {
     const { application, lines } = await make("production");
     const { body } = await ask(application, "/boom?token=s3cret");
     const [, reference] = /Reference: ([\w-]+)/.exec(body)!;
@@ -128,14 +128,14 @@ describe("production", () => {
     expect(JSON.stringify(lines)).not.toContain("s3cret");
   });
 
-  test("S15 the log has the pattern of a path that carries a token", async () => {
+  test("S15 the log has the pattern instead of the path if the path contains a token", async () => {
     const { application, lines } = await make("production");
     await ask(application, "/verify/s3cret");
     expect(lines[0]!.path).toBe("/verify/@token");
     expect(JSON.stringify(lines)).not.toContain("s3cret");
   });
 
-  test("what the caller did wrong is told, and not logged", async () => {
+  test("invalid input is reported to the caller, and not logged", async () => {
     const { application, lines } = await make("production");
     const { status, body } = await ask(application, "/invalid", JSON_TYPE);
     expect([status, JSON.parse(body)]).toEqual([
@@ -153,7 +153,7 @@ describe("production", () => {
     expect(lines).toEqual([]);
   });
 
-  test("503 is told in general words, with its headers, and logged as a warning", async () => {
+  test("a 503 has a general message and its headers, and is logged as a warning", async () => {
     const { application, lines } = await make("production");
     const { status, headers, body } = await ask(application, "/busy");
     expect([status, headers.get("retry-after")]).toEqual([503, "3"]);
@@ -164,7 +164,7 @@ describe("production", () => {
 });
 
 describe("development", () => {
-  test("a page shows error, cause, stack and source, under a policy that lets only itself run", async () => {
+  test("a page shows error, cause, stack and source, with a policy that allows only its own scripts", async () => {
     const { application } = await make("development");
     const { status, headers, body } = await ask(application, "/boom");
     expect(status).toBe(500);
@@ -177,7 +177,7 @@ describe("development", () => {
     expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
   });
 
-  test("where the package that shows source is not installed, a page shows stacks, and what to install", async () => {
+  test("without the package that shows source, a page shows stacks, and what to install", async () => {
     const missing = () => Promise.reject(new Error("Cannot find package 'youch'"));
     const routes = [
       Route.get("/", async (context) => {
@@ -199,16 +199,16 @@ describe("development", () => {
     expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
   });
 
-  test("S15 the page shows neither query nor credentials", async () => {
+  test("S15 the page shows neither the query nor credentials", async () => {
     const { application } = await make("development");
-    // Made here, since the page shows the lines of this file.
+    // Random, because the page shows lines of this file.
     const secret = randomUUID();
     const headers = { authorization: `Bearer ${secret}`, cookie: `token=${secret}`, accept: "text/html" };
     const response = await application.fetch(new Request(`http://localhost/boom?token=${secret}`, { headers }), CLIENT);
     expect((await response.text()).includes(secret)).toBe(false);
   });
 
-  test("JSON has message and stack, the causes' too", async () => {
+  test("JSON has message and stack, including those of causes", async () => {
     const { application } = await make("development");
     const { body } = await ask(application, "/boom", JSON_TYPE);
     const { stack, ...problem } = JSON.parse(body) as { stack: string[] };
@@ -224,7 +224,7 @@ describe("development", () => {
     expect(stack.some((line) => /^at .*error-handler\.test\.ts/.test(line))).toBe(true);
   });
 
-  test("an error of the framework has its own code and message; anything thrown is shown", async () => {
+  test("an error of the framework keeps its code and message, and any other thrown value is shown", async () => {
     const { application } = await make("development");
     expect(JSON.parse((await ask(application, "/misconfigured", JSON_TYPE)).body)).toMatchObject({
       code: "E_UNKNOWN_ROUTE",
@@ -237,7 +237,7 @@ describe("development", () => {
     expect((await ask(application, "/text")).status).toBe(500);
   });
 
-  test("what is below 500 looks as it does in production", async () => {
+  test("an error below 500 looks as it does in production", async () => {
     const development = await make("development");
     const production = await make("production");
     expect((await ask(development.application, "/nowhere")).body).toBe(
@@ -245,7 +245,7 @@ describe("development", () => {
     );
   });
 
-  test("so does 503, which is not a defect", async () => {
+  test("a 503, which is not a defect, looks as it does in production", async () => {
     const development = await make("development");
     const production = await make("production");
     const { body } = await ask(development.application, "/busy", JSON_TYPE);
@@ -262,8 +262,8 @@ describe("development", () => {
   });
 });
 
-describe("the application's own answers", () => {
-  test("onError: the first listener that returns something answers, with the error's status", async () => {
+describe("the application's own error responses", () => {
+  test("onError: the first listener that returns a value provides the response, with the error's status", async () => {
     const { application } = await make("production");
     const seen: unknown[] = [];
     application.onError((error) => void seen.push(error));
@@ -274,7 +274,7 @@ describe("the application's own answers", () => {
     expect(seen).toEqual([expect.any(SecretFailure)]);
   });
 
-  test("onError may answer with a status of its own, or a Response", async () => {
+  test("onError may respond with its own status, or with a Response", async () => {
     const { application } = await make("production");
     application.onError((error, { response }) => {
       if (error instanceof ValidationError) return response.status(400).text("bad");
@@ -284,7 +284,7 @@ describe("the application's own answers", () => {
     expect(await ask(application, "/nowhere")).toMatchObject({ status: 410, body: "gone" });
   });
 
-  test("where no listener answers, the usual answer is given", async () => {
+  test("if no listener returns a value, the default response is sent", async () => {
     const { application } = await make("production");
     application.onError(() => undefined);
     const { status, headers, body } = await ask(application, "/busy");
@@ -292,7 +292,7 @@ describe("the application's own answers", () => {
     expect(body).toContain("too busy");
   });
 
-  test("errorPage: a page of its own for a status, JSON left as it is", async () => {
+  test("errorPage sets the page of a status, and leaves JSON as it is", async () => {
     const { application } = await make("production");
     application.errorPage(404, (context: HttpContext, error) => `<h1>${error.code} ${context.request.getPath()}</h1>`);
     expect(await ask(application, "/nowhere")).toMatchObject({ status: 404, body: "<h1>E_NOT_FOUND /nowhere</h1>" });
@@ -302,7 +302,7 @@ describe("the application's own answers", () => {
     expect((await ask(application, "/invalid")).body).toContain("Unprocessable Entity");
   });
 
-  test("an error's headers are on its own page too", async () => {
+  test("a custom error page keeps the error's headers", async () => {
     const { application } = await make("production");
     application.errorPage(405, async () => "no");
     const response = await application.fetch(new Request("http://localhost/boom", { method: "PUT" }), CLIENT);
@@ -313,7 +313,7 @@ describe("the application's own answers", () => {
     ]);
   });
 
-  test("S48 a listener or a page that fails itself is logged and answered as a 500", async () => {
+  test("S48 a listener or an error page that fails is logged and becomes a 500", async () => {
     const { application, lines } = await make("production");
     application.errorPage(404, () => {
       throw new Error("the page broke: hunter2");
@@ -328,8 +328,8 @@ describe("the application's own answers", () => {
   });
 });
 
-describe("S46 what cannot be sent", () => {
-  test("an error says nothing of the content that the handler had begun, and keeps cookies and other headers", async () => {
+describe("S46 responses that cannot be sent", () => {
+  test("an error discards the headers of the content that the handler had begun, and keeps cookies and other headers", async () => {
     const begun = Route.get("/begun", ({ response }) => {
       response.status(206).header("etag", '"1"').header("location", "/x").header("content-disposition", "attachment");
       response.header("content-encoding", "gzip").header("content-range", "bytes 0-1/2").header("content-length", 2);
@@ -353,7 +353,7 @@ describe("S46 what cannot be sent", () => {
     }
   });
 
-  test("a page that fails leaves nothing of its content on the answer", async () => {
+  test("an error page that fails leaves no headers of its content in the response", async () => {
     const { application } = await make("production");
     application.errorPage(404, ({ response }) => {
       response.header("etag", '"1"').header("content-language", "de");
@@ -364,7 +364,7 @@ describe("S46 what cannot be sent", () => {
     expect([response.headers.get("etag"), response.headers.get("content-language")]).toEqual([null, null]);
   });
 
-  test("errors of the application's own by field are shown, a list of them or one", async () => {
+  test("an application's own errors by field are shown, as a list or as one text", async () => {
     const routes = [
       Route.get("/own", () => {
         throw new AshlarError("E_INVALID_INPUT", "No.", {
@@ -378,7 +378,7 @@ describe("S46 what cannot be sent", () => {
     expect(await response.text()).toContain("<li>email: Taken.</li>\n<li>name: Short.</li>");
   });
 
-  test("S46 a header or a redirect with a line break is refused where it is set, and the answer is a 500 without it", async () => {
+  test("S46 setting a header, redirect or cookie with a line break fails, and the response is a 500 without it", async () => {
     const { application } = await make("production", {
       routes: [
         Route.get("/header", ({ request, response }) =>

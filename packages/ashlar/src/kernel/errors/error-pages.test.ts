@@ -5,7 +5,7 @@ import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { problemOf } from "./problem.ts";
 
 describe("errorPage", () => {
-  test("shows status, title and sentence", () => {
+  test("shows status, title and message", () => {
     const page = errorPage(problemOf(new AshlarError("E_NOT_FOUND")));
     expect(page.slice(page.indexOf("<body>"))).toBe(`<body>
 <main>
@@ -18,7 +18,7 @@ describe("errorPage", () => {
 `);
   });
 
-  test("lists the problems by field, and has a reference where it is given one", () => {
+  test("lists the problems by field, and shows the reference if there is one", () => {
     const page = errorPage(
       problemOf(new ValidationError({ email: ["Required.", "No address."], "": ["Nothing fits."] })),
       "42",
@@ -29,14 +29,14 @@ describe("errorPage", () => {
     );
   });
 
-  test("S41 nothing that came with the request is markup", () => {
+  test("S41 nothing from the request becomes markup", () => {
     const nasty = `<script>alert("1")</script>'&`;
     const page = errorPage(problemOf(new ValidationError({ [nasty]: [nasty] }, nasty)), nasty);
     expect(page).not.toContain("<script");
     expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;&amp;/g)).toHaveLength(4);
   });
 
-  test("S49 the policy lets in the page's own style by its digest, no script, no frame", () => {
+  test("S49 the policy allows the page's own style by its digest, but no scripts and no frames", () => {
     const page = errorPage(problemOf(new AshlarError("E_NOT_FOUND")));
     const [, style] = /<style>([\s\S]*)<\/style>/.exec(page)!;
     const digest = createHash("sha256").update(style!).digest("base64");

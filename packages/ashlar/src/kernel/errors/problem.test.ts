@@ -9,7 +9,7 @@ import { statusTitle } from "./messages.ts";
 import { problemOf } from "./problem.ts";
 
 describe("problemOf", () => {
-  test("an error below 500 says all that it knows (RFC 9457 §3.1)", () => {
+  test("an error below 500 keeps its code and message (RFC 9457 §3.1)", () => {
     expect(problemOf(new AshlarError("E_NOT_FOUND", "There is no order 7."))).toEqual({
       type: "about:blank",
       title: "Not Found",
@@ -44,7 +44,7 @@ describe("problemOf", () => {
     });
   });
 
-  test("S48 every error with status 500 is told as the same general one, without extensions and message", () => {
+  test("S48 every error with status 500 becomes the same general problem, without its message and extensions", () => {
     const internal = {
       type: "about:blank",
       title: "Internal Server Error",
@@ -58,7 +58,7 @@ describe("problemOf", () => {
     }
   });
 
-  test("503 says so, in general words", () => {
+  test("a 503 keeps its code, with a general message", () => {
     expect(problemOf(new AshlarError("E_OVERLOADED", "pool of 7 exhausted"))).toEqual({
       type: "about:blank",
       title: "Service Unavailable",
@@ -69,7 +69,7 @@ describe("problemOf", () => {
   });
 });
 
-test("every status of the registry has a title", () => {
+test("every status in the error registry has a title", () => {
   for (const [status] of Object.values(ERRORS)) expect(statusTitle(status).message).not.toBe("Error");
   expect(statusTitle(419).message).toBe("Page Expired");
   expect(statusTitle(599).message).toBe("Error");

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Html, html, linked } from "./html.ts";
 
 describe("html", () => {
-  test("text is escaped, in tags and attributes; markup and lists of it are not", () => {
+  test("text is escaped in elements and attributes, but markup and lists of markup are not", () => {
     const item = html`<b title="${`"'`}">${"<&>"}</b>`;
     expect(String(html`<p>${item}${[item, html`${7}`]}</p>`)).toBe(
       '<p><b title="&quot;&#39;">&lt;&amp;&gt;</b><b title="&quot;&#39;">&lt;&amp;&gt;</b>7</p>',
@@ -24,7 +24,7 @@ describe("linked", () => {
     );
   });
 
-  test("S41 nothing in a text can be markup, and nothing of it is lost", () => {
+  test("S41 no part of a text becomes markup or is lost", () => {
     const unit = fc.constantFrom(..."<>&\"' .:/a", "https://x.example/", "javascript:", "\n");
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 40 }), (text) => {

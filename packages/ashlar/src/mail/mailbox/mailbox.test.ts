@@ -80,14 +80,14 @@ function bare(page: string): string {
 }
 
 describe("/dev/mailbox.json", () => {
-  test("with and without mails, the page says once when it is emptied", async () => {
+  test("with and without mails, the page says once when the mailbox is emptied", async () => {
     const count = async () => (await get("/dev/mailbox"))[1].split("The mailbox is emptied").length - 1;
     const before = await count();
     await send(new Note("First"));
     expect([before, await count()]).toEqual([1, 1]);
   });
 
-  test("it lists the mails, newest first, with exactly these members", async () => {
+  test("it lists the mails, newest first, with exactly these properties", async () => {
     await send(new Note("First", "one").cc("c@shop.example"));
     await application.container
       .make("mail")
@@ -164,7 +164,7 @@ describe("/dev/mailbox", () => {
 });
 
 describe("a mail's page", () => {
-  test("it shows who, what and when, the text with its links, and the HTML in a sandboxed frame", async () => {
+  test("it shows addresses, subject and time, the text with its links, and the HTML in a sandboxed frame", async () => {
     const note = new Note("Größe 👟", "See http://localhost:3000/verify?a=1&b=2.")
       .cc("c@shop.example", "Cé")
       .bcc("b@shop.example")
@@ -211,7 +211,7 @@ describe("a mail's page", () => {
     expect((await get("/dev/mailbox/1/html"))[0]).toBe(404);
   });
 
-  test("all files are downloads", async () => {
+  test("all attachments are downloads", async () => {
     const attachment = { filename: "Überblick's.html", content: "<script>alert(1)</script>", contentType: "text/html" };
     await send(new Note().attach(attachment));
     expect((await get("/dev/mailbox/1"))[1]).toContain(
@@ -245,7 +245,7 @@ describe("a mail's page", () => {
     expect((await get(`/dev/mailbox${path}`))[0]).toBe(404);
   });
 
-  test("S28 only GET and HEAD are answered", async () => {
+  test("S28 methods other than GET and HEAD are refused", async () => {
     for (const path of ["/dev/mailbox", "/dev/mailbox.json", "/dev/mailbox/1"]) {
       for (const method of ["POST", "PUT", "DELETE"]) {
         const response = await request(path, method);
@@ -258,7 +258,7 @@ describe("a mail's page", () => {
 });
 
 describe("security", () => {
-  test("S41 what a user typed is escaped in every page", async () => {
+  test("S41 user input is escaped on every page", async () => {
     const attack = `<img src=x onerror=alert(1)>"'`;
     await send(new Note(attack, attack).cc("c@shop.example", attack).attach({ filename: attack, content: "" }));
     for (const path of ["/dev/mailbox", "/dev/mailbox/1", "/dev/mailbox/1/html"]) {
@@ -266,7 +266,7 @@ describe("security", () => {
     }
   });
 
-  test("S49 the pages allow their one style by its digest, no script, and no frame but the mail's", async () => {
+  test("S49 the pages allow their own style by its digest, no scripts, and no frame except the mail's", async () => {
     await send(new Note());
     for (const path of ["/dev/mailbox", "/dev/mailbox/1", "/dev/mailbox/preview", "/dev/mailbox/9"]) {
       const response = await request(path);
@@ -352,7 +352,7 @@ describe("previews", () => {
     expect(page).toContain("There is no view &quot;nope&quot;");
   });
 
-  test("an application without mailables has none", async () => {
+  test("an application without mailables has no previews", async () => {
     rmSync(join(root, "app"), { recursive: true });
     expect((await get("/dev/mailbox/preview"))[1]).toContain("No class in app/mailables has a static preview()");
   });

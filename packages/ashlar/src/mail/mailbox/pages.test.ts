@@ -11,7 +11,7 @@ const MESSAGE = mailMessage({
 const PAGES: readonly (readonly [string, string])[] = [
   ["the empty list", listPage([], true)],
   ["the list", listPage([{ id: "1", message: MESSAGE }], true)],
-  ["the list where mails go elsewhere", listPage([], false)],
+  ["the list if mails are sent elsewhere", listPage([], false)],
   ["a mail", mailPage(MESSAGE, "/dev/mailbox/1", "mailbox")],
   [
     "the previews",
@@ -78,7 +78,7 @@ describe("details", () => {
     expect(listPage([{ id: "7", message: MESSAGE }], true)).toContain('<a href="/dev/mailbox/7">(no subject)</a>');
   });
 
-  test("a file's size is counted in bytes", () => {
+  test("an attachment's size is in bytes", () => {
     expect(mailPage(MESSAGE, "/dev/mailbox/1", "mailbox")).toContain('a.txt</a> <span class="soft">4 bytes</span>');
   });
 

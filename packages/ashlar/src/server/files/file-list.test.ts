@@ -23,7 +23,7 @@ beforeAll(() => {
 afterEach(() => setClock(null));
 afterAll(() => rmSync(root, { recursive: true }));
 
-test("every path that is served is in the list, under each of its names", async () => {
+test("the list contains every path that is served, in all its forms", async () => {
   const serve = staticFiles(folder, true)!;
   const paths = ["/", "/index.html", "/app.css", "/about", "/about.html", "/help", "/help/", "/help/index.html"];
   for (const path of [...paths, "/plain", "/%C3%BCn%C3%AF%20code.txt", "/linked/index.html", "/linked"]) {
@@ -34,19 +34,19 @@ test("every path that is served is in the list, under each of its names", async 
   }
 });
 
-test("a path that leads to no file costs no look at the disk", async () => {
+test("a path without a file does not touch the disk", async () => {
   let time = 1_000_000;
   setClock(() => time);
   const list = new FileList(folder);
   for (let index = 0; index < 100; index++) expect(list.has(`/none-${index}`)).toBe(false);
   expect(list.reads).toBe(1);
-  // Any number of them, once the list is old, share one reading.
+  // Once the list is old, any number of lookups share one reading.
   time += 60_000;
   expect(await Promise.all(Array.from({ length: 100 }, (_, index) => list.has(`/none-${index}`)))).not.toContain(true);
   expect(list.reads).toBe(2);
 });
 
-test("a file that is added is found, and one that is removed is gone", async () => {
+test("an added file is found, and a removed one is not", async () => {
   let time = 1_000_000;
   setClock(() => time);
   const application = await createApplication({
@@ -65,7 +65,7 @@ test("a file that is added is found, and one that is removed is gone", async () 
   await application.shutdown();
 });
 
-test("a file that was just added is found at once in development; in production the list of before is good for a while", async () => {
+test("a file that was just added is found at once in development, and after a while in production", async () => {
   setClock(() => 1_000_000);
   const APP_KEY = randomBytes(32).toString("base64url");
   const seen: Record<string, number[]> = {};
@@ -86,7 +86,7 @@ test("a file that was just added is found at once in development; in production 
   expect(seen).toEqual({ production: [404, 404], development: [404, 200] });
 });
 
-test("a path that ends with a slash asks for the index of a folder, and for no file of that name", () => {
+test("a path with a trailing slash matches the index of a folder, but never a file", () => {
   const list = new FileList(folder);
   expect(["/help/", "/app.css/", "/about/", "/help/index.html/"].map((path) => list.has(path))).toEqual([
     true,
@@ -96,10 +96,10 @@ test("a path that ends with a slash asks for the index of a folder, and for no f
   ]);
 });
 
-test("one file after the other is found, a second after the last reading and with the clock set back", async () => {
+test("added files are found a second after the last reading, and when the clock is set back", async () => {
   let time = 1_000_000;
   setClock(() => time);
-  // However busy the machine is, reading takes no time.
+  // Reading takes no time, however busy the machine is.
   const measure = vi.spyOn(performance, "now").mockReturnValue(0);
   onTestFinished(() => measure.mockRestore());
   const own = folderWith({ "first.txt": "" });
@@ -119,7 +119,7 @@ test("one file after the other is found, a second after the last reading and wit
   expect(list.reads).toBe(4);
 });
 
-test("a list that took long to read lasts a hundred times as long", async () => {
+test("a list is used for a hundred times as long as it took to read", async () => {
   let time = 1_000_000;
   setClock(() => time);
   const measure = vi.spyOn(performance, "now").mockReturnValueOnce(100).mockReturnValueOnce(150);
@@ -132,7 +132,7 @@ test("a list that took long to read lasts a hundred times as long", async () => 
   expect(list.reads).toBe(2);
 });
 
-test("a folder that cannot be read is tried once a second, and is listed as before until then", async () => {
+test("a folder that cannot be read is retried once a second, and keeps its old list until then", async () => {
   let time = 1_000_000;
   setClock(() => time);
   const own = folderWith({ "one.txt": "" });
@@ -140,7 +140,7 @@ test("a folder that cannot be read is tried once a second, and is listed as befo
   rmSync(own, { recursive: true });
   time += 1000;
   expect(await list.has("/two.txt")).toBe(false);
-  // An answer at once is one without a reading.
+  // A synchronous result means that the folder was not read.
   expect([list.has("/one.txt"), list.has("/two.txt")]).toEqual([true, false]);
   mkdirSync(own);
   writeFileSync(join(own, "two.txt"), "");
@@ -149,7 +149,7 @@ test("a folder that cannot be read is tried once a second, and is listed as befo
 });
 
 describe("links", () => {
-  /** A site with links to where they are, to what is above them, to themselves and to another folder of the site. */
+  /** A site with links to their own folder, to the folder above, to themselves and to another folder of the site. */
   function linked(): string {
     const root = folderWith({
       "secret.txt": "SECRET",
@@ -167,7 +167,7 @@ describe("links", () => {
     return join(root, "public");
   }
 
-  test("with links to the folders they are in, what is served is the same with a list as without one", async () => {
+  test("with links to their own folders, the same files are served with a list as without one", async () => {
     const site = linked();
     const withList = staticFiles(site, true)!;
     const without = staticFiles(site, false)!;
@@ -200,7 +200,7 @@ describe("links", () => {
     }
   });
 
-  test("what is behind them is asked for on disk, and belongs to no reading of the folder", async () => {
+  test("paths behind a link are looked up on disk, not in the list", async () => {
     setClock(() => 1_000_000);
     const site = linked();
     const list = new FileList(site);
@@ -222,7 +222,7 @@ describe("links", () => {
     expect(list.reads).toBe(1);
   });
 
-  test("an application boots with them, and follows none", async () => {
+  test("an application boots with links, and does not follow them out of the folder", async () => {
     const site = linked();
     const application = await createApplication({
       root: join(site, ".."),

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { fileVersions } from "./file-version.ts";
 
-test("the version is the beginning of the SHA-256 of what is in the file", () => {
+test("the version is the beginning of the SHA-256 of the file's content", () => {
   const root = folderWith({ "a.css": "abc", "b.css": "abc", "c.css": "abd" });
   const versionOf = fileVersions();
   // FIPS 180-4's example "abc".
@@ -13,7 +13,7 @@ test("the version is the beginning of the SHA-256 of what is in the file", () =>
   expect(versionOf(join(root, "c.css"))).not.toBe("ba7816bf8f");
 });
 
-test("a file that changes has another version at once, whether its length or its time tells", () => {
+test("a file's version changes at once if its length or its modification time does", () => {
   const path = join(folderWith({ "a.css": "abc" }), "a.css");
   const versionOf = fileVersions();
   const first = versionOf(path);
@@ -28,7 +28,7 @@ test("a file that changes has another version at once, whether its length or its
   expect(new Set([first, second, third, versionOf(path)]).size).toBe(4);
 });
 
-test("what is no file, or not there, has none", () => {
+test("a folder and a missing file have no version", () => {
   const root = folderWith({ "a.css": "abc" });
   const versionOf = fileVersions();
   mkdirSync(join(root, "folder"));
@@ -38,7 +38,7 @@ test("what is no file, or not there, has none", () => {
   expect(versionOf(join(root, "a.css"))).toBeNull();
 });
 
-test("a file beyond the size that is read has none", () => {
+test("a file above the maximum size has no version", () => {
   const root = folderWith({ "a.css": "abc", "b.css": "abcd" });
   const versionOf = fileVersions(3);
   expect([versionOf(join(root, "a.css")), versionOf(join(root, "b.css"))]).toEqual(["ba7816bf8f", null]);

@@ -52,7 +52,7 @@ async function get(path: string, headers: Record<string, string> = {}, method = 
 }
 
 describe("serving", () => {
-  test("a file comes with its type, its length and its validators", async () => {
+  test("a file is sent with its type, length and validators", async () => {
     const answer = await get("/app.css");
     expect([answer!.status, answer!.body, Object.fromEntries(answer!.headers)]).toEqual([
       200,
@@ -88,12 +88,12 @@ describe("serving", () => {
     expect([answer!.status, answer!.body, answer!.headers.get("content-length")]).toEqual([200, "", "10"]);
   });
 
-  test("a path that leads to no file gives nothing", async () => {
+  test("a path without a file returns null", async () => {
     for (const path of ["/", "/nowhere.txt", "/deep", "/deep/", "/app.css/", "/app.css/x"])
       expect(await get(path)).toBeNull();
   });
 
-  test("a folder that is not there gives nothing at all", () => {
+  test("staticFiles returns null without a folder", () => {
     expect(staticFiles(join(root, "nowhere"))).toBeNull();
     expect(staticFiles(join(folder, "app.css"))).toBeNull();
   });
@@ -106,7 +106,7 @@ describe("serving", () => {
   });
 });
 
-describe("a file asked for with the mark of what is in it", () => {
+describe("a file requested with a fingerprint", () => {
   // The SHA-256 of "body{}".
   const MARK = createHash("sha256").update("body{}").digest("hex").slice(0, 10);
   const cacheControl = async (path: string, headers: Record<string, string> = {}) => {
@@ -114,7 +114,7 @@ describe("a file asked for with the mark of what is in it", () => {
     return [answer!.status, answer!.headers.get("cache-control")];
   };
 
-  test("may be kept for good", async () => {
+  test("may be cached forever if the fingerprint is that of its content", async () => {
     const forGood = "public, max-age=31536000, immutable";
     expect(await cacheControl(`/app.css?v=${MARK}`)).toEqual([200, forGood]);
     expect(await cacheControl(`/app.css?v=${MARK}`, { "if-none-match": "*" })).toEqual([304, forGood]);
@@ -124,17 +124,17 @@ describe("a file asked for with the mark of what is in it", () => {
   });
 
   test.each([
-    ["another mark", "?v=0000000000"],
+    ["another fingerprint", "?v=0000000000"],
     ["a longer one", `?v=${MARK}0`],
     ["a shorter one", `?v=${MARK.slice(0, 9)}`],
-    ["none", "?v="],
-    ["something besides", `?v=${MARK}&w=1`],
+    ["an empty one", "?v="],
+    ["another field besides it", `?v=${MARK}&w=1`],
     ["another name", `?version=${MARK}`],
-  ])("with %s it is served, and asked for anew", async (_, query) => {
+  ])("must be revalidated with %s", async (_, query) => {
     expect(await cacheControl(`/app.css${query}`)).toEqual([200, "max-age=0"]);
   });
 
-  test("a file that is too large to be read for it is asked for anew, under its own mark too", async () => {
+  test("must be revalidated if it is too large to be hashed, even with its fingerprint", async () => {
     const marked = async (name: string, bytes: number) => {
       const content = Buffer.alloc(bytes, "a");
       writeFileSync(join(folder, name), content);
@@ -144,14 +144,14 @@ describe("a file asked for with the mark of what is in it", () => {
     expect(await marked("too-large.txt", 4 * 1024 * 1024 + 1)).toEqual([200, "max-age=0"]);
   });
 
-  test("a mark of a file that is not served is of no use", async () => {
+  test("is not served if it is hidden or outside of the folder, even with its fingerprint", async () => {
     const secret = createHash("sha256").update("SECRET").digest("hex").slice(0, 10);
     for (const path of ["/.env", "/link.txt", "/../secret.txt", "/%2e%2e/secret.txt"])
       expect(await get(`${path}?v=${secret}`)).toBeNull();
   });
 });
 
-describe("what has not changed is not sent again", () => {
+describe("a file that has not changed is not sent again", () => {
   test("by its tag", async () => {
     const etag = (await get("/app.css"))!.headers.get("etag")!;
     for (const tags of [etag, `"other", ${etag}`, "*"]) {
@@ -161,7 +161,7 @@ describe("what has not changed is not sent again", () => {
     expect((await get("/app.css", { "if-none-match": '"other"' }))!.status).toBe(200);
   });
 
-  test("by its date, to which the tag is preferred", async () => {
+  test("by its date, unless there is a tag, which takes precedence", async () => {
     const since = (date: Date) => ({ "if-modified-since": date.toUTCString() });
     expect((await get("/app.css", since(MODIFIED)))!.status).toBe(304);
     expect((await get("/app.css", since(new Date(MODIFIED.getTime() - 1000))))!.status).toBe(200);
@@ -178,7 +178,7 @@ describe("what has not changed is not sent again", () => {
   });
 });
 
-test("S62 a large file that is replaced before it is read is not sent under the headers of the one before", async () => {
+test("S62 a large file that is replaced before it is read is not sent with the headers of the old one", async () => {
   const path = join(folder, "large.txt");
   writeFileSync(path, "a".repeat(100_000));
   const answer = (await files(new Request("http://localhost/large.txt")))!;
@@ -186,7 +186,7 @@ test("S62 a large file that is replaced before it is read is not sent under the 
   await expect(answer.text()).rejects.toThrow("The file changed while it was being sent.");
 });
 
-test("a path that a file was served under is remembered, up to ten thousand of them", async () => {
+test("up to ten thousand paths of served files are remembered", async () => {
   const own = staticFiles(folder)!;
   const spellings = (name: string): string[] => {
     if (name === "") return [""];
@@ -221,12 +221,12 @@ describe("ranges", () => {
     expect([answer!.status, answer!.body, answer!.headers.get("content-range")]).toEqual([status, body, contentRange]);
   });
 
-  test("a range of another version is the whole file (If-Range)", async () => {
+  test("a range of another version returns the whole file (If-Range)", async () => {
     const range = "bytes=0-2";
     expect((await get("/letters.txt", { range, "if-range": MODIFIED.toUTCString() }))!.body).toBe("abc");
     expect((await get("/letters.txt", { range, "if-range": new Date(0).toUTCString() }))!.body).toBe("abcdefghij");
     expect((await get("/letters.txt", { range, "if-range": '"some-tag"' }))!.body).toBe("abcdefghij");
-    // Its tag is a weak one, which is never a reason to put parts together (RFC 9110 §13.1.5).
+    // The tag is weak, and weak tags must not be used to combine ranges (RFC 9110 §13.1.5).
     const { etag } = Object.fromEntries((await get("/letters.txt"))!.headers);
     for (const tag of [etag!, etag!.replace("W/", ""), etag!.replace("a-", "b-")]) {
       const { status, body } = (await get("/letters.txt", { range, "if-range": tag }))!;
@@ -237,7 +237,7 @@ describe("ranges", () => {
   });
 });
 
-describe("nothing else is served", () => {
+describe("other paths are not served", () => {
   test.each([
     "/.env",
     "/.git/config",
@@ -273,7 +273,7 @@ describe("nothing else is served", () => {
     expect(answer?.body ?? null).toBeNull();
   });
 
-  test("whatever the path, no secret and no crash", async () => {
+  test("no path reveals a secret or crashes", async () => {
     const piece = fc.constantFrom(
       "..",
       ".",
@@ -295,7 +295,7 @@ describe("nothing else is served", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
         const raw = new Request("http://localhost/");
-        // As a server might hand it on, unnormalized.
+        // Not normalized, as a server might pass it on.
         Object.defineProperty(raw, "_url", { value: { pathname: `/${pieces.join("")}`, search: "" } });
         expect(await (await files(raw))?.text()).not.toBe("SECRET");
       }),
@@ -303,7 +303,7 @@ describe("nothing else is served", () => {
     );
   });
 
-  test("a raw socket gets no further than a URL does", async () => {
+  test("a raw request target cannot leave the folder either", async () => {
     const handler = toNodeHandler(async (raw) => (await files(raw)) ?? new Response("none", { status: 404 }));
     const server = createServer(handler as RequestListener).listen(0);
     const { port } = server.address() as { port: number };
@@ -320,7 +320,7 @@ describe("nothing else is served", () => {
   });
 });
 
-test("a large file is streamed, not held", async () => {
+test("a large file is streamed, not held in memory", async () => {
   const path = join(folder, "large.bin");
   writeFileSync(path, Buffer.alloc(8 * 1024 * 1024, 1));
   const response = (await files(new Request("http://localhost/large.bin")))!;
@@ -331,7 +331,7 @@ test("a large file is streamed, not held", async () => {
   expect(statSync(path).size).toBe(8 * 1024 * 1024);
 });
 
-test("a large file that was read in part for another response is closed with that response", async () => {
+test("a large file that was partly read, but replaced by another response, is closed with that response", async () => {
   writeFileSync(join(folder, "partly.bin"), Buffer.alloc(1024 * 1024, 1));
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   const handler = toNodeHandler(async (raw) => {
@@ -351,7 +351,7 @@ test("a large file that was read in part for another response is closed with tha
   expect((await reader!.read()).done).toBe(true);
 });
 
-test("a file is served where its path has no route, and to GET and HEAD alone", async () => {
+test("a file is served only if no route has its path, and only for GET and HEAD", async () => {
   const application = await createApplication({
     root,
     environment: { APP_ENV: "test" },
