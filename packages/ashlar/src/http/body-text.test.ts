@@ -59,7 +59,7 @@ describe("headerParameters", () => {
     );
   });
 
-  test("no text takes long or throws", () => {
+  test("any text is parsed quickly and without throwing", () => {
     const hostile = [
       `;${" ".repeat(50_000)}x`,
       `;a="${"\\".repeat(50_001)}`,

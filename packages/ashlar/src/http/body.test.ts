@@ -89,7 +89,7 @@ describe("readBody of a platform's Request", () => {
     ]);
   });
 
-  test("S42 a body up to the limit is read, a longer one refused, whatever its chunks", async () => {
+  test("S42 a body up to the limit is read and a longer one refused, however it is chunked", async () => {
     expect(text(await readBody(post(streamed("a".repeat(60), "b".repeat(40))), LIMITS))).toBe(
       "a".repeat(60) + "b".repeat(40),
     );
@@ -139,7 +139,7 @@ describe("readBody of a platform's Request", () => {
     });
   });
 
-  test("S42 a compressed body is a 415 with the supported codings; one that is not parsed is passed on", async () => {
+  test("S42 a compressed body is a 415 that lists the supported codings, unless its type is not parsed", async () => {
     const gzip = { "content-encoding": "gzip" };
     await expect(readBody(post("{}", { ...gzip, "content-type": "application/json" }), LIMITS)).rejects.toMatchObject({
       code: "E_UNSUPPORTED_MEDIA_TYPE",
@@ -231,7 +231,7 @@ describe("readBody behind srvx", () => {
     return [response.statusCode!, body];
   }
 
-  test("a body with a length, and one in chunks without", async () => {
+  test("a body is read with a Content-Length, and in chunks without one", async () => {
     const headers = { "content-type": "application/json" };
     expect(await send({ headers: { ...headers, "content-length": 7 } }, '{"a":1}')).toEqual([
       200,
@@ -240,7 +240,7 @@ describe("readBody behind srvx", () => {
     expect(await send({ headers }, '{"a"', ":1}")).toEqual([200, '["json","{\\"a\\":1}"]']);
   });
 
-  test("GET has no body, or the one that was sent", async () => {
+  test("a GET request has a body only if one was sent", async () => {
     expect(await send({ method: "GET" })).toEqual([200, '["none",null]']);
     const headers = { "content-type": "application/json", "content-length": 2 };
     expect(await send({ method: "GET", headers }, "{}")).toEqual([200, '["json","{}"]']);
@@ -255,7 +255,7 @@ describe("readBody behind srvx", () => {
     expect(seen[0]!.hasBody).toBe(false);
   });
 
-  test("S42 too large a body is a 413, by its length or while it arrives, and the connection ends", async () => {
+  test("S42 a body that is too large is a 413, by its declared length or while it arrives, and the connection is closed", async () => {
     expect(await send({ headers: { "content-length": 101 } }, "x".repeat(101))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
     expect(await send({}, "x".repeat(60), "x".repeat(60))).toEqual([413, "E_PAYLOAD_TOO_LARGE"]);
   });
@@ -286,7 +286,7 @@ describe("readBody behind srvx", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("S42 a client that disconnects is a 400 that no one receives, not an error of the server", async () => {
+  test("S42 a client that disconnects causes a 400, not a server error", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{");
     await expect.poll(() => seen.length).toBe(1);
@@ -298,7 +298,7 @@ describe("readBody behind srvx", () => {
     });
   });
 
-  test("S42 an error of a stream that an adapter uses instead of node's message is a 400 too", async () => {
+  test("S42 an error in a stream that an adapter uses instead of Node's message is a 400 too", async () => {
     const message = new Readable({ read() {} });
     Object.assign(message, { headers: { "content-length": "5" }, httpVersionMajor: 1, complete: false });
     const outcome = readBody(Object.assign(post(null), { runtime: { node: { req: message } } }), LIMITS);
@@ -312,7 +312,7 @@ describe("readBody behind srvx", () => {
     return Object.assign(post(null), { runtime: { node: { req: message } } });
   }
 
-  test("S42 beyond the limit nothing more is read, and no listener remains", async () => {
+  test("S42 past the limit, nothing more is read and no listener remains", async () => {
     const message = new Readable({ read() {} });
     const outcome = readBody(behind(message), LIMITS);
     message.push(Buffer.alloc(101));
@@ -351,7 +351,7 @@ describe("readBody behind srvx", () => {
   });
 });
 
-test("a body that was read for several routes may be as large as its own route allows, and no larger", () => {
+test("a body that was read for several routes may be as large as the matched route allows, and no larger", () => {
   const form = (length: number) => ({ kind: "form", bytes: new Uint8Array(length), type: "" }) as const;
   const multipart = (size: number, fieldBytes: number) =>
     ({ kind: "multipart", size, fields: [["a", "ü".repeat(fieldBytes / 2)]], files: [] }) as const;

@@ -29,7 +29,7 @@ async function fileOf(name: string, bytes: Uint8Array): Promise<string> {
 }
 
 describe("a file as a stream", () => {
-  test.each([0, 1, 65_535, 65_536, 65_537, 200_000])("of %i bytes comes whole, and is closed", async (length) => {
+  test.each([0, 1, 65_535, 65_536, 65_537, 200_000])("of %i bytes is read whole, then closed", async (length) => {
     const bytes = Uint8Array.from({ length }, (_, index) => index % 251);
     const file = await readFileBytes(await fileOf(`f${length}`, bytes));
     expect(file.length).toBe(length);
@@ -37,7 +37,7 @@ describe("a file as a stream", () => {
     expect(await openFiles()).toBe(0);
   });
 
-  test("is not open before it is read, nor after it is cancelled", async () => {
+  test("is not open before it is read or after it is cancelled", async () => {
     const { stream } = (await readFileBytes(await fileOf("lazy", new Uint8Array(200_000)))).read(0, 200_000);
     expect(await openFiles()).toBe(0);
     const reader = stream.getReader();
@@ -47,7 +47,7 @@ describe("a file as a stream", () => {
     expect(await openFiles()).toBe(0);
   });
 
-  test("that became longer has the length it had; one that became shorter breaks off", async () => {
+  test("is cut at the original length if the file has grown, and fails if the file has shrunk", async () => {
     const path = await fileOf("moving", new Uint8Array(10));
     const longer = await readFileBytes(path);
     await writeFile(path, new Uint8Array(20));
@@ -58,7 +58,7 @@ describe("a file as a stream", () => {
     expect(await openFiles()).toBe(0);
   });
 
-  test("sends what a read gave, also when that is less than was asked for", async () => {
+  test("sends every byte even if reads return fewer bytes than requested", async () => {
     const bytes = Uint8Array.from({ length: 100 }, (_, index) => index + 1);
     const path = await fileOf("short", bytes);
     const handle = await open(path);
@@ -82,7 +82,7 @@ describe("a file as a stream", () => {
     expect(reads).toBe(4);
   });
 
-  test("that is not there, or is a folder, is not found, and the message does not say where it was looked for", async () => {
+  test("is an E_NOT_FOUND that does not reveal the path if the file is missing or is a folder", async () => {
     for (const path of [join(folder, "missing"), folder, `${folder}/a\0b`]) {
       const error = await readFileBytes(path).then(
         () => expect.unreachable(),
@@ -101,14 +101,14 @@ describe("a source as a stream of bytes", () => {
     yield new Uint8Array([33]);
   }
 
-  test("takes a generator, a Readable and a stream of the platform", async () => {
+  test("accepts a generator, a Readable and a web stream", async () => {
     expect(await new Response(toByteStream(pieces()).stream).text()).toBe("é!");
     expect(await new Response(toByteStream(Readable.from(["a", Buffer.from("b")])).stream).text()).toBe("ab");
     const stream = new Blob(["whole"]).stream();
     expect(toByteStream(stream).stream).toBe(stream);
   });
 
-  test("ends its source when it is cancelled", async () => {
+  test("destroys its source when it is cancelled", async () => {
     const source = Readable.from(pieces());
     const reader = toByteStream(source).stream.getReader();
     await reader.read();
@@ -116,13 +116,13 @@ describe("a source as a stream of bytes", () => {
     expect(source.destroyed).toBe(true);
   });
 
-  test("S62 ends its source when it is cancelled before anything was read", async () => {
+  test("S62 destroys its source when it is cancelled before anything was read", async () => {
     const source = Readable.from(pieces());
     await toByteStream(source).stream.cancel();
     expect(source.destroyed).toBe(true);
   });
 
-  test("S62 ends its source at its own end too, while a reader holds the stream", async () => {
+  test("S62 destroys its source when it is closed, even while a reader holds the stream", async () => {
     const source = Readable.from(pieces());
     const { stream, close } = toByteStream(source);
     const reader = stream.getReader();
@@ -132,7 +132,7 @@ describe("a source as a stream of bytes", () => {
     expect(await reader.read()).toEqual({ done: true, value: undefined });
   });
 
-  test("S62 ends a stream of the platform, unless that is being read elsewhere", async () => {
+  test("S62 cancels a web stream when it is closed, unless the stream is being read elsewhere", async () => {
     let cancelled = 0;
     const source = (): ReadableStream<Uint8Array> => new ReadableStream({ cancel: () => void cancelled++ });
     await toByteStream(source()).close();
@@ -143,7 +143,7 @@ describe("a source as a stream of bytes", () => {
     expect(cancelled).toBe(1);
   });
 
-  test("S62 a Readable that fails before it is read fails its reader, and nothing else", async () => {
+  test("S62 an error in a Readable before it is read reaches only its reader", async () => {
     const source = new Readable({ read() {} });
     const { stream } = toByteStream(source);
     source.destroy(new Error("no such thing"));
@@ -152,7 +152,7 @@ describe("a source as a stream of bytes", () => {
   });
 });
 
-test("a source is closed once, however often that is asked for", async () => {
+test("a source is closed only once, however often close is called", async () => {
   let closed = 0;
   const { stream, close } = byteStream({ read: async () => new Uint8Array([1]), close: () => void closed++ });
   const reader = stream.getReader();
@@ -163,7 +163,7 @@ test("a source is closed once, however often that is asked for", async () => {
   expect(closed).toBe(1);
 });
 
-test("S62 a stream that was read in part and dropped closes its source", async () => {
+test("S62 a stream that was partly read and then garbage-collected closes its source", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   let closed = 0;

@@ -48,11 +48,11 @@ describe("the canonical form of an address", () => {
     "1.2.3.4/8",
     "::ffff:1.2.3.256",
     "x".repeat(10_000),
-  ])("S44 %j is no address", (text) => {
+  ])("S44 %j is not an address", (text) => {
     expect(canonicalAddress(text)).toBeNull();
   });
 
-  test("S44 every address has one form, which is its own canonical form", () => {
+  test("S44 every address has one canonical form", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
         const canonical = canonicalAddress(address);
@@ -71,7 +71,7 @@ describe("the canonical form of an address", () => {
     );
   });
 
-  test("S44 no text makes it throw", () => {
+  test("S44 never throws, whatever the text", () => {
     const piece = fc.constantFrom("1", "255", "0", "ffff", ":", "::", ".", "%", "/", "[", "]", "g");
     fc.assert(
       fc.property(
@@ -101,7 +101,7 @@ describe("a public address", () => {
     "100.63.0.1",
     PUBLIC_V6,
     "2a00::1",
-  ])("S44 %s is one", (address) => {
+  ])("S44 %s is public", (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
@@ -147,7 +147,7 @@ describe("a public address", () => {
     ["5f00::1", "segment routing"],
     ["4000::1", "not assigned"],
     ["8000::1", "not assigned"],
-  ])("S44 %s (%s) is none", (address) => {
+  ])("S44 %s (%s) is not public", (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 });
@@ -190,12 +190,12 @@ describe("a range", () => {
     "::ffff:10.0.0.0/8",
     "10.0.0.0/8.0",
     "fe80::1%eth0/64",
-  ])("%j is none", (range) => {
+  ])("%j is not a range", (range) => {
     expect(parseRange(range)).toBeNull();
   });
 });
 
-describe("the client's address, all headers believed", () => {
+describe("the client's address, with all headers trusted", () => {
   const order = [
     "client-ip",
     "x-forwarded-for",
@@ -209,7 +209,7 @@ describe("the client's address, all headers believed", () => {
   const resolve = (headers: Record<string, string>, peer: string | null = "10.1.1.1") =>
     resolver.resolve(new Headers(headers), peer);
 
-  test("S44 is the first public one of the first header that has one", () => {
+  test("S44 is the first public address in the first header that contains one", () => {
     expect(resolve({ "x-forwarded-for": "10.0.0.1, 8.8.8.8, 1.1.1.1" })).toBe("8.8.8.8");
     expect(resolve({ "client-ip": "172.16.0.2,255.255.255.255", "x-forwarded": PUBLIC_V4 }, "192.167.2.1")).toBe(
       PUBLIC_V4,
@@ -218,7 +218,7 @@ describe("the client's address, all headers believed", () => {
     expect(resolve({ "forwarded-for": "8.8.8.8", "x-cluster-client-ip": "1.1.1.1" })).toBe("1.1.1.1");
   });
 
-  test("S44 is the socket's where no header has one, in canonical form", () => {
+  test("S44 is the socket's address, in canonical form, if no header contains a public one", () => {
     expect(resolve({ "x-forwarded-for": "garbage" })).toBe("10.1.1.1");
     expect(resolve({ "x-forwarded-for": "10.0.0.1" }, "::ffff:127.0.0.1")).toBe("127.0.0.1");
     expect(resolve({}, "192.167.2.1")).toBe("192.167.2.1");
@@ -227,7 +227,7 @@ describe("the client's address, all headers believed", () => {
     expect(resolve({ "x-forwarded-for": "8.8.8.8" }, null)).toBe("8.8.8.8");
   });
 
-  test("takes the socket's at its place in the order", () => {
+  test("is the socket's address when REMOTE_ADDR comes first in the order", () => {
     const socketFirst = createAddressResolver(["REMOTE_ADDR", "x-forwarded-for"], []);
     const headers = new Headers({ "x-forwarded-for": "8.8.8.8" });
     expect(socketFirst.resolve(headers, "1.1.1.1")).toBe("1.1.1.1");
@@ -251,7 +251,7 @@ describe("the client's address, all headers believed", () => {
     ["8.8.8.8.8, 1.1.1.1", "1.1.1.1"],
     ["for=8.8.8.8, 1.1.1.1", "1.1.1.1"],
     ["<script>, 1.1.1.1", "1.1.1.1"],
-  ])("S44 of X-Forwarded-For %j it is %s", (value, expected) => {
+  ])("S44 for X-Forwarded-For %j it is %s", (value, expected) => {
     expect(resolve({ "x-forwarded-for": value })).toBe(expected);
   });
 
@@ -269,11 +269,11 @@ describe("the client's address, all headers believed", () => {
     ["for", "10.1.1.1"],
     ["for=", "10.1.1.1"],
     ['for="', "10.1.1.1"],
-  ])("S44 of Forwarded %j it is %s (RFC 7239)", (value, expected) => {
+  ])("S44 for Forwarded %j it is %s (RFC 7239)", (value, expected) => {
     expect(resolve({ forwarded: value })).toBe(expected);
   });
 
-  test("S44 a huge header is read no further than 8 KiB, and at once", () => {
+  test("S44 only 8 KiB of a huge header are read, and quickly", () => {
     const time = cpuTimeOf(() => {
       expect(resolve({ "x-forwarded-for": `${"10.0.0.1,".repeat(100_000)}8.8.8.8` })).toBe("10.1.1.1");
       expect(resolve({ "x-forwarded-for": "1".repeat(1_000_000) })).toBe("10.1.1.1");
@@ -282,7 +282,7 @@ describe("the client's address, all headers believed", () => {
     expect(time).toBeLessThan(2000);
   });
 
-  test("S44 no header makes it throw, and the answer is canonical", () => {
+  test("S44 no header makes it throw, and the result is canonical", () => {
     const piece = fc.constantFrom(
       "8.8.8.8",
       "10.0.0.1",
@@ -311,7 +311,7 @@ describe("the client's address, all headers believed", () => {
     );
   });
 
-  test("S44 a public address is found wherever it stands among others", () => {
+  test("S44 a public address is found at any position among other entries", () => {
     const skipped = fc.constantFrom("10.0.0.1", "unknown", "garbage", "::1", "", "224.0.0.1", "100.64.1.1:80");
     fc.assert(
       fc.property(fc.array(skipped), fc.ipV4(), fc.array(fc.ipV4()), (before, address, after) => {

@@ -5,7 +5,7 @@ import { HttpRequest } from "./request.ts";
 import { HttpResponse } from "./response.ts";
 
 describe("a context", () => {
-  test("has a request from the start, and a response once it is asked for", () => {
+  test("has a request from the start, and creates a response on first use", () => {
     const context = makeContext();
     expect(context.request).toBeInstanceOf(HttpRequest);
     expect(context.startedResponse).toBeNull();
@@ -14,7 +14,7 @@ describe("a context", () => {
     expect([context.response, context.startedResponse]).toEqual([response, response]);
   });
 
-  test("reads nothing of the platform's request when it is made", () => {
+  test("reads nothing from the platform's request when it is created", () => {
     const touched: PropertyKey[] = [];
     const raw = new Proxy(new Request("http://localhost/"), {
       get(target, name) {
@@ -27,7 +27,7 @@ describe("a context", () => {
     expect(request.getPath()).toBe("/");
   });
 
-  test("S24 shares nothing with another", () => {
+  test("S24 shares nothing with another context", () => {
     const [first, second] = [makeContext(), makeContext()];
     first.currentUser = { id: 1 };
     first.response.cookie("a", "1");

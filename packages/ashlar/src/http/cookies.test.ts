@@ -15,7 +15,7 @@ function refusal(name: string, value: string, options: CookieOptions = {}): stri
 }
 
 describe("the cookies of a request", () => {
-  test("names and values come decoded", () => {
+  test("names and values are decoded", () => {
     expect(parseCookies("token=abc; theme=dark%20blue;empty=; n=%C3%A9")).toEqual({
       token: "abc",
       theme: "dark blue",
@@ -24,7 +24,7 @@ describe("the cookies of a request", () => {
     });
   });
 
-  test("one cookie asked for by itself is what it is among all of them", () => {
+  test("reading one cookie gives the same value as reading them all", () => {
     const piece = fc.constantFrom(
       "a",
       "b",
@@ -64,21 +64,21 @@ describe("the cookies of a request", () => {
     expect(cookieValue(long, "a")).toBe(parseCookies(long).a);
   });
 
-  test("no header is no cookies", () => {
+  test("without a header there are no cookies", () => {
     expect(parseCookies(null)).toEqual({});
     expect(parseCookies("")).toEqual({});
   });
 
-  test("S25 of duplicates the first counts", () => {
+  test("S25 the first of duplicate cookies wins", () => {
     expect(parseCookies("token=first; token=second; token=")).toEqual({ token: "first" });
   });
 
-  test("S25 an oversized cookie is absent, and the others are there", () => {
+  test("S25 an oversized cookie is dropped, and the others are kept", () => {
     expect(parseCookies(`a=1; big=${"x".repeat(4097)}; b=2`)).toEqual({ a: "1", b: "2" });
     expect(parseCookies(`big=${"x".repeat(4096)}`)).toEqual({ big: "x".repeat(4096) });
   });
 
-  test("S25 what is not UTF-8, and broken percent-encoding, stays as it stands", () => {
+  test("S25 invalid UTF-8 and broken percent-encoding are left as they are", () => {
     expect(parseCookies("a=%ff; b=%zz; c=100%; d=\u00ff\u00fe")).toEqual({
       a: "%ff",
       b: "%zz",
@@ -101,11 +101,11 @@ describe("the cookies of a request", () => {
     "\u0000=\u0000",
     "a=b;=c",
     "__proto__",
-  ])("S25 the garbage %j is no error", (header) => {
+  ])("S25 the garbage %j does not throw", (header) => {
     expect(() => parseCookies(header)).not.toThrow();
   });
 
-  test("S43 the result has no prototype and takes none on", () => {
+  test("S43 the result has no prototype, and no cookie can set one", () => {
     const cookies = parseCookies("__proto__=x; constructor=y; prototype=z; toString=t; a=1");
     expect(Object.getPrototypeOf(cookies)).toBeNull();
     expect(Object.entries(cookies)).toEqual([
@@ -115,7 +115,7 @@ describe("the cookies of a request", () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  test("S25 no header at all makes it throw, and every value is text", () => {
+  test("S25 no header makes it throw, and every value is text", () => {
     const piece = fc.constantFrom(
       "a",
       "b",
@@ -149,7 +149,7 @@ describe("the cookies of a request", () => {
     );
   });
 
-  test("S25 a megabyte of separators is read at once", () => {
+  test("S25 a megabyte of separators is parsed quickly", () => {
     const time = cpuTimeOf(() => {
       parseCookies(";".repeat(1_000_000));
       parseCookies("a;".repeat(500_000));
@@ -160,8 +160,8 @@ describe("the cookies of a request", () => {
   });
 });
 
-describe("a cookie of the answer", () => {
-  test("S20 is HttpOnly, SameSite=Lax, for all paths, and Secure over https", () => {
+describe("a cookie in the response", () => {
+  test("S20 is HttpOnly, SameSite=Lax, valid for all paths, and Secure over https", () => {
     expect(serializeCookie("a", "b", {}, false)).toBe("a=b; Path=/; HttpOnly; SameSite=Lax");
     expect(serializeCookie("a", "b", {}, true)).toBe("a=b; Path=/; HttpOnly; Secure; SameSite=Lax");
   });
@@ -182,7 +182,7 @@ describe("a cookie of the answer", () => {
     expect(serializeCookie("a", "b", { secure: false }, true)).toBe("a=b; Path=/; HttpOnly; SameSite=Lax");
   });
 
-  test("what a cookie cannot hold is percent-encoded, and comes back the same", () => {
+  test("characters that a cookie cannot contain are percent-encoded, and decode to the same value", () => {
     for (const value of ["a b", "é", '"quoted"', "a,b", "50%", "\\", '{"a":[1]}', "a=b=c", "😀", ""]) {
       const [pair = ""] = serializeCookie("a", value, {}, false).split(";");
       expect(pair).toMatch(/^a=[\x21-\x7e]*$/);
@@ -218,7 +218,7 @@ describe("a cookie of the answer", () => {
     expect(() => serializeCookie("a", value, {}, false)).toThrow(/has a value that is not text/);
   });
 
-  test("S25 a value that is no text is refused", () => {
+  test("S25 a value that is not text is refused", () => {
     expect(refusal("a", 1 as unknown as string)).toBe("E_INVALID_COOKIE");
     expect(refusal("a", null as unknown as string)).toBe("E_INVALID_COOKIE");
   });
@@ -242,14 +242,14 @@ describe("a cookie of the answer", () => {
     expect(refusal("a", "b", options)).toBe("E_INVALID_COOKIE");
   });
 
-  test("S20 4096 bytes in all are the most", () => {
+  test("S20 a cookie has at most 4096 bytes in total", () => {
     const rest = serializeCookie("a", "", {}, false).length;
     expect(serializeCookie("a", "x".repeat(4096 - rest), {}, false)).toHaveLength(4096);
     expect(refusal("a", "x".repeat(4097 - rest))).toBe("E_INVALID_COOKIE");
     expect(refusal("a", "é".repeat(1000))).toBe("E_INVALID_COOKIE");
   });
 
-  test("S20 a __Host- cookie is secure, for the whole host and for no other, in any case of the prefix", () => {
+  test("S20 a __Host- cookie must be secure, for all paths and without a domain, whatever the case of its prefix", () => {
     expect(serializeCookie("__Host-a", "b", {}, false)).toBe("__Host-a=b; Path=/; HttpOnly; Secure; SameSite=Lax");
     for (const name of ["__Host-a", "__host-a", "__HOST-a"]) {
       expect(refusal(name, "b", { secure: false })).toBe("E_INVALID_COOKIE");
@@ -258,7 +258,7 @@ describe("a cookie of the answer", () => {
     }
   });
 
-  test("S20 a __Secure- cookie is secure, and may have a path and a domain", () => {
+  test("S20 a __Secure- cookie must be secure, and may have a path and a domain", () => {
     expect(serializeCookie("__Secure-a", "b", { path: "/shop", domain: "shop.example" }, false)).toBe(
       "__Secure-a=b; Domain=shop.example; Path=/shop; HttpOnly; Secure; SameSite=Lax",
     );
@@ -271,7 +271,7 @@ describe("a cookie of the answer", () => {
     );
   });
 
-  test("S25 whatever is written is one cookie, and reads back as it was", () => {
+  test("S25 anything written is exactly one cookie, and reads back unchanged", () => {
     fc.assert(
       fc.property(anyText({ maxLength: 60 }), anyText({ maxLength: 60 }), (name, value) => {
         let written: string;

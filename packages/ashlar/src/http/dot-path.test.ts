@@ -44,7 +44,7 @@ describe("getPath", () => {
     ["empty.*.id", []],
     ["x.y", "literal"],
     [".", "blank"],
-  ])("%s leads to %j", (path, expected) => {
+  ])("%s finds %j", (path, expected) => {
     expect(getPath(inputs, path)).toEqual(expected);
   });
 
@@ -67,7 +67,7 @@ describe("getPath", () => {
     "toString",
     "a.toString",
     "a..c",
-  ])("%s leads nowhere", (path) => {
+  ])("%s finds nothing", (path) => {
     expect(getPath(inputs, path)).toBe(ABSENT);
   });
 
@@ -89,12 +89,12 @@ describe("getPath", () => {
     expect(getPath(inputs, path)).toBe(ABSENT);
   });
 
-  test("S43 even an own member of that name is not followed", () => {
+  test("S43 an own property with such a name is not followed either", () => {
     const hostile = JSON.parse('{"__proto__":{"x":1},"a":{"constructor":{"x":1}}}');
     expect([getPath(hostile, "__proto__.x"), getPath(hostile, "a.constructor.x")]).toEqual([ABSENT, ABSENT]);
   });
 
-  test("no path leads into an instance of a class", () => {
+  test("a path never enters an instance of a class", () => {
     expect(getPath({ at: new Date(0), file: new File([], "x") }, "at.getTime")).toBe(ABSENT);
     expect(getPath({ file: new File([], "x") }, "file.name")).toBe(ABSENT);
   });
@@ -109,7 +109,7 @@ describe("any path", () => {
     fc.array(fc.object()),
   );
 
-  test("S43 returns a value in the tree, a list of those, or nothing, and never throws", () => {
+  test("S43 finds a value in the tree, a list of such values, or nothing, and never throws", () => {
     fc.assert(
       fc.property(value, path, (root, way) => {
         const found = getPath(root as never, way);
@@ -119,7 +119,7 @@ describe("any path", () => {
     );
   });
 
-  test("the path to each leaf of a tree leads to it", () => {
+  test("finds the leaf that it is the path of", () => {
     const tree = fc.object({
       key: fc.stringMatching(/^[a-z]{1,3}$/),
       values: [fc.integer(), fc.string(), fc.constant(null)],

@@ -56,7 +56,7 @@ describe("parseForm", () => {
     ["u[][a][x]=1&u[][a][y]=2", { u: [{ a: { x: "1" } }, { a: { y: "2" } }] }],
     ["u[][x]=1&u[0]=2&u[][y]=3", { u: ["2", { y: "3" }] }],
     ["u[][x]=1&u[0][y]=2", { u: [{ x: "1", y: "2" }] }],
-  ])("each [] is an element of its own: %j is %j", (text, expected) => {
+  ])("each [] is a separate element: %j is %j", (text, expected) => {
     expect(parse(text)).toEqual(expected);
   });
 
@@ -66,7 +66,7 @@ describe("parseForm", () => {
     ["a=1&a[]=2", { a: ["2"] }],
     ["a[]=2&a=1", { a: "1" }],
     ["a[x]=1&a[x][y]=2", { a: { x: { y: "2" } } }],
-  ])("the later of a text and members wins: %j is %j", (text, expected) => {
+  ])("if a field is both text and an object, the later one wins: %j is %j", (text, expected) => {
     expect(parse(text)).toEqual(expected);
   });
 
@@ -79,13 +79,13 @@ describe("parseForm", () => {
     },
   );
 
-  test("S42 six pairs of brackets are refused with a message that says so", () => {
+  test("S42 six pairs of brackets are refused with a message that explains the limit", () => {
     expect(() => parse("a[1][2][3][4][5][6]=x")).toThrow(
       new AshlarError("E_INVALID_BODY", "The name of a field has more than 5 pairs of brackets."),
     );
   });
 
-  test("S42 as many fields as allowed are read, one more is refused", () => {
+  test("S42 the allowed number of fields is read, one more is refused", () => {
     expect(Object.keys(parseForm("a=1&b=2&&c=3", 3, "E_BAD_REQUEST"))).toEqual(["a", "b", "c"]);
     expect(() => parseForm("a=1&b=2&c=3&d=4", 3, "E_BAD_REQUEST")).toThrow(
       expect.objectContaining({ code: "E_BAD_REQUEST", message: "There are more than 3 fields." }),

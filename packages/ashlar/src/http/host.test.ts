@@ -19,7 +19,7 @@ describe("host and subdomain", () => {
     expect(parseHost(authority)).toEqual({ host, subdomain });
   });
 
-  test("what stands below a private suffix belongs to different owners", () => {
+  test("each name below a private suffix is a separate host", () => {
     expect(parseHost("shop.github.io")).toEqual({ host: "shop.github.io", subdomain: null });
     expect(parseHost("a.shop.github.io")).toEqual({ host: "shop.github.io", subdomain: "a" });
   });
@@ -38,7 +38,7 @@ describe("host and subdomain", () => {
     expect(parseHost(authority)).toEqual({ host, subdomain: null });
   });
 
-  test("what stands before localhost is a subdomain, to try it out", () => {
+  test("a label before localhost is a subdomain, for local development", () => {
     expect(parseHost("work.localhost:3000")).toEqual({ host: "localhost", subdomain: "work" });
   });
 
@@ -70,11 +70,11 @@ describe("host and subdomain", () => {
     "<script>",
     `${"a".repeat(64)}.com`,
     `${"a.".repeat(150)}com`,
-  ])("%j is no host, and safely so", (authority) => {
+  ])("%j is not a host, and gives an empty one", (authority) => {
     expect(parseHost(authority)).toEqual({ host: "", subdomain: null });
   });
 
-  test("any text gives a host that is part of it, or none", () => {
+  test("the host of any text is part of that text, or empty", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -92,7 +92,7 @@ describe("host and subdomain", () => {
     );
   });
 
-  test("a domain is always its subdomain and its host", () => {
+  test("subdomain and host together are always the complete domain", () => {
     fc.assert(
       fc.property(fc.domain(), fc.integer({ min: 0, max: 65_535 }), (domain, port) => {
         const { host, subdomain } = parseHost(`${domain}:${port}`);

@@ -10,7 +10,7 @@ function addresses(middleware: IpMiddleware, options: ContextOptions) {
 }
 
 describe("IpMiddleware", () => {
-  test("looks at the source's headers in the source's order", () => {
+  test("checks its default headers in order", () => {
     expect(IpMiddleware.headers).toEqual([
       "HTTP_CLIENT_IP",
       "HTTP_X_FORWARDED_FOR",
@@ -35,7 +35,7 @@ describe("IpMiddleware", () => {
     expect(addresses(new IpMiddleware(), { ip: "1.1.1.7" })).toEqual({ ip: "1.1.1.7", throttle: "1.1.1.7" });
   });
 
-  test("S44 throttling uses the socket's address, whatever the headers say, unless proxies are trusted", () => {
+  test("S44 throttling uses the socket's address, whatever the headers contain, unless proxies are trusted", () => {
     const headers = { "x-forwarded-for": "8.8.8.8" };
     expect(addresses(new IpMiddleware(), { headers, ip: "10.0.0.1" })).toEqual({ ip: "8.8.8.8", throttle: "10.0.0.1" });
     const behindProxy = (ip: string) => {
@@ -65,18 +65,18 @@ describe("IpMiddleware", () => {
     });
   });
 
-  test("what the request says of itself later changes nothing", () => {
+  test("a header that is set later does not change the address", () => {
     const context = makeContext({ headers: { "x-forwarded-for": "8.8.8.8" }, ip: "10.0.0.1" });
     new IpMiddleware().handle(context, () => null);
     context.request.header("X-Forwarded-For", "6.6.6.6");
     expect(context.request.ip()).toBe("8.8.8.8");
   });
 
-  test("gives what the rest of the pipeline gives", () => {
+  test("returns the result of the rest of the pipeline", () => {
     expect(new IpMiddleware().handle(makeContext(), () => "answer")).toBe("answer");
   });
 
-  test("S54 a subclass that names proxies itself ends the boot, with the one setting that counts", () => {
+  test("S54 a subclass that lists trusted proxies itself fails the boot, and the error names the setting to use", () => {
     class Former extends IpMiddleware {
       static trustedProxies: readonly string[] = [];
     }
@@ -89,7 +89,7 @@ describe("IpMiddleware", () => {
     );
   });
 
-  test.each(["X-Forwarded-For", "x_real_ip", "HTTP_", "HTTP_a", ""])("a header named %j ends the boot", (header) => {
+  test.each(["X-Forwarded-For", "x_real_ip", "HTTP_", "HTTP_a", ""])("a header named %j fails the boot", (header) => {
     class Wrong extends IpMiddleware {
       static override headers: readonly string[] = [header];
     }

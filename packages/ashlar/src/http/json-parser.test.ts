@@ -36,7 +36,7 @@ describe("the number of values in JSON", () => {
     ["empty lists", `[${"[],".repeat(10_000)}[]]`],
     // What the parser would refuse does not reach the parser.
     ["a list that never ends", `[${"1,".repeat(10_001)}`],
-  ])("S61 %s is refused before anything is made of it", (_, text) => {
+  ])("S61 %s is refused before it is parsed", (_, text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY", status: 400, message }));
   });
 
@@ -45,7 +45,7 @@ describe("the number of values in JSON", () => {
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  test("S61 it is exactly the number of members and elements, at any depth and with any spaces", () => {
+  test("S61 is exactly the number of members and elements, at any depth and with any whitespace", () => {
     const indent = fc.constantFrom(0, 2);
     fc.assert(
       fc.property(
@@ -118,7 +118,7 @@ describe("parseJson", () => {
   });
 
   test.each(["__proto__", "constructor", "prototype", "\\u005f_proto__", "c\\u006fnstructor"])(
-    "S43 a member %s is left out at every level",
+    "S43 a member named %s is left out at every level",
     (name) => {
       const result = parse(`{"${name}":{"x":1},"ok":[{"${name}":1,"deep":{"${name}":{"y":1},"z":1}}]}`);
       expect(result).toEqual({ ok: [{ deep: { z: 1 } }] });
@@ -126,7 +126,7 @@ describe("parseJson", () => {
     },
   );
 
-  test("S43 a value with that name is not a member and stays", () => {
+  test("S43 a string value with such a name is kept", () => {
     expect(parse('{"a":"__proto__","b":["constructor"]}')).toEqual({ a: "__proto__", b: ["constructor"] });
   });
 });
@@ -152,7 +152,7 @@ describe("any JSON", () => {
     );
   });
 
-  test("S42 any bytes result in a container or a 400, just as JSON.parse decides", () => {
+  test("S42 any bytes result in an object, a list or a 400, in agreement with JSON.parse", () => {
     const bytes = fc.oneof(
       fc.uint8Array(),
       fc.json().map(encode),

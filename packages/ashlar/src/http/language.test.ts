@@ -50,7 +50,7 @@ async function get(application: Application, path: string, language: string | nu
 
 const BOTH = { "lang/en.ts": ENGLISH, "lang/de.ts": GERMAN };
 
-test("an answer is in the language that the client prefers, and says so", async () => {
+test("a response is in the language that the client prefers, and names it in Content-Language", async () => {
   const application = await create(BOTH);
   expect(await get(application, "/hello", "de-CH, en;q=0.5")).toEqual(["Hallo, Ada", "de", "accept-language"]);
   expect(await get(application, "/hello", "fr")).toEqual(["Hello, Ada", "en", "accept-language"]);
@@ -59,16 +59,16 @@ test("an answer is in the language that the client prefers, and says so", async 
   expect(await get(application, "/said", "de")).toEqual(["Hallo, Ada", "en, de", "cookie, accept-language"]);
 });
 
-test("a user's own language goes before that of the client, and the answer does not vary by it", async () => {
+test("a user's own language overrides Accept-Language, and the response does not vary by that header", async () => {
   expect(await get(await create(BOTH), "/mine", "en")).toEqual(["Hallo, Ada", "de", null]);
 });
 
-test("an answer without a sentence, or of an application with one language, says nothing of it", async () => {
+test("a response without translated text, or from an application with one language, has no language headers", async () => {
   expect(await get(await create(BOTH), "/plain", "de")).toEqual(["plain", null, null]);
   expect(await get(await create({ "lang/en.ts": ENGLISH }), "/hello", "de")).toEqual(["Hello, Ada", null, null]);
 });
 
-test("the default language is the application's, and lang/ says which others there are", async () => {
+test("the default language comes from the configuration, the others from the files in lang/", async () => {
   const application = await create(BOTH, { language: "de" });
   expect(application.messages.languages).toEqual(["de", "en"]);
   expect((await get(application, "/hello", "fr"))[0]).toBe("Hallo, Ada");
@@ -85,18 +85,18 @@ test("declarations and tests in lang/ are not languages", async () => {
   expect(application.messages.languages).toEqual(["en", "de"]);
 });
 
-test("templates say sentences, escaped, and know the language", async () => {
+test("templates print translated messages, escaped, and know the language", async () => {
   const [page, language] = await get(await create(BOTH), "/page", "de");
   expect([page, language]).toEqual(['<html lang="de">Hallo, &lt;Ada&gt;</html>', "de"]);
 });
 
-test("templates outside of any request are in the default language", async () => {
+test("templates rendered outside of a request are in the default language", async () => {
   const application = await create(BOTH, { language: "de" });
   const page = await application.container.make("views").render("page");
   expect(page).toBe('<html lang="de">Hallo, &lt;Ada&gt;</html>');
 });
 
-test("errors are told in the language of the client: as a problem document, and as a page", async () => {
+test("errors are in the client's language, both as a problem document and as a page", async () => {
   const application = await create(BOTH);
   const ask = async (accept: string, language = "de") => {
     const headers = { accept, "accept-language": language };
@@ -118,7 +118,7 @@ test("errors are told in the language of the client: as a problem document, and 
   expect(await (await ask("text/html", "en")).text()).toContain('<html lang="en">');
 });
 
-test("a site's own page of an error has its heading and its message in the language", async () => {
+test("an application's own error page gets its title and message in the client's language", async () => {
   const page = "{{ language }} {{ title }}: {{ message }}";
   const application = await create({ ...BOTH, "views/error.edge": page });
   const headers = { accept: "text/html", "accept-language": "de" };
@@ -132,7 +132,7 @@ test("a site's own page of an error has its heading and its message in the langu
   ]);
 });
 
-test("what is wrong with an input is told in the language, with the rule and its parameters", async () => {
+test("an input error is in the client's language, with its rule and parameters", async () => {
   const application = await create(BOTH);
   const ask = (language: string) => {
     const headers = { accept: "application/json", "accept-language": language };
@@ -161,7 +161,7 @@ test.each([
   [{}, { languages: "de" }, /^config\/app\.ts: APP\.languages: is text\. Write a list of languages/],
   [{}, { languages: ["de", 7] }, /^config\/app\.ts: APP\.languages\[1\]: is 7\. Write the tag of a language/],
   [{}, { languages: ["tlh"] }, /^config\/app\.ts: APP\.languages: offers "tlh", which has no sentences/],
-])("what is wrong with languages ends the boot: %j, %j", async (files, app, expected) => {
+])("invalid languages fail the boot: %j, %j", async (files, app, expected) => {
   await expect(create(files, app)).rejects.toThrow(expected);
 });
 
@@ -177,7 +177,7 @@ test.each([
   ["/number", "x", "multipart/form-data", 400, "Der Content-Type hat keine gültige Begrenzung (boundary)."],
   ["/number", " ".repeat(2_000_000), "application/json", 413, "Der Inhalt der Anfrage ist größer als 1.048.576 Bytes."],
   ["/%ff", "{}", "application/json", 400, "Der Pfad der Anfrage ist nicht richtig kodiert."],
-])("what is wrong with a request is told in the language: %s with %j", async (path, body, type, status, detail) => {
+])("a request error is in the client's language: %s with %j", async (path, body, type, status, detail) => {
   const application = await create(BOTH);
   const headers = { accept: "application/json", "accept-language": "de", "content-type": type };
   const answer = await application.fetch(new Request(`http://localhost${path}`, { method: "POST", headers, body }));

@@ -8,13 +8,13 @@ function form(text: string): RequestBody {
 }
 
 describe("the method override", () => {
-  test.each(["PUT", "PATCH", "DELETE"])("makes a POST a %s, in any case", (method) => {
+  test.each(["PUT", "PATCH", "DELETE"])("turns a POST into a %s, whatever the case", (method) => {
     expect(overriddenMethod("POST", form("__method="), () => method)).toBe(method);
     expect(overriddenMethod("POST", form("__method="), () => method.toLowerCase())).toBe(method);
   });
 
   test.each(["GET", "HEAD", "OPTIONS", "CONNECT", "TRACE", "POST", "", "PUT ", "X", 1, null, ["PUT"], { a: "PUT" }])(
-    "makes a POST nothing else: %j",
+    "leaves a POST as it is for any other value: %j",
     (method) => {
       expect(overriddenMethod("POST", form("__method="), () => method)).toBe("POST");
     },
@@ -24,7 +24,7 @@ describe("the method override", () => {
     expect(overriddenMethod(method, form("__method="), () => "PUT")).toBe(method);
   });
 
-  test("does not parse a body that cannot hold it", () => {
+  test("does not parse a body that cannot contain it", () => {
     const parse = () => expect.unreachable();
     expect(overriddenMethod("POST", form("a=b"), parse)).toBe("POST");
     expect(overriddenMethod("POST", { kind: "none" }, parse)).toBe("POST");
@@ -36,7 +36,7 @@ describe("the method override", () => {
     ).toBe("POST");
   });
 
-  test("S42 a body that cannot be parsed overrides nothing, and is no error here", () => {
+  test("S42 a body that cannot be parsed overrides nothing and throws no error here", () => {
     const parse = () => {
       throw new Error("malformed");
     };

@@ -88,7 +88,7 @@ describe("parseMultipart", () => {
     expect((await summary(await parse(body))).files).toEqual([["some", "a.txt", "text/plain", ""]]);
   });
 
-  test("a file that was sent without a name is a file", async () => {
+  test("a file sent with an empty name is still a file", async () => {
     const [file] = (await parse(form([fileHead("some", ""), "content"]))).files;
     expect([file?.[0], await file?.[1].text()]).toEqual(["some", "content"]);
   });
@@ -125,7 +125,7 @@ describe("parseMultipart", () => {
     expect(await files[0]![1].bytes()).toEqual(bytes);
   });
 
-  test("no parts at all are an empty form", async () => {
+  test("a body without parts is an empty form", async () => {
     expect(await parse("--B--\r\n")).toEqual({ fields: [], files: [] });
   });
 });
@@ -147,7 +147,7 @@ describe("S42 a malformed multipart body is refused", () => {
     await expect(parse(good, type)).rejects.toThrow(refused("The Content-Type has no valid boundary."));
   });
 
-  test("at every place it is cut off", async () => {
+  test("a body cut off at any position", async () => {
     const whole = form(field("a", "1"), [fileHead("f", "x.txt"), "content"]);
     const end = whole.lastIndexOf("--");
     for (let length = 0; length < end; length++) {
@@ -155,7 +155,7 @@ describe("S42 a malformed multipart body is refused", () => {
     }
   });
 
-  test("with another boundary than announced", async () => {
+  test("a body whose boundary differs from the announced one", async () => {
     await expect(parse(good, "multipart/form-data; boundary=C")).rejects.toThrow(
       refused("The multipart body is malformed or cut off."),
     );
@@ -201,7 +201,7 @@ describe("S42 limits", () => {
   const files = (count: number) =>
     form(...Array.from({ length: count }, (_, index) => [fileHead(`f${index}`, "a.txt"), "x"] as const));
 
-  test("as many fields and files as allowed, and one more", async () => {
+  test("the allowed number of fields and files is read, one more is refused", async () => {
     const limits = { maxFields: 3, maxFiles: 2 };
     expect((await parse(fields(3), TYPE, limits)).fields).toHaveLength(3);
     expect((await parse(files(2), TYPE, limits)).files).toHaveLength(2);

@@ -29,23 +29,23 @@ describe("the best of several types", () => {
     ["image/png", null],
     ["application/json;q=0", null],
     ["*/*;q=0", null],
-  ])("of JSON and HTML, %j wants %s", (accept, expected) => {
+  ])("given JSON and HTML, %j wants %s", (accept, expected) => {
     expect(bestType(accept, [JSON_TYPE, HTML])).toBe(expected);
   });
 
-  test("the example of RFC 9110 §12.5.1 is weighed as it says there", () => {
+  test("the example in RFC 9110 §12.5.1 is weighted as described there", () => {
     const accept = "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, */*;q=0.5";
     const better = (a: string, b: string) => bestType(accept, [b, a]) === a;
     const order = ["text/plain;format=flowed", "text/plain", "image/jpeg", "text/plain;format=fixed", "text/html"];
     for (let index = 1; index < order.length; index++) expect(better(order[index - 1]!, order[index]!)).toBe(true);
   });
 
-  test("a parameter that is asked for must be offered, quoted or not", () => {
+  test("a requested parameter must be offered, quoted or not", () => {
     expect(bestType("text/html;level=1", [HTML])).toBeNull();
     expect(bestType('text/html;level="1"', ["text/html; level=1"])).toBe("text/html; level=1");
   });
 
-  test("commas and semicolons in quotes separate nothing", () => {
+  test("commas and semicolons inside quotes are not separators", () => {
     expect(bestType('text/plain;x="a,text/html;q=1", application/json', [HTML, JSON_TYPE])).toBe(JSON_TYPE);
     expect(bestType('text/plain;x="\\",text/html", application/json', [HTML, JSON_TYPE])).toBe(JSON_TYPE);
   });
@@ -64,17 +64,17 @@ describe("the best of several types", () => {
     "text/html;level",
     ",,,",
     "text html",
-  ])("%j cannot be read, and excludes nothing", (accept) => {
+  ])("%j cannot be parsed and excludes nothing", (accept) => {
     expect(bestType(accept, [JSON_TYPE, HTML])).toBe(JSON_TYPE);
     expect(bestType(`${accept}, text/html`, [JSON_TYPE, HTML])).toBe(HTML);
   });
 
-  test("of no types none is the best", () => {
+  test("without any types the result is null", () => {
     expect(bestType(null, [])).toBeNull();
     expect(bestType("*/*", [])).toBeNull();
   });
 
-  test("no header makes it throw, and the answer is one of the types", () => {
+  test("no header makes it throw, and the result is one of the types", () => {
     const piece = fc.constantFrom(
       "text",
       "html",
@@ -105,7 +105,7 @@ describe("the best of several types", () => {
     );
   });
 
-  test("the weightiest wins, whatever the order", () => {
+  test("the type with the highest weight wins, whatever the order", () => {
     const types = ["text/a", "text/b", "text/c"];
     const weights = fc.tuple(...types.map(() => fc.integer({ min: 0, max: 1000 })));
     fc.assert(
@@ -117,7 +117,7 @@ describe("the best of several types", () => {
     );
   });
 
-  test("a long header is read at once", () => {
+  test("a long header is parsed quickly", () => {
     const time = cpuTimeOf(() => {
       bestType("text/html;q=0.1,".repeat(20_000), [HTML, JSON_TYPE]);
       bestType(`text/html;x="${"\\".repeat(200_000)}`, [HTML]);

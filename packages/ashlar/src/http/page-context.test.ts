@@ -23,7 +23,7 @@ function sentForm(address: string | null): HttpContext {
   return new OwnContext(raw, makeContext().services, null);
 }
 
-test("S54 the page that answers a form knows the address of the form's sender, who is limited and told of by it", () => {
+test("S54 a page rendered in response to a form has the address of the client that submitted the form", () => {
   for (const address of ["203.0.113.7", "2001:db8::1"]) {
     const { request } = pageContext(sentForm(address), null);
     expect([request.remoteAddress, request.clientAddress]).toEqual([address, address]);
@@ -31,7 +31,7 @@ test("S54 the page that answers a form knows the address of the form's sender, w
   expect(pageContext(sentForm(null), null).request.remoteAddress).toBeNull();
 });
 
-test("it is a GET of the same URL by the same visitor, without a body and what describes one", async () => {
+test("its request is a GET of the same URL by the same visitor, without a body and the headers that describe one", async () => {
   const form = sentForm(null);
   form.visitor = {} as Visitor;
   const page = pageContext(form, null);

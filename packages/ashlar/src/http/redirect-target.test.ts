@@ -5,7 +5,7 @@ import { pathWithin, redirectTarget } from "./redirect-target.ts";
 
 const FALLBACK = "/home";
 
-describe("where a redirect from input may go", () => {
+describe("a redirect target from input", () => {
   test.each([
     "/",
     "/orders",
@@ -18,11 +18,11 @@ describe("where a redirect from input may go", () => {
     "/javascript:alert(1)",
     "/.well-known/change-password",
     "/caf%C3%A9",
-  ])("%s is a path of the own origin, and stays as it is", (target) => {
+  ])("%s is a path on the same origin, and is kept unchanged", (target) => {
     expect(redirectTarget(target, FALLBACK)).toBe(target);
   });
 
-  test("what is not ASCII is percent-encoded, and dot segments go", () => {
+  test("non-ASCII characters are percent-encoded, and dot segments are removed", () => {
     expect(redirectTarget("/café?q=ü", FALLBACK)).toBe("/caf%C3%A9?q=%C3%BC");
     expect(redirectTarget("/a b", FALLBACK)).toBe("/a%20b");
     expect(redirectTarget("/a/../b", FALLBACK)).toBe("/b");
@@ -86,11 +86,11 @@ describe("where a redirect from input may go", () => {
     "/%zz",
     "/%ff",
     "",
-  ])("S29 %j leads to the default", (target) => {
+  ])("S29 %j is replaced with the default", (target) => {
     expect(redirectTarget(target, FALLBACK)).toBe(FALLBACK);
   });
 
-  test("S29 4 KiB lead to the default, 2048 characters do not", () => {
+  test("S29 a target of 4 KiB is replaced with the default, one of 2048 characters is kept", () => {
     expect(redirectTarget(`/${"a".repeat(4095)}`, FALLBACK)).toBe(FALLBACK);
     expect(redirectTarget(`/${"a".repeat(2048)}`, FALLBACK)).toBe(FALLBACK);
     expect(redirectTarget(`/${"a".repeat(2047)}`, FALLBACK)).toBe(`/${"a".repeat(2047)}`);
@@ -98,7 +98,7 @@ describe("where a redirect from input may go", () => {
   });
 
   test.each([[undefined], [null], [1], [true], [["/a"]], [{ toString: () => "/a" }], [new String("/a")]])(
-    "S29 %j, which is no text, leads to the default",
+    "S29 %j, which is not text, is replaced with the default",
     (target) => {
       expect(redirectTarget(target, FALLBACK)).toBe(FALLBACK);
     },
@@ -131,7 +131,7 @@ describe("where a redirect from input may go", () => {
     maxLength: 12,
   });
 
-  test("S29 whatever is let through stays on the origin it is sent from, also decoded once more", () => {
+  test("S29 every accepted target stays on its origin, even if it is decoded once more", () => {
     const bases = ["https://shop.example/", "http://localhost:3000/a/b?c", "https://shop.example/deep/er/"];
     const check = (input: string) => {
       const target = redirectTarget(input, "refused");
@@ -153,7 +153,7 @@ describe("where a redirect from input may go", () => {
     fc.assert(fc.property(anyText(), (text) => check(`/${text}`)));
   });
 
-  test("S29 what is let through is let through again, unchanged", () => {
+  test("S29 an accepted target is accepted again unchanged", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const target = redirectTarget(`/${text}`, FALLBACK);
@@ -163,7 +163,7 @@ describe("where a redirect from input may go", () => {
     );
   });
 
-  test("any path and query of a real URL comes through", () => {
+  test("the path and query of any real URL are accepted", () => {
     fc.assert(
       fc.property(fc.webUrl({ withQueryParameters: true }), (url) => {
         const { pathname, search } = new URL(url);
@@ -207,7 +207,7 @@ describe("the path of a URL within the application's hosts", () => {
     "//shop.example/a",
     "",
     "garbage",
-  ])("%s is none", (url) => {
+  ])("%s has none", (url) => {
     expect(pathWithin(url, hosts)).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ test.each([
   ["tags[]=a&tags[]=b", []],
   ["user[tags]=a&user[tags]=b", ["user[tags]"]],
   ["rows[][a]=1&rows[][a]=2", []],
-])("of %s the fields %j lose values", (query, names) => {
+])("in %s the fields %j lose values", (query, names) => {
   expect(repeatedIn(query)).toEqual(names);
 });
 

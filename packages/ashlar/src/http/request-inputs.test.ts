@@ -148,7 +148,7 @@ describe("a request's inputs", () => {
     ]);
   });
 
-  test("an absent input is null or the fallback, a blank one is blank, a JSON null is there", async () => {
+  test("an absent input is null or the fallback, a blank one stays blank, a JSON null is present", async () => {
     const inputs = await json({ blank: "", none: null });
     expect([
       inputs.input("absent"),
@@ -162,7 +162,7 @@ describe("a request's inputs", () => {
     expect((await form("user.name=x&user[name]=y")).input("user.name")).toBe("x");
   });
 
-  test("nothing at all", async () => {
+  test("an empty query and body give no inputs", async () => {
     for (const inputs of [query(""), query("?"), await json(""), await inputsOf(null, null)]) {
       expect([inputs.all(), inputs.query, inputs.body, inputs.input("a"), inputs.file("a"), inputs.files("a")]).toEqual(
         [{}, {}, {}, null, null, []],
@@ -231,7 +231,7 @@ describe("presence", () => {
     [["a", "absent"], { has: false, hasAny: true, missing: true, filled: false }],
     [["a", "blank"], { has: true, hasAny: true, missing: false, filled: false }],
     [["toString"], { has: false, hasAny: false, missing: true, filled: false }],
-  ])("of %j", async (names, expected) => {
+  ])("of the inputs %j", async (names, expected) => {
     const subject = await inputs();
     expect({
       has: subject.has(...names),
@@ -260,14 +260,14 @@ describe("merge", () => {
     expect(inputs.all()).toEqual({ list: [1], when: new Date(0) });
   });
 
-  test("S43 merges no prototype", () => {
+  test("S43 never merges a prototype", () => {
     const inputs = query("?a=1");
     inputs.merge(JSON.parse('{"__proto__":{"x":1},"b":{"constructor":1,"c":2}}'));
     expect([inputs.all(), inputs.input("x")]).toEqual([{ a: "1", b: { c: 2 } }, null]);
   });
 });
 
-test("changing what was returned changes nothing", async () => {
+test("changing a returned value does not change the inputs", async () => {
   const inputs = await json({ a: { b: [1] }, list: [{ c: 1 }] }, { query: "?q[x]=1" });
   const before = structuredClone({ ...inputs.all() });
   (inputs.input("a") as Dictionary).b = "changed";
@@ -323,7 +323,7 @@ describe("typed readers", () => {
     }
   });
 
-  test("a blank input is text, and absent for the others", () => {
+  test("a blank input is text for string(), and absent for the other readers", () => {
     const subject = inputs();
     expect([
       subject.string("blank", "f"),
@@ -333,7 +333,7 @@ describe("typed readers", () => {
     ]).toEqual(["", 1, true, null]);
   });
 
-  test("a false input is not its fallback", () => {
+  test("an input of false is not replaced with the fallback", () => {
     expect([query("?b=0").boolean("b", true), query("?n=0").integer("n", 5)]).toEqual([false, 0]);
   });
 
@@ -358,7 +358,7 @@ describe("typed readers", () => {
     );
   });
 
-  test("S36 a JSON number, list or object instead of text is a 422, in every form of body", async () => {
+  test("S36 a number, list or object instead of text is a 422, in every kind of body", async () => {
     const subjects = [
       ...(await Promise.all([1, true, ["x"], { x: "x" }].map((password) => json({ password })))),
       await form("password[]=x"),
@@ -497,13 +497,13 @@ describe("validate", () => {
     });
   });
 
-  test("what a schema passes through is a copy", async () => {
+  test("values that a schema passes through are copies", async () => {
     const inputs = await json({ a: { b: 1 } });
     ((await inputs.validate(z.object({ a: z.any() }))).a as Dictionary).b = 2;
     expect(inputs.input("a.b")).toBe(1);
   });
 
-  test("S42 a body of a type that is not read is a 415 if a body is needed", async () => {
+  test("S42 a body of an unsupported type is a 415 if the body is needed", async () => {
     for (const type of ["text/plain", "application/xml", "application/octet-stream"]) {
       await expect((await inputsOf("x=1", type)).validate(z.object({}))).rejects.toMatchObject({
         code: "E_UNSUPPORTED_MEDIA_TYPE",
@@ -571,7 +571,7 @@ describe("S42 malformed requests are a 4xx, on first use", () => {
     ["?x=%E0%A4%41", "\ufffdA"],
     ["?x=%00%", "\0%"],
   ])(
-    "a percent sign in a query that begins no escape stands for itself, as in URLSearchParams: %s",
+    "a percent sign in a query that does not begin an escape is literal, as in URLSearchParams: %s",
     (search, value) => {
       expect(query(search.replace("é", "%C3%A9")).input("x")).toBe(value);
       expect(new URLSearchParams(search).get("x")).toBe(value);
@@ -583,7 +583,7 @@ describe("S42 malformed requests are a 4xx, on first use", () => {
   });
 });
 
-test("S43 no input reaches a prototype, in any way", async () => {
+test("S43 no input reaches a prototype", async () => {
   const hostile = '{"__proto__":{"x":1},"constructor":{"prototype":{"x":1}},"a":{"__proto__":{"x":1}}}';
   const subjects = [
     await json(hostile),
@@ -623,7 +623,7 @@ test("nothing is parsed before the first use", () => {
   expect(() => unread.query).toThrow(expect.objectContaining({ code: "E_BAD_REQUEST" }));
 });
 
-test("S42 any query and body give inputs or a 4xx, to every operation", async () => {
+test("S42 any query and body result in inputs or a 4xx for every operation", async () => {
   const types = [
     "application/json",
     "application/x-www-form-urlencoded",
@@ -700,13 +700,13 @@ describe("inputs of the request", () => {
     expect(() => request.integer("a")).toThrow(ValidationError);
   });
 
-  test("that are merged can be read", () => {
+  test("can be read after they are merged", () => {
     const { request } = makeContext({ url: "http://localhost/?a=1" });
     expect(request.merge({ a: "2", b: "3" })).toBe(request);
     expect(request.all()).toEqual({ a: "2", b: "3" });
   });
 
-  test("of a multipart form have files", async () => {
+  test("include the files of a multipart form", async () => {
     const body = new FormData();
     body.append("photo", new File(["bytes"], "a.png", { type: "image/png" }));
     const { request } = await makeLoadedContext({ body });
@@ -715,7 +715,7 @@ describe("inputs of the request", () => {
     );
   });
 
-  test("are only those of the query before the body is read", async () => {
+  test("come only from the query before the body is read", async () => {
     const { request } = makeContext({ url: "http://localhost/?a=1", headers: FORM, body: "b=2" });
     expect(request.all()).toEqual({ a: "1" });
     await request.loadBody();
@@ -723,7 +723,7 @@ describe("inputs of the request", () => {
     expect(request.all()).toEqual({ a: "1", b: "2" });
   });
 
-  test("are checked against a schema, all problems at once", async () => {
+  test("are checked against a schema, which reports all problems at once", async () => {
     const schema = z.object({ name: z.string(), amount: z.coerce.number().int() });
     const good = await makeLoadedContext({ headers: FORM, body: "name=x&amount=2" });
     expect(await good.request.validate(schema)).toEqual({ name: "x", amount: 2 });

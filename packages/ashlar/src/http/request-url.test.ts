@@ -22,7 +22,7 @@ describe("the parts of a request's URL", () => {
     expect(splitUrl(url)).toEqual(parts);
   });
 
-  test("are those that the URL standard finds", () => {
+  test("agree with those that URL finds", () => {
     const url = fc.webUrl({ withQueryParameters: true, withFragments: true });
     fc.assert(
       fc.property(url, (text) => {
@@ -32,21 +32,21 @@ describe("the parts of a request's URL", () => {
     );
   });
 
-  test("come from what the server has parsed, where it has", () => {
+  test("come from the server's parsed URL if there is one", () => {
     const raw = Object.assign(new Request("http://unused/"), { _url: new FastURL("http://shop.example/a?b=c") });
     expect([requestPath(raw), requestSearch(raw)]).toEqual(["/a", "?b=c"]);
   });
 });
 
 describe("the host a request was sent to", () => {
-  test("is that of the Host header, and of the URL where there is none", () => {
+  test("comes from the Host header, or from the URL if the header is missing", () => {
     expect(requestAuthority(new Request("http://a.example:81/"))).toBe("a.example:81");
     expect(requestAuthority(new Request("http://a.example/", { headers: { host: "b.example:8080" } }))).toBe(
       "b.example:8080",
     );
   });
 
-  test("is that of the URL in a request from the server: an absolute target wins over the header", () => {
+  test("comes from the URL if the server parsed it: an absolute request target overrides the header", () => {
     const raw = new Request("http://a.example/", { headers: { host: "evil.example" } });
     expect(requestAuthority(Object.assign(raw, { _url: new FastURL("http://a.example/") }))).toBe("a.example");
   });

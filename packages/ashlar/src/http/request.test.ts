@@ -16,20 +16,20 @@ describe("headers of the request", () => {
     }
   });
 
-  test("are null where absent, and where no header can have the name", () => {
+  test("are null if they are missing or if the name is invalid", () => {
     const { request } = makeContext();
     for (const name of ["x-absent", "", "a b", "é", "a\r\nb", "__proto__", "constructor"]) {
       expect(request.header(name)).toBeNull();
     }
   });
 
-  test("that are set are read back, by any spelling, and leave the platform's request alone", () => {
+  test("can be set and read back by any spelling, without changing the platform's request", () => {
     const { request } = makeContext({ headers: { "x-a": "sent" } });
     expect(request.header("X_A", "set").header("x-a")).toBe("set");
     expect(request.raw.headers.get("x-a")).toBe("sent");
   });
 
-  test("S45 that are set never show in the response", () => {
+  test("S45 that are set on the request never appear in the response", () => {
     const context = makeContext();
     context.request.header("X-A", "set").cookie("token", "set");
     expect(context.startedResponse).toBeNull();
@@ -45,7 +45,7 @@ describe("headers of the request", () => {
 });
 
 describe("cookies of the request", () => {
-  test("are read decoded, and null where absent", () => {
+  test("are decoded, and null if missing", () => {
     const { request } = makeContext({ headers: { cookie: "token=a%20b; theme=dark" } });
     expect([request.cookie("token"), request.cookie("theme"), request.cookie("x")]).toEqual(["a b", "dark", null]);
     expect([request.cookie("__proto__"), request.cookie("constructor"), request.cookie("toString")]).toEqual([
@@ -55,7 +55,7 @@ describe("cookies of the request", () => {
     ]);
   });
 
-  test("S45 that are set are read back, and are in no later request and no response", () => {
+  test("S45 can be set and read back, but appear in no later request and no response", () => {
     const context = makeContext({ headers: { cookie: "a=1" } });
     expect(context.request.cookie("a", "2")).toBe(context.request);
     context.request.cookie("b", "3");
@@ -65,14 +65,14 @@ describe("cookies of the request", () => {
     expect(makeContext({ headers: { cookie: "a=1" } }).request.cookie("a")).toBe("1");
   });
 
-  test("follow the Cookie header where that is set", () => {
+  test("change when the Cookie header is set", () => {
     const { request } = makeContext({ headers: { cookie: "a=1" } });
     expect(request.cookie("a")).toBe("1");
     request.header("Cookie", "a=2; b=3");
     expect([request.cookie("a"), request.cookie("b")]).toEqual(["2", "3"]);
   });
 
-  test("follow the Cookie header where that is set after one of them", () => {
+  test("are replaced when the Cookie header is set after a single cookie", () => {
     const { request } = makeContext({ headers: { cookie: "a=1" } });
     request.cookie("a", "2").header("Cookie", "b=3");
     expect([request.cookie("a"), request.cookie("b")]).toEqual([null, "3"]);
@@ -80,7 +80,7 @@ describe("cookies of the request", () => {
 });
 
 describe("path and method", () => {
-  test("the path is that of the URL, without query, encoded as it came", () => {
+  test("the path is the URL's, without its query and still encoded", () => {
     const { request } = makeContext({ url: "http://localhost/a%20b/c?d=e#f" });
     expect(request.getPath()).toBe("/a%20b/c");
   });
@@ -97,7 +97,7 @@ describe("path and method", () => {
     expect(makeContext({ url: `http://localhost${path}?q=/x` }).request.contains(glob)).toBe(expected);
   });
 
-  test("__method counts in the body of a POST, not in its query and not in that of a GET", async () => {
+  test("__method counts in the body of a POST, but not in the query of a POST or a GET", async () => {
     const inBody = await makeLoadedContext({ headers: FORM, body: "a=1&__method=PATCH" });
     const inQuery = await makeLoadedContext({ url: "http://localhost/?__method=PATCH", headers: FORM, body: "a=1" });
     const inGet = await makeLoadedContext({ url: "http://localhost/?__method=PATCH" });
@@ -114,14 +114,14 @@ describe("path and method", () => {
     expect(json.request.getRequestMethod()).toBe("PUT");
   });
 
-  test("the method is known before the body is, and known better afterwards", async () => {
+  test("the method is the HTTP method until the body is read, and the override afterwards", async () => {
     const { request } = makeContext({ headers: FORM, body: "__method=PUT" });
     expect(request.getRequestMethod()).toBe("POST");
     await request.loadBody();
     expect(request.getRequestMethod()).toBe("PUT");
   });
 
-  test("S42 a malformed body leaves the method alone", async () => {
+  test("S42 a malformed body does not change the method", async () => {
     const { request } = await makeLoadedContext({ headers: JSON_BODY, body: '{"__method":"PUT"' });
     expect(request.getRequestMethod()).toBe("POST");
     expect(() => request.all()).toThrow();
@@ -134,7 +134,7 @@ describe("host and URL", () => {
     expect([request.getSubdomain(), request.getHost()]).toEqual(["work", "example.com"]);
   });
 
-  test("the Host header is taken where it is one, and garbage in it is safe", () => {
+  test("the Host header is used if it is valid, and garbage in it is safe", () => {
     const { request } = makeContext({ headers: { host: "a.b.co.uk" } });
     expect([request.getSubdomain(), request.getHost()]).toEqual(["a", "b.co.uk"]);
     const garbage = makeContext({ headers: { host: "<script>" } }).request;
@@ -146,7 +146,7 @@ describe("host and URL", () => {
     expect([request.url(), request.fullUrl()]).toEqual(["https://shop.example/a", "https://shop.example/a?b=c"]);
   });
 
-  test("S40 where APP_URL is known, no Host gets into a URL", () => {
+  test("S40 if APP_URL is set, the Host header never gets into a URL", () => {
     const options = {
       url: "http://evil.example/a?b=c",
       headers: { host: "evil.example" },
@@ -156,7 +156,7 @@ describe("host and URL", () => {
     expect([request.url(), request.fullUrl()]).toEqual(["https://shop.example/a", "https://shop.example/a?b=c"]);
   });
 
-  test("is secure by its own URL or by APP_URL, and never by a header", () => {
+  test("the request is secure by its own URL or by APP_URL, never by a header", () => {
     const isSecure = (url: string, appUrl: string | null) =>
       makeContext({ url, appUrl, headers: { "x-forwarded-proto": "https" } }).request.isSecure();
     expect(isSecure("https://a/", null)).toBe(true);
@@ -167,7 +167,7 @@ describe("host and URL", () => {
 });
 
 describe("route, user and id", () => {
-  test("a matched route and its parameters can be asked for", () => {
+  test("the matched route and its parameters can be read", () => {
     const { request } = makeContext({
       route: { name: "orders.show", pattern: "/orders/@id" },
       params: { id: "7", page: null },
@@ -183,7 +183,7 @@ describe("route, user and id", () => {
     expect(request.params).toEqual({ id: "7", page: null });
   });
 
-  test("S43 without a route there are no parameters, not even a prototype's", () => {
+  test("S43 without a route there are no parameters, not even inherited ones", () => {
     const { request } = makeContext();
     expect([request.route(), request.param("id"), request.param("__proto__"), request.param("constructor")]).toEqual([
       null,
@@ -193,7 +193,7 @@ describe("route, user and id", () => {
     ]);
   });
 
-  test("another route can take over", () => {
+  test("a later match replaces the route and its parameters", () => {
     const { request } = makeContext({ route: { pattern: "/a" } });
     const route = { name: null, pattern: "/b", methods: ["PUT"], middleware: [], respondsWithJson: true };
     request.useMatch({ route, params: { id: "1" } });
@@ -208,7 +208,7 @@ describe("route, user and id", () => {
     expect(context.request.user()).toBe(user);
   });
 
-  test("the id is a UUID, stays the same, is another's for another, and is not the client's to choose", () => {
+  test("the id is a UUID, constant for a request, different for each one, and never chosen by the client", () => {
     const { request } = makeContext({ headers: { "x-request-id": "chosen" } });
     expect(request.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(request.id).toBe(request.id);
@@ -222,13 +222,13 @@ describe("route, user and id", () => {
 });
 
 describe("the bearer token", () => {
-  test("S14 comes from the Authorization header, and from the one that was set", () => {
+  test("S14 comes from the Authorization header, including one that was set", () => {
     const { request } = makeContext({ headers: { authorization: "bearer abc" } });
     expect(request.bearerToken()).toBe("abc");
     expect(request.header("Authorization", "Basic dXNlcjpwYXNz").bearerToken()).toBeNull();
   });
 
-  test("S14 two headers are no token, and none is none", () => {
+  test("S14 is null with two headers, and with none", () => {
     const headers: [string, string][] = [
       ["authorization", "Bearer abc"],
       ["authorization", "Bearer def"],
@@ -239,14 +239,14 @@ describe("the bearer token", () => {
 });
 
 describe("negotiation", () => {
-  test("accepts gives the best type, the first without a header, and null for none", () => {
+  test("accepts returns the best type, the first one without a header, and null if none is acceptable", () => {
     const { request } = makeContext({ headers: { accept: "text/html;q=0.8, application/json" } });
     expect(request.accepts("text/html", "application/json")).toBe("application/json");
     expect(request.accepts("image/png")).toBeNull();
     expect(makeContext().request.accepts("text/html", "application/json")).toBe("text/html");
   });
 
-  test("JSON is wanted by Accept, by a JSON body, and by the route whatever is accepted", () => {
+  test("JSON is wanted because of Accept, a JSON body, or the route, whatever Accept contains", () => {
     const wants = (headers: Record<string, string>, respondsWithJson = false) =>
       makeContext({ headers, route: { respondsWithJson } }).request.wantsJson();
     expect(wants({ accept: "application/json" })).toBe(true);
@@ -258,19 +258,19 @@ describe("negotiation", () => {
     expect(makeContext({ headers: { accept: "application/json" } }).request.wantsJson()).toBe(true);
   });
 
-  test("isJson goes by the type of the body", () => {
+  test("isJson depends on the type of the body", () => {
     expect(makeContext({ headers: { "content-type": "application/vnd.api+json" } }).request.isJson()).toBe(true);
     expect(makeContext({ headers: FORM }).request.isJson()).toBe(false);
   });
 });
 
 describe("the client's address", () => {
-  test("is null without IpMiddleware, and throttling has the socket's", () => {
+  test("is null without IpMiddleware, while throttling uses the socket's", () => {
     const { request } = makeContext({ headers: { "x-forwarded-for": "8.8.8.8" }, ip: "::ffff:10.1.1.1" });
     expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, "10.1.1.1", "10.1.1.1"]);
   });
 
-  test("is null where there is no socket", () => {
+  test("is null without a socket", () => {
     const { request } = makeContext();
     expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, null, null]);
   });
@@ -285,7 +285,7 @@ describe("the client's address", () => {
     expect([context.request.ip(), context.request.clientAddress]).toEqual([expected, ip]);
   });
 
-  test("S54 behind a trusted proxy it is what that says, with IpMiddleware and without, and the socket's is kept", () => {
+  test("S54 behind a trusted proxy it is the one that the proxy reports, with or without IpMiddleware, and the socket's is kept", () => {
     const headers = { "x-forwarded-for": "6.6.6.6, 8.8.8.8:5678" };
     const { request } = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
     expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, "10.1.1.1", "8.8.8.8"]);
@@ -294,7 +294,7 @@ describe("the client's address", () => {
     expect([context.request.ip(), context.request.clientAddress]).toEqual(["8.8.8.8", "8.8.8.8"]);
   });
 
-  test("S54 behind a trusted proxy it is the one that IpMiddleware finds, also if it was asked for before", () => {
+  test("S54 behind a trusted proxy it is the one that IpMiddleware finds, even if it was read before", () => {
     class BehindCdn extends IpMiddleware {
       static override headers = ["HTTP_CF_CONNECTING_IP", "REMOTE_ADDR"];
     }
@@ -306,7 +306,7 @@ describe("the client's address", () => {
   });
 });
 
-test("S14 S44 what a real server hands on is read alike: repeated headers, garbage for a host, the socket", async () => {
+test("S14 S44 requests from a real server are read the same way: repeated headers, a garbage host, the socket's address", async () => {
   const server = serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -345,7 +345,7 @@ test("S14 S44 what a real server hands on is read alike: repeated headers, garba
   await server.close(true);
 });
 
-test("S24 two interleaved requests see their own view each", async () => {
+test("S24 two interleaved requests each see only their own state", async () => {
   const contexts = Array.from({ length: 200 }, (_, index) =>
     makeContext({ url: `http://localhost/${index}`, headers: { cookie: `a=${index}` }, ip: `10.0.0.${index}` }),
   );

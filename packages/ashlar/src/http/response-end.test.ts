@@ -8,7 +8,7 @@ function requestWith(state: object): { readonly raw: Request; readonly res: Even
 }
 
 test.each([{ destroyed: true }, { writableFinished: true }])(
-  "S62 what is opened for a request whose response is over (%o) is closed immediately",
+  "S62 a resource opened after the response has ended (%o) is closed immediately",
   (state) => {
     let closed = 0;
     closeWithResponse(requestWith(state).raw, () => closed++);
@@ -16,7 +16,7 @@ test.each([{ destroyed: true }, { writableFinished: true }])(
   },
 );
 
-test("S62 what is opened for a request is closed when its response is out, and not before", () => {
+test("S62 a resource opened for a request is closed once its response has been sent, and not before", () => {
   const { raw, res } = requestWith({});
   let closed = 0;
   closeWithResponse(raw, () => closed++);

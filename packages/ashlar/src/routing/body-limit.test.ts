@@ -12,6 +12,6 @@ test.each([
   expect(bodyLimitBytes(limit)).toBe(bytes);
 });
 
-test.each(["2.001gb", 2_147_483_649, "0.0001kb", 0])("the limit %j is none", (limit) => {
+test.each(["2.001gb", 2_147_483_649, "0.0001kb", 0])("the limit %j is refused", (limit) => {
   expect(() => bodyLimitBytes(limit)).toThrow(expect.objectContaining({ code: "E_INVALID_ROUTE" }));
 });

@@ -19,7 +19,7 @@ const compilers = compilerSet(own, mirror, refuse);
 const write = (name: string | null, value: string) => compilerNamed(name, compilers).write(value);
 const read = (name: string | null, value: string) => compilerNamed(name, compilers).read?.(value);
 
-describe("what a parameter may be", () => {
+describe("the values a parameter accepts", () => {
   test.each([
     [null, ["a", "1", " ", "a/b", "é"], []],
     ["int", ["0", "007", "12345678901234567890"], ["", "-1", "1.0", "1e3", "a", " 1", "1\n", "٣"]],
@@ -36,7 +36,7 @@ describe("what a parameter may be", () => {
     for (const value of others) expect([value, write(name, value)]).toEqual([value, null]);
   });
 
-  test("what is read is what was written, for those that look at decoded text", () => {
+  test("compilers that check decoded text read back the value that was written", () => {
     for (const [name, value] of [
       ["any", "a/b"],
       ["year", "2026"],
@@ -49,7 +49,7 @@ describe("what a parameter may be", () => {
     expect(read("int", "1")).toBeUndefined();
   });
 
-  test("an own expression is held against the whole, whichever choice comes first", async () => {
+  test("an application's expression must match the whole value, whichever alternative comes first", async () => {
     const set = compilerSet(await ownCompilers({ either: /a|ab/ }), null, refuse);
     expect(["a", "ab", "abb", "xa"].map((value) => compilerNamed("either", set).write(value))).toEqual([
       "a",
@@ -59,13 +59,13 @@ describe("what a parameter may be", () => {
     ]);
   });
 
-  test("an own expression sees at most 256 characters, however many it would take", () => {
+  test("an application's expression accepts at most 256 characters", () => {
     expect(write("loud", "a".repeat(256))).toHaveLength(256);
     expect(write("loud", "a".repeat(257))).toBeNull();
     expect(read("loud", "a".repeat(257))).toBeNull();
   });
 
-  test("an own expression does not remember what it saw", () => {
+  test("an application's expression keeps no state between values", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("1999", "19", "x")), (values) => {
         for (const value of values) expect(write("year", value)).toBe(value === "1999" ? value : null);
@@ -75,25 +75,25 @@ describe("what a parameter may be", () => {
 });
 
 describe("signed", () => {
-  test("what is signed says what it is for", () => {
+  test("a signed value includes its purpose", () => {
     expect(write("signed", "7")).toBe(mirror.sign("parameter:7"));
     expect(read("signed", mirror.sign("parameter:7"))).toBe("7");
   });
 
-  test("what was signed for something else, or not at all, is refused", () => {
+  test("a value signed for another purpose, or not signed, is refused", () => {
     for (const token of [mirror.sign("url:7"), mirror.sign("7"), mirror.sign(""), "parameter:7", ""]) {
       expect(read("signed", token)).toBeNull();
     }
   });
 
-  test("without a key there is no such compiler", () => {
+  test("the compiler does not exist without a key", () => {
     const none = compilerSet(new Map(), null, refuse);
     expect(none.has("signed")).toBe(false);
     expect(() => compilerNamed("signed", none)).toThrow("Set APP_KEY");
   });
 });
 
-test("a name that no compiler has is an error that names the near ones, own ones included", () => {
+test("an unknown name is an error that suggests similar names, including the application's own", () => {
   expect(() => compilerNamed("yaer", compilers)).toThrow(
     expect.objectContaining({ code: "E_INVALID_ROUTE", message: 'unknown compiler "yaer". Did you mean "year"?' }),
   );

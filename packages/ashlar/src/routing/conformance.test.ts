@@ -15,16 +15,16 @@ function found(router: Router, path: string, method = "GET") {
 }
 
 describe("the cases of routing", () => {
-  test("/home/ for route /home is found, and counts as the same route", () => {
+  test("/home/ matches the route /home", () => {
     const router = routerOf(Route.get("/home", answer));
     expect(router.match("GET", "/home/", null)!.route).toBe(router.match("GET", "/home", null)!.route);
   });
 
-  test("@id is found, with its value", () => {
+  test("@id matches, with its value", () => {
     expect(found(routerOf(Route.get("/home/@id", answer)), "/home/1")).toEqual({ id: "1" });
   });
 
-  test("@id:int with text is not", () => {
+  test("@id:int does not match text", () => {
     const router = routerOf(Route.get("/home/@id:int", answer));
     expect(found(router, "/home/1")).toEqual({ id: "1" });
     expect(found(router, "/home/one")).toBe(404);
@@ -49,14 +49,14 @@ describe("the cases of routing", () => {
     expect(found(routerOf(Route.get("/home/?id", answer)), "/home1")).toBe(404);
   });
 
-  test("a path that is known, by a method that is not, has methods to allow; one that is not known has none", () => {
+  test("a known path has allowed methods even if the method does not match; an unknown path has none", () => {
     const router = routerOf(Route.get("/a", answer), Route.post("/a", answer));
     expect(found(router, "/a", "DELETE")).toBe(404);
     expect(router.allowedMethods("/a", null)).toEqual(["GET", "HEAD", "POST"]);
     expect(router.allowedMethods("/b", null)).toEqual([]);
   });
 
-  test("HEAD is answered by the route of GET", () => {
+  test("HEAD is handled by the GET route", () => {
     expect(found(routerOf(Route.get("/a/@id", answer)), "/a/1", "HEAD")).toEqual({ id: "1" });
     expect(found(routerOf(Route.post("/a", answer)), "/a", "HEAD")).toBe(404);
   });
@@ -88,7 +88,7 @@ describe("the cases of routing", () => {
     expect(() => router.to("hom")).toThrow('No route is named "hom". Did you mean "home"?');
   });
 
-  test("two routes with one name, and two with one method and path, end the boot", () => {
+  test("two routes with the same name, or with the same method and path, fail the boot", () => {
     expect(() => routerOf(Route.get("/a", answer).name("a"), Route.get("/b", answer).name("a"))).toThrow(
       'two routes are named "a"',
     );

@@ -36,26 +36,26 @@ describe("hosts", () => {
     expect(capture(pattern, host)).toEqual(captured);
   });
 
-  test("patterns that take the same hosts have the same shape", () => {
+  test("patterns that match the same hosts have the same shape", () => {
     expect(parseDomain("@account.Example.com").shape).toBe(parseDomain("@tenant.example.COM").shape);
     expect(parseDomain("@a").shape).not.toBe(parseDomain("a").shape);
     expect(parseDomain("@a.example.com")).toMatchObject({ parameters: ["a"], isSubdomain: false });
     expect(parseDomain("@a")).toMatchObject({ parameters: ["a"], isSubdomain: true });
   });
 
-  test("the pattern that says more stands first", () => {
+  test("the more specific pattern sorts first", () => {
     const sorted = ["@a", "api", "@a.example.com", "api.example.com"].map(parseDomain).sort(compareDomains);
     expect(sorted.map(({ text }) => text)).toEqual(["api.example.com", "@a.example.com", "api", "@a"]);
   });
 
   test.each(["", ".", "a.", ".a", "a b", "a:80", "a/b", "@", "@1", "@a-b", "@__proto__", "@a.@a", "*", "a".repeat(64)])(
-    "%j is no pattern",
+    "%j is not a pattern",
     (pattern) => {
       expect(() => parseDomain(pattern)).toThrow(expect.objectContaining({ code: "E_INVALID_ROUTE" }));
     },
   );
 
-  test("no text that a client sends as its host is an error", () => {
+  test("no host that a client sends causes an error", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.domain(), anyText()), (host) => {
         const captured = capture("@account", host);

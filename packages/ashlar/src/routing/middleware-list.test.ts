@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { activeMiddleware, areMiddlewareNames } from "./middleware-list.ts";
 
-test("the order stays, and each text stands once, at its first place", () => {
+test("the order is kept, and a repeated entry stays only at its first position", () => {
   expect(activeMiddleware(["web", "auth", "guard:jwt", "auth", "guard:web"], [])).toEqual([
     "web",
     "auth",
@@ -10,19 +10,19 @@ test("the order stays, and each text stands once, at its first place", () => {
   ]);
 });
 
-test("an exact text takes away itself, a name every text of that name", () => {
+test("a full entry removes only itself, a bare name removes every entry with that name", () => {
   const names = ["web", "guard", "guard:jwt", "guard:web", "guardian"];
   expect(activeMiddleware(names, ["guard:jwt"])).toEqual(["web", "guard", "guard:web", "guardian"]);
   expect(activeMiddleware(names, ["guard"])).toEqual(["web", "guardian"]);
   expect(activeMiddleware(names, names)).toEqual([]);
 });
 
-test("neither list is changed, and the answer cannot be", () => {
+test("neither list is changed, and the result is frozen", () => {
   const names = Object.freeze(["a", "b", "a"]);
   expect(Object.isFrozen(activeMiddleware(names, Object.freeze(["b"])))).toBe(true);
 });
 
-test("a name is text, and there is something before its colon", () => {
+test("a name is text with something before its colon", () => {
   expect(areMiddlewareNames(["auth", "guard:jwt", "throttle:a:b", "x:"])).toBe(true);
   for (const name of ["", " ", ":jwt", " :jwt", 7, null, undefined, () => null]) {
     expect(areMiddlewareNames(["auth", name])).toBe(false);

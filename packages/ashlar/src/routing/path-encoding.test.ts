@@ -14,7 +14,7 @@ import {
 const text = fc.string({ unit: "grapheme" });
 
 describe("escapes", () => {
-  test("are written with capitals, and where they are needed", () => {
+  test("are written in upper case, and only for characters that need them", () => {
     expect(normalizeEscapes("/caf%c3%a9/%5b[é |")).toBe("/caf%C3%A9/%5B%5B%C3%A9%20%7C");
     expect(normalizeEscapes("/plain-._~!$&'()*+,;=:@")).toBe("/plain-._~!$&'()*+,;=:@");
   });
@@ -28,12 +28,12 @@ describe("escapes", () => {
     },
   );
 
-  test("of characters that need none are resolved, those of others stay", () => {
+  test("are resolved for unreserved characters and kept for all others", () => {
     expect(decodeUnreserved("/%61%2D%2e%5F%7E%2F%25%20%C3%A9%40")).toBe("/a-._~%2F%25%20%C3%A9%40");
     expect(decodeUnreserved("/%2561")).toBe("/%2561");
   });
 
-  test("what is in normal form is not changed by normalizing it again", () => {
+  test("do not change when a normalized path is normalized again", () => {
     fc.assert(
       fc.property(text, (value) => {
         const once = normalizeEscapes(`/${encodeURIComponent(value.replaceAll("\0", ""))}`);
@@ -43,7 +43,7 @@ describe("escapes", () => {
     );
   });
 
-  test("a usual path is in normal form", () => {
+  test("a path that isUnusual does not flag is already normalized", () => {
     fc.assert(
       fc.property(fc.webPath(), (path) => {
         if (!isUnusual(path)) expect(normalizeEscapes(path)).toBe(path);
@@ -55,7 +55,7 @@ describe("escapes", () => {
 });
 
 describe("values", () => {
-  test("come back from a segment as they went in, or are refused", () => {
+  test("are decoded from a segment unchanged, or refused when it is encoded", () => {
     fc.assert(
       fc.property(anyText(), (value) => {
         const segment = encodeSegment(value);
@@ -79,7 +79,7 @@ describe("values", () => {
 });
 
 describe("literal text", () => {
-  test("stands as the path of a request in normal form has it", () => {
+  test("is encoded exactly like a normalized request path", () => {
     fc.assert(
       fc.property(
         text.filter((value) => /^[^/?#\\%\p{Cc}]+$/u.test(value) && !/^\.\.?$/.test(value)),
@@ -106,7 +106,7 @@ describe("literal text", () => {
   );
 });
 
-test("a dot segment is one that is nothing but one dot or two", () => {
+test("a dot segment consists of exactly one or two dots", () => {
   expect(["/.", "/..", "/a/.", "/a/../b", "/./a"].map(hasDotSegment)).toEqual([true, true, true, true, true]);
   expect(["/...", "/.a", "/a.", "/..a", "/a/.b./c", "/"].map(hasDotSegment)).toEqual(Array(6).fill(false));
 });

@@ -23,7 +23,7 @@ describe("a pattern", () => {
     ]);
   });
 
-  test("is text and parameters", () => {
+  test("consists of text and parameters", () => {
     const { segments, parameters } = parse("/orders/@id:int/?note");
     expect(segments[0]).toBe("orders");
     expect(parameters).toEqual([
@@ -33,16 +33,16 @@ describe("a pattern", () => {
     expect(segments.slice(1)).toEqual(parameters);
   });
 
-  test("names are told apart by their case", () => {
+  test("parameter names are case-sensitive", () => {
     expect(parse("/@id/@ID/@_id").parameters.map(({ name }) => name)).toEqual(["id", "ID", "_id"]);
   });
 
-  test("a sign for a parameter inside a segment is text", () => {
+  test("a parameter sign inside a segment is text", () => {
     expect(parse("/user@host/a-@b").segments).toEqual(["user@host", "a-@b"]);
   });
 });
 
-describe("what rou3 is given", () => {
+describe("the pattern passed to rou3", () => {
   const given = (text: string) => segmentsByLength(parse(text)).map(toRou3);
 
   test.each([

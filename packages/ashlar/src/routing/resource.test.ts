@@ -50,7 +50,7 @@ describe("Route.api", () => {
     ]);
   });
 
-  test("names() names the routes of resources otherwise, before or after a group, and no other route", () => {
+  test("names() renames the routes of resources, before or after grouping, and no other routes", () => {
     const api = Route.api("users.orders", OrdersController, { only: ["index", "show"] });
     const names = (entry: RouteCollection): string[] => table(entry).map((line) => line.split(" ")[2]!);
     expect(names(api.names("api.orders"))).toEqual(["api.orders.index", "api.orders.show"]);
@@ -100,7 +100,7 @@ describe("Route.api", () => {
     ]);
   });
 
-  test("a dot nests one resource in another", () => {
+  test("a dot nests one resource inside another", () => {
     expect(table(Route.api("users.orders", OrdersController, { only: ["index", "show"] }))).toEqual([
       "GET /users/@user_id/orders users.orders.index index",
       "GET /users/@user_id/orders/@id users.orders.show show",
@@ -110,7 +110,7 @@ describe("Route.api", () => {
     ]);
   });
 
-  test("a slash is a plain prefix, and a dot in the names", () => {
+  test("a slash makes a plain path prefix, and becomes a dot in the names", () => {
     expect(table(Route.api("admin/orders", OrdersController, { only: ["show"] }))).toEqual([
       "GET /admin/orders/@id admin.orders.show show",
     ]);
@@ -135,7 +135,7 @@ describe("Route.api", () => {
     expect(route!.pattern).toBe(`/${outer}/@${parameter}/x`);
   });
 
-  test("it is a collection like any other", () => {
+  test("it returns an ordinary collection", () => {
     const entry = Route.group({ prefix: "/v1", name: "v1." }, [
       ...Route.api("orders", OrdersController, { only: ["index"] }).middleware("guard:jwt"),
     ]);

@@ -31,21 +31,21 @@ describe("a list of routes", () => {
     ReturnType<typeof Route.get>,
   ];
 
-  test("is opened in its order", () => {
+  test("is flattened in order", () => {
     const foreign: unknown[] = [];
     const routes = flattenEntries([a, [[b], []], new RouteCollection([c])], (entry) => foreign.push(entry));
     expect(routes).toEqual([a, b, c]);
     expect(foreign).toEqual([]);
   });
 
-  test("what in it is no route is told", () => {
+  test("reports each entry that is not a route", () => {
     const foreign: unknown[] = [];
     const entries = [a, null, "text", [7, { path: "/x" }]] as never;
     expect(flattenEntries(entries, (entry) => foreign.push(entry))).toEqual([a]);
     expect(foreign).toEqual([null, "text", 7, { path: "/x" }]);
   });
 
-  test("a collection cannot be changed through its list, nor through the one it was made of", () => {
+  test("a collection cannot be changed through its list or through the list it was created from", () => {
     const list = [a, b];
     const collection = new RouteCollection(list);
     list.push(c);

@@ -33,7 +33,7 @@ function answers(define: typeof Route, Make: typeof Router, patterns: readonly s
   });
 }
 
-test("where no code may be made from text, the same routes are found", () => {
+test("the same routes are found if code generation from strings is disallowed", () => {
   const program = `
     import { Route, Router } from ${JSON.stringify(join(import.meta.dirname, "index.ts"))};
     const answers = ${answers.toString()};
@@ -44,7 +44,7 @@ test("where no code may be made from text, the same routes are found", () => {
   expect(JSON.parse(printed)).toEqual(answers(Route, Router, PATTERNS, PATHS));
 });
 
-test("what is found is what is meant", () => {
+test("each path reaches the intended route", () => {
   expect(answers(Route, Router, PATTERNS, PATHS)).toEqual([
     ["/", {}],
     ["/a", {}],
@@ -62,7 +62,7 @@ test("what is found is what is meant", () => {
   ]);
 });
 
-test("thousands of routes cost a request no more than a few", () => {
+test("a request costs no more with thousands of routes than with a few", () => {
   const routerOf = (count: number) => {
     const entries = Array.from({ length: count }, (_, index) => Route.get(`/r${index}/@id:int`, () => null));
     return new Router([{ entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" }]);

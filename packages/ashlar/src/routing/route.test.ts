@@ -68,8 +68,8 @@ class ReadOnlyController {
 
 const handler = () => "answer";
 
-describe("what one route is", () => {
-  test("each method has its own function", () => {
+describe("a single route", () => {
+  test("each HTTP method has its own function", () => {
     const routes = [
       Route.get("/a", handler),
       Route.post("/a", handler),
@@ -102,7 +102,7 @@ describe("what one route is", () => {
     expect(Route.view("/", "welcome").attributes.action).toEqual({ kind: "view", template: "welcome", data: {} });
   });
 
-  test("a redirect is data, and temporary unless told otherwise", () => {
+  test("a redirect is data, and temporary by default", () => {
     expect(Route.redirect("/old", "/new").attributes).toMatchObject({
       methods: ["GET"],
       path: "/old",
@@ -115,7 +115,7 @@ describe("what one route is", () => {
     });
   });
 
-  test("everything that can be said of a route is kept", () => {
+  test("every attribute of a route is kept", () => {
     const route = Route.get("/a", handler)
       .name("a.show")
       .middleware("auth", "guard:jwt")
@@ -134,7 +134,7 @@ describe("what one route is", () => {
     });
   });
 
-  test("a definition is never changed, so one can be the base of several", () => {
+  test("a definition is immutable, so one can be the base of several", () => {
     const base = Route.get("/a", handler).middleware("auth");
     const [first, second] = [base.name("first").middleware("x"), base.name("second")];
     expect(base.attributes).toMatchObject({ name: null, middleware: ["auth"] });
@@ -143,7 +143,7 @@ describe("what one route is", () => {
     expect(Object.isFrozen(base.attributes)).toBe(true);
   });
 
-  test("a route knows the file and line it was written at, whatever is said of it later", () => {
+  test("a route remembers the file and line that define it, whatever is chained to it", () => {
     const lineOf = (route: RouteDefinition) => /^(.+):(\d+)$/.exec(String(route.attributes.location))!;
     const first = lineOf(Route.get("/a", handler));
     const second = lineOf(Route.get("/b", handler).name("b").middleware("c"));
@@ -197,7 +197,7 @@ describe("groups", () => {
     expect(group.routes.map(({ attributes }) => attributes.domain)).toEqual(["api", "www"]);
   });
 
-  test("a collection takes what a group takes, later, and is never changed itself", () => {
+  test("a collection accepts the options of a group later, and is never changed itself", () => {
     const collection = Route.group({ middleware: ["inner"] }, [Route.get("/a", handler).name("a")]);
     const changed = collection
       .name("n.")
@@ -222,7 +222,7 @@ describe("groups", () => {
     });
   });
 
-  test("a group without routes, or with something else in it, is remembered as a problem", () => {
+  test("a group without routes, or with anything but routes in it, is recorded as a problem", () => {
     const problems = (collection: RouteCollection) => collection.routes.map(({ attributes }) => attributes.problem);
     expect(problems(Route.group({}, []))).toEqual(["the group has no routes."]);
     expect(problems(Route.group({}, [Route.get("/", handler), "x" as never]))).toEqual([
@@ -237,11 +237,11 @@ describe("types", () => {
     Route.get("/", () => "x");
     Route.get("/", async ({ request, response }) => [request, response]);
     Route.get("/", (context: HttpContext) => context);
-    // @ts-expect-error text is no handler
+    // @ts-expect-error text is not a handler
     Route.get("/", "text");
     // @ts-expect-error a handler takes a context
     Route.get("/", (text: string) => text);
-    // @ts-expect-error a class is no handler
+    // @ts-expect-error a class is not a handler
     expect(Route.get("/", OrdersController)).toBeInstanceOf(RouteDefinition);
   });
 
@@ -256,7 +256,7 @@ describe("types", () => {
     Route.get("/", [OrdersController, "byText"]);
     // @ts-expect-error it needs a second argument
     Route.get("/", [OrdersController, "byTwo"]);
-    // @ts-expect-error it is no method
+    // @ts-expect-error it is not a method
     Route.get("/", [OrdersController, "label"]);
     // @ts-expect-error there is no such method
     Route.get("/", [OrdersController, "shwo"]);
@@ -268,7 +268,7 @@ describe("types", () => {
     expect(Route.match(["GET"], "/", [OrdersController, "byText"])).toBeInstanceOf(RouteDefinition);
   });
 
-  test("methods are those a route can answer", () => {
+  test("only methods that a route can answer are accepted", () => {
     // @ts-expect-error HEAD comes with GET
     Route.match(["HEAD"], "/", handler);
     // @ts-expect-error methods are written in capitals

@@ -33,7 +33,7 @@ function problemsOf(entries: readonly RouteEntry[], options: RouterOptions = {})
 
 const get = (path: string) => Route.get(path, handler);
 
-describe("everything that is wrong is reported at once, each with its place", () => {
+describe("all problems are reported at once, each with its location", () => {
   test("one message lists all problems of all files", () => {
     const web = [get("/a"), get("/b/@id:itn"), get("/a")];
     const api = [Route.get("/c", 7 as never)];
@@ -75,7 +75,7 @@ describe("everything that is wrong is reported at once, each with its place", ()
     ]);
   });
 
-  test("the place is the line of the route, in a group and in a resource too", () => {
+  test("the location is the route's line, even in a group or a resource", () => {
     const first = Route.get("//a", handler);
     const second = Route.api("orders", OrdersController as never, { only: ["index"] });
     const entries = [Route.group({ prefix: "/g" }, [first, second])];
@@ -91,7 +91,7 @@ describe("everything that is wrong is reported at once, each with its place", ()
     expect(lines[1]! - lines[0]!).toBe(1);
   });
 
-  test("routes that are in order have no problem", () => {
+  test("valid routes have no problems", () => {
     expect(problemsOf([])).toEqual([]);
     expect(problemsOf([get("/a"), Route.post("/a", handler), Route.get("/b", [OrdersController, "show"])])).toEqual([]);
   });
@@ -127,7 +127,7 @@ describe("patterns", () => {
     expect(problemsOf([get(pattern)])).toEqual([expect.stringContaining(problem)]);
   });
 
-  test("a path that is no text is refused", () => {
+  test("a path that is not text is refused", () => {
     expect(problemsOf([Route.get(7 as never, handler), Route.get(null as never, handler)])).toEqual([
       "GET 7: the path is a number, not text.",
       "GET null: the path is null, not text.",
@@ -157,7 +157,7 @@ describe("handlers", () => {
     expect(problemsOf([Route.get("/", action as never)])).toEqual([expect.stringContaining(`GET /: ${problem}`)]);
   });
 
-  test("an inherited method and a method called like one of every object count", () => {
+  test("an inherited method counts, and so does one named like a method of Object", () => {
     class Special extends OrdersController {
       override toString(): string {
         return "special";
@@ -166,7 +166,7 @@ describe("handlers", () => {
     expect(problemsOf([Route.get("/a", [Special, "show"]), Route.get("/b", [Special, "toString"])])).toEqual([]);
   });
 
-  test("a resource whose controller lacks a method is refused, each method by name", () => {
+  test("a resource whose controller lacks methods is refused, naming each missing method", () => {
     expect(
       problemsOf([Route.api("orders", OrdersController as never, { only: ["index", "show", "destroy"] })]),
     ).toEqual([
@@ -175,7 +175,7 @@ describe("handlers", () => {
     ]);
   });
 
-  test("views without a template and redirects to nowhere or with another status are refused", () => {
+  test("a view without a template, a redirect without a target and a redirect with a non-redirect status are refused", () => {
     expect(
       problemsOf([
         Route.view("/v", ""),
@@ -192,7 +192,7 @@ describe("handlers", () => {
 });
 
 describe("methods, names, middleware, lists", () => {
-  test("methods that no route answers are refused", () => {
+  test("methods that a route cannot have are refused", () => {
     expect(problemsOf([Route.match(["TRACE", "HEAD"] as never, "/", handler)])).toEqual([
       'TRACE|HEAD /: "TRACE" is not a method of a route; use GET, POST, PUT, PATCH, DELETE, OPTIONS.',
     ]);
@@ -206,14 +206,14 @@ describe("methods, names, middleware, lists", () => {
     ]);
   });
 
-  test("two routes of one name are refused, wherever they are", () => {
+  test("two routes with the same name are refused, wherever they are", () => {
     const group = Route.group({ name: "orders." }, [get("/b").name("show")]);
     expect(problemsOf([get("/a").name("orders.show"), group, get("/c").name("other")])).toEqual([
       'two routes are named "orders.show"; the other is at HERE.',
     ]);
   });
 
-  test("the message of two equal names says how to rename those of a resource, that of the API if there is one", () => {
+  test("the message about a duplicate name says how to rename a resource, the API's if there is one", () => {
     const Orders = class {
       index(): void {}
       show(): void {}
@@ -232,7 +232,7 @@ describe("methods, names, middleware, lists", () => {
     expect(problemsOf([page, below.names("api.orders")])).toEqual([]);
   });
 
-  test("middleware is named by text", () => {
+  test("middleware that is not named by text is refused", () => {
     const problem = "GET /: middleware must be named by text that is not empty.";
     expect(problemsOf([get("/").middleware("")])).toEqual([problem]);
     expect(problemsOf([get("/").middleware(":jwt")])).toEqual([problem]);
@@ -240,7 +240,7 @@ describe("methods, names, middleware, lists", () => {
     expect(problemsOf([get("/").withoutMiddleware(undefined as never)])).toEqual([problem]);
   });
 
-  test("what is no route, and a list that is none, are refused with the file", () => {
+  test("an entry that is not a route, and ROUTES that is not a list, are refused with the file's name", () => {
     expect(() => make([get("/"), "text" as never, [null as never]])).toThrow(
       "There are 2 problems in the routes:\n" +
         "  routes/web.ts  ROUTES lists something that is not a route.\n" +
@@ -253,7 +253,7 @@ describe("methods, names, middleware, lists", () => {
     expect(problemsOf([...Route.group({}, [])])).toEqual(["the group has no routes."]);
   });
 
-  test("a group that is not written as it should be is refused, a misspelt option before all", () => {
+  test("a group with misspelled options or invalid arguments is refused", () => {
     const group = (options: object, entries: unknown = [get("/")]) => Route.group(options, entries as never);
     expect(
       problemsOf([
@@ -277,7 +277,7 @@ describe("methods, names, middleware, lists", () => {
     ]);
   });
 
-  test("a resource that is none, or has nothing left, is refused", () => {
+  test("a resource with an invalid name, without actions or with unknown actions is refused", () => {
     const api = (name: string, options = {}) => Route.api(name, OrdersController as never, options);
     expect(problemsOf([api("a b"), api(""), api("orders/@id"), api("x", { only: [] })])).toEqual([
       '"a b" is not the name of a resource; use letters, digits, "-", "_", "." and "/".',
@@ -291,7 +291,7 @@ describe("methods, names, middleware, lists", () => {
     ]);
   });
 
-  test("hosts that are none, and parameters that path and host share, are refused", () => {
+  test("invalid hosts, and parameters in both path and host, are refused", () => {
     expect(problemsOf([get("/a").domain(""), get("/b").domain("a..b"), get("/c").domain("@x.@x")])).toEqual([
       "GET /a: the domain is empty.",
       'GET /b: "a..b" is not a host; write api, @account or @account.example.com.',
@@ -308,7 +308,7 @@ describe("routes that are never reached", () => {
   const never = (label: string, winner: string, without = "") =>
     `${label}: is never reached${without}; ${winner} at HERE matches all of its paths.`;
 
-  test("one method and path defined twice", () => {
+  test("the same method and path defined twice", () => {
     expect(problemsOf([get("/a/"), get("a")])).toEqual([never("GET /a", "/a")]);
     expect(problemsOf([get("/a/@x"), get("/a/@y")])).toEqual([never("GET /a/@y", "/a/@x")]);
     expect(problemsOf([get("/@x:int/b"), get("/@y:integer/b")])).toEqual([never("GET /@y:integer/b", "/@x:int/b")]);
@@ -321,26 +321,26 @@ describe("routes that are never reached", () => {
     expect(problemsOf([Route.any("/a", handler), Route.any("/a", handler)])).toEqual([never("GET /a", "/a")]);
   });
 
-  test("one with an own compiler twice, but not with two", async () => {
+  test("the same compiler of the application twice, but not two different ones", async () => {
     const compilers = await ownCompilers({ year: /\d{4}/, code: /\w{4}/ });
     expect(problemsOf([get("/@a:year"), get("/@b:year")], { compilers })).toEqual([never("GET /@b:year", "/@a:year")]);
     expect(problemsOf([get("/@a:code"), get("/@b:year"), get("/@c:int"), get("/@d")], { compilers })).toEqual([]);
   });
 
-  test("numbers behind slugs, which are slugs themselves", () => {
+  test("numbers after slugs, because numbers are slugs too", () => {
     expect(problemsOf([get("/@slug:slug"), get("/@id:int")])).toEqual([never("GET /@id:int", "/@slug:slug")]);
     expect(problemsOf([get("/@id:int"), get("/@slug:slug")])).toEqual([]);
     expect(problemsOf([get("/@a:slug/@b:int"), get("/@a:int/@b:slug")])).toEqual([]);
     expect(problemsOf([get("/@slug:slug"), get("/@id:uuid"), get("/@w:string")])).toEqual([]);
   });
 
-  test("one that is taken where its optional parameters are absent", () => {
+  test("a route that another one shadows when its optional parameters are missing", () => {
     expect(problemsOf([get("/a"), get("/a/?id")])).toEqual([never("GET /a/?id", "/a", " without ?id")]);
     expect(problemsOf([get("/a/?id"), get("/a")])).toEqual([never("GET /a", "/a/?id")]);
     expect(problemsOf([get("/a/@x"), get("/a/?y/?z")])).toEqual([never("GET /a/?y/?z", "/a/@x", " without ?z")]);
   });
 
-  test("the same path on another method or another host is another route", () => {
+  test("the same path with another method or host is a different route", () => {
     expect(
       problemsOf([get("/a"), Route.post("/a", handler), get("/a").domain("api"), get("/a").domain("www")]),
     ).toEqual([]);
@@ -348,7 +348,7 @@ describe("routes that are never reached", () => {
     expect(problemsOf([get("/a").domain("API"), get("/a").domain("api")])).toEqual([never("GET /a", "/a")]);
   });
 
-  test("a wider route next to a narrower one is fine, whatever the order", () => {
+  test("a more general route next to a more specific one is fine, whatever the order", () => {
     const wide = ["/@a:any", "/x/@a:any", "/x/@a", "/x/@a:int", "/x/7", "/x/@a/y", "/x/7/@b"];
     expect(problemsOf(wide.map(get))).toEqual([]);
     expect(problemsOf(wide.toReversed().map(get))).toEqual([]);

@@ -79,7 +79,7 @@ const patternWithValues = fc
   });
 
 describe("from pattern to URL and back", () => {
-  test("the URL of a route leads to the route, with the values it was made of", () => {
+  test("the URL of a route matches that route, with the values it was built from", () => {
     fc.assert(
       fc.property(patternWithValues, ({ pattern, values }) => {
         const router = routerFor(pattern);
@@ -91,7 +91,7 @@ describe("from pattern to URL and back", () => {
     );
   });
 
-  test("also when it has been through the platform's parser of URLs, and with a slash at its end", () => {
+  test("the URL still matches after it went through URL, and with a trailing slash", () => {
     fc.assert(
       fc.property(patternWithValues, ({ pattern, values }) => {
         const router = routerFor(pattern);
@@ -104,7 +104,7 @@ describe("from pattern to URL and back", () => {
     );
   });
 
-  test("a URL is made of any text, or refused as a parameter that does not fit", () => {
+  test("a URL is built from any text, or the text is refused as an invalid parameter", () => {
     const patterns = VALUES.map(([compiler]) => `/x${compiler.replace(":", "-")}/@v${compiler}`);
     const router = routerFor(...patterns, "/any/@v:any");
     fc.assert(
@@ -178,7 +178,7 @@ const hostilePath = fc.oneof(
 describe("any path", () => {
   const router = routerFor(...PATTERNS);
 
-  test("S42 is matched, not matched, or refused with 400; nothing else is ever thrown", () => {
+  test("S42 is matched, not matched, or refused with 400, and nothing else is ever thrown", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("GET", "HEAD", "POST", "x"),
@@ -198,7 +198,7 @@ describe("any path", () => {
     );
   });
 
-  test("S43 has parameters of the pattern and no others, each text or null, in an object without a prototype", () => {
+  test("S43 has exactly the parameters of the pattern, each text or null, in an object without a prototype", () => {
     fc.assert(
       fc.property(hostilePath, (path) => {
         const match = attempt(() => router.match("GET", path, null));
@@ -214,7 +214,7 @@ describe("any path", () => {
     );
   });
 
-  test("S30 with a needless escape reaches the route of the plain path, or none", () => {
+  test("S30 with a needless escape reaches the route of the unescaped path, or none", () => {
     const escapeSome = (path: string, positions: readonly number[]) =>
       [...path]
         .map((character, index) =>
@@ -241,7 +241,7 @@ describe("any path", () => {
     );
   });
 
-  test("S30 with an empty segment, or a dot segment, reaches none", () => {
+  test("S30 with an empty segment or a dot segment reaches no route", () => {
     fc.assert(
       fc.property(
         hostilePath,
@@ -256,7 +256,7 @@ describe("any path", () => {
     );
   });
 
-  test("finds what rou3 finds, where nothing but plain text and parameters is in play", () => {
+  test("finds what rou3 finds if the patterns have only plain text and parameters", () => {
     const patterns = ["/", "/a", "/a/@x", "/a/@x/b", "/@x/b", "/@x/@y/@z", "/a/b/c/@x:any"];
     const ours = routerFor(...patterns);
     const theirs = createRouter<string>();
@@ -277,7 +277,7 @@ describe("any path", () => {
 });
 
 describe("any pattern", () => {
-  test("is a route or a problem that is reported; nothing else is ever thrown", () => {
+  test("is a route or a reported problem, and nothing else is ever thrown", () => {
     const part = fc.oneof(
       fc.constantFrom(
         "@id",

@@ -31,7 +31,7 @@ function reach(router: Router, path: string, host: string | null = null) {
 }
 
 describe("paths", () => {
-  test("one slash at the end counts for nothing, in the path and in the pattern", () => {
+  test("a single trailing slash is ignored, in the path and in the pattern", () => {
     const router = routerFor("/home", "/list/", "/");
     expect(reach(router, "/home/")).toEqual(["/home", {}]);
     expect(router.match("GET", "/home/", null)?.route).toBe(router.match("GET", "/home", null)?.route);
@@ -40,14 +40,14 @@ describe("paths", () => {
     expect(reach(router, "/home//")).toBeNull();
   });
 
-  test("S30 empty segments, another case and needless escapes reach no route", () => {
+  test("S30 a path with empty segments, different case or needless escapes reaches no route", () => {
     const router = routerFor("/login", "/");
     for (const path of ["//login", "/LOGIN", "/%6cogin", "/%6Cogin", "//", "login", "", "*", "/login//", "/./login"]) {
       expect([path, reach(router, path)]).toEqual([path, null]);
     }
   });
 
-  test("S30 a needless escape does not lead past a route to a wider one", () => {
+  test("S30 a needless escape does not bypass a route to reach a more general one", () => {
     const router = routerFor("/login", "/@page", "/orders/@id:int", "/orders/@text", "/files/@rest:any");
     expect(reach(router, "/login")).toEqual(["/login", {}]);
     expect(reach(router, "/%6cogin")).toBeNull();
@@ -58,7 +58,7 @@ describe("paths", () => {
     expect(reach(router, "/%66iles/x")).toBeNull();
   });
 
-  test("S30 segments that clients resolve match nothing, escaped or not", () => {
+  test("S30 dot segments, which clients resolve, match nothing, escaped or not", () => {
     const router = routerFor("/@a", "/a/@b", "/files/@rest:any");
     for (const path of [
       "/..",
@@ -76,7 +76,7 @@ describe("paths", () => {
     expect(reach(router, "/a/...")).toEqual(["/a/@b", { b: "..." }]);
   });
 
-  test("literal text is literal, dots and all", () => {
+  test("literal text is literal, including dots", () => {
     const odd = "/(x)/c:d/**/f+g/h!/x@y/{l}?/:name/$1";
     const router = routerFor("/a.b", odd.replace("?", ""), "/v1$");
     expect(reach(router, "/a.b")).toEqual(["/a.b", {}]);
@@ -89,7 +89,7 @@ describe("paths", () => {
     expect(reach(router, "/v1$")).toEqual(["/v1$", {}]);
   });
 
-  test("characters that some clients escape and some do not are the same either way", () => {
+  test("characters that only some clients escape match either way", () => {
     const router = routerFor("/[a]/b|c/^d/{e}", "/@v");
     expect(reach(router, "/[a]/b|c/^d/{e}")).toEqual(["/[a]/b|c/^d/{e}", {}]);
     expect(reach(router, "/%5Ba%5d/b%7Cc/%5ed/%7Be}")).toEqual(["/[a]/b|c/^d/{e}", {}]);
@@ -97,7 +97,7 @@ describe("paths", () => {
     expect(reach(router, "/é")).toEqual(["/@v", { v: "é" }]);
   });
 
-  test("literal text beyond ASCII is found as clients send it, in either case of its escapes", () => {
+  test("non-ASCII literal text matches as clients send it, with escapes in either case", () => {
     const router = routerFor("/café/naïve", "/a b", "/100%25");
     expect(reach(router, "/caf%C3%A9/na%C3%AFve")).toEqual(["/café/naïve", {}]);
     expect(reach(router, "/caf%c3%a9/na%c3%afve")).toEqual(["/café/naïve", {}]);
@@ -106,7 +106,7 @@ describe("paths", () => {
     expect(reach(routerFor("/caf%c3%a9"), "/caf%C3%A9")).toEqual(["/caf%c3%a9", {}]);
   });
 
-  test("a broken escape, one that is not UTF-8 and NUL are the caller's fault", () => {
+  test("a broken escape, an escape that is not UTF-8, and NUL are a 400", () => {
     const router = routerFor("/@a", "/login");
     for (const path of [
       "/%",
@@ -128,7 +128,7 @@ describe("paths", () => {
 });
 
 describe("parameters", () => {
-  test("a parameter is a whole segment that is not empty, decoded once", () => {
+  test("a parameter is a whole non-empty segment, decoded once", () => {
     const router = routerFor("/orders/@id");
     expect(reach(router, "/orders/a%20b%2Fc%2520")).toEqual(["/orders/@id", { id: "a b/c%20" }]);
     expect(reach(router, "/orders/a+b")).toEqual(["/orders/@id", { id: "a+b" }]);
@@ -138,7 +138,7 @@ describe("parameters", () => {
     expect(reach(router, "/orders/1/2")).toBeNull();
   });
 
-  test("S43 parameters are kept in an object without a prototype, and none is named like one", () => {
+  test("S43 parameters are kept in an object without a prototype, and cannot be named __proto__, constructor or prototype", () => {
     const match = routerFor("/@a/@b").match("GET", "/__proto__/constructor", null)!;
     expect(Object.getPrototypeOf(match.params)).toBeNull();
     expect({ ...match.params }).toEqual({ a: "__proto__", b: "constructor" });
@@ -149,7 +149,7 @@ describe("parameters", () => {
     expect(routerFor("/x").match("constructor", "/x", null)).toBeNull();
   });
 
-  test("what a route is compiled to cannot be changed by those who are given it", () => {
+  test("callers cannot change the lists of a compiled route", () => {
     const router = routerOf([Route.post("/a", handler).middleware("auth")]);
     for (const list of [router.routes, router.routes[0]!.methods, router.routes[0]!.middleware]) {
       expect(() => (list as unknown[]).push("PUT")).toThrow(TypeError);
@@ -157,7 +157,7 @@ describe("parameters", () => {
     expect(router.allowedMethods("/a", null)).toEqual(["POST"]);
   });
 
-  test("routes that capture nothing share one frozen answer", () => {
+  test("a route without parameters returns the same frozen match each time", () => {
     const router = routerFor("/a", "/b");
     const first = router.match("GET", "/a", null)!;
     expect(router.match("GET", "/a/", null)).toBe(first);
@@ -165,7 +165,7 @@ describe("parameters", () => {
     expect(Object.getPrototypeOf(first.params)).toBeNull();
   });
 
-  test("int and integer take digits", () => {
+  test("int and integer accept digits", () => {
     const router = routerFor("/orders/@id:int", "/years/@year:integer");
     expect(reach(router, "/orders/007")).toEqual(["/orders/@id:int", { id: "007" }]);
     expect(reach(router, "/years/1999")).toEqual(["/years/@year:integer", { year: "1999" }]);
@@ -174,19 +174,19 @@ describe("parameters", () => {
     }
   });
 
-  test("string takes letters", () => {
+  test("string accepts letters", () => {
     const router = routerFor("/@word:string");
     expect(reach(router, "/Hello")).toEqual(["/@word:string", { word: "Hello" }]);
     for (const path of ["/hello1", "/a-b", "/%C3%A9"]) expect([path, reach(router, path)]).toEqual([path, null]);
   });
 
-  test("slug takes small letters and digits with single dashes between", () => {
+  test("slug accepts lower-case letters and digits with single dashes between them", () => {
     const router = routerFor("/@slug:slug");
     expect(reach(router, "/a-title-2")).toEqual(["/@slug:slug", { slug: "a-title-2" }]);
     for (const path of ["/-a", "/a-", "/a--b", "/A", "/a_b"]) expect([path, reach(router, path)]).toEqual([path, null]);
   });
 
-  test("uuid takes a UUID in either case", () => {
+  test("uuid accepts a UUID in either case", () => {
     const router = routerFor("/@slug:uuid");
     const id = "123e4567-e89b-12d3-A456-426614174000";
     expect(reach(router, `/${id}`)).toEqual(["/@slug:uuid", { slug: id }]);
@@ -195,7 +195,7 @@ describe("parameters", () => {
     }
   });
 
-  test("any takes the rest of the path, and at least one segment of it", () => {
+  test("any captures the rest of the path, at least one segment", () => {
     const router = routerFor("/files/@path:any");
     expect(reach(router, "/files/a/b/c.txt")).toEqual(["/files/@path:any", { path: "a/b/c.txt" }]);
     expect(reach(router, "/files/a/")).toEqual(["/files/@path:any", { path: "a" }]);
@@ -215,7 +215,7 @@ describe("parameters", () => {
     expect(reach(routerFor("/?id"), "/")).toEqual(["/?id", { id: null }]);
   });
 
-  test("optional parameters are absent from the end, and never skipped", () => {
+  test("optional parameters can be omitted only from the end", () => {
     const router = routerFor("/archive/@kind/?year:int/?month:int", "/docs/?page:any");
     const name = "/archive/@kind/?year:int/?month:int";
     expect(reach(router, "/archive/a")).toEqual([name, { kind: "a", year: null, month: null }]);
@@ -226,7 +226,7 @@ describe("parameters", () => {
     expect(reach(router, "/docs/a/b")).toEqual(["/docs/?page:any", { page: "a/b" }]);
   });
 
-  test("an application's own compiler is held against the whole decoded value", async () => {
+  test("an application's own compiler must match the whole decoded value", async () => {
     const compilers = await ownCompilers({ year: /\d{4}/, name: /[\p{L} ]+/u, either: /a|bc/, upper: /[a-f]+/i });
     const router = routerOf(
       ["/y/@v:year", "/n/@v:name", "/e/@v:either", "/u/@v:upper"].map((path) => Route.get(path, handler).name(path)),
@@ -241,7 +241,7 @@ describe("parameters", () => {
     }
   });
 
-  test("where a compiler refuses, the next route that fits answers, in the order of definition", async () => {
+  test("if a compiler refuses the value, the next matching route is used, in the order of definition", async () => {
     const compilers = await ownCompilers({ one: /1.*/, two: /2.*/, three: /3.*/, four: /.*4/ });
     const router = routerOf(
       ["/@v:one", "/@v:two", "/@v:three", "/@v:four", "/@v", "/@v:any"].map((path) =>
@@ -253,7 +253,7 @@ describe("parameters", () => {
     expect(names).toEqual(["/@v:one", "/@v:two", "/@v:three", "/@v:two", "/@v:four", "/@v", "/@v:any"]);
   });
 
-  test("a signed parameter gives the value that was signed, and nothing else matches", () => {
+  test("a signed parameter yields the value that was signed, and nothing else matches", () => {
     const router = routerOf([Route.get("/verify/@token:signed", handler).name("verify")], { signer });
     const path = router.to("verify", { token: "user:7 é" });
     expect(path).not.toContain("user");
@@ -265,7 +265,7 @@ describe("parameters", () => {
     expect(reach(router, `${path}/x`)).toBeNull();
   });
 
-  test("S8 what another key signed is no signed parameter", () => {
+  test("S8 a parameter signed with another key is refused", () => {
     const other = new Signer(secret, "email-verification");
     const make = (key: Signer) => routerOf([Route.get("/@v:signed", handler).name("v")], { signer: key });
     expect(reach(make(signer), make(other).to("v", { v: "7" }))).toBeNull();
@@ -274,7 +274,7 @@ describe("parameters", () => {
 });
 
 describe("which route wins", () => {
-  test("text over a parameter with a compiler over one without over the rest of the path, whatever the order", () => {
+  test("text beats a parameter with a compiler, which beats one without, which beats the rest of the path, whatever the order", () => {
     const patterns = ["/a/@v:any", "/a/@v", "/a/@v:int", "/a/7"];
     for (const order of [patterns, patterns.toReversed()]) {
       const router = routerFor(...order);
@@ -283,13 +283,13 @@ describe("which route wins", () => {
     }
   });
 
-  test("the first defined of those that say as much", () => {
+  test("the first one defined, among equally specific routes", () => {
     expect(reach(routerFor("/@a/x", "/y/@b"), "/y/x")?.[0]).toBe("/y/@b");
     expect(reach(routerFor("/@a:int/@b", "/@a/@b:int"), "/1/2")?.[0]).toBe("/@a:int/@b");
     expect(reach(routerFor("/@a/@b:int", "/@a:int/@b"), "/1/2")?.[0]).toBe("/@a/@b:int");
   });
 
-  test("a route of another method does not stand in the way", () => {
+  test("a route with another method does not hide it", () => {
     const router = routerOf([
       Route.post("/orders/new", handler).name("post"),
       Route.get("/orders/@id", handler).name("get"),
@@ -301,13 +301,13 @@ describe("which route wins", () => {
 });
 
 describe("methods", () => {
-  test("HEAD finds the route of GET", () => {
+  test("HEAD finds the GET route", () => {
     const router = routerFor("/a", "/b/@id");
     expect(router.match("HEAD", "/a", null)).toBe(router.match("GET", "/a", null));
     expect(router.match("HEAD", "/b/1", null)?.route).toBe(router.match("GET", "/b/1", null)?.route);
   });
 
-  test("the methods of a path are those with a route that takes it, HEAD with GET", () => {
+  test("the allowed methods of a path are those of its routes, and HEAD along with GET", () => {
     const router = routerOf([
       Route.get("/a", handler),
       Route.match(["PUT", "PATCH"], "/a", handler),
@@ -327,7 +327,7 @@ describe("methods", () => {
     expect(router.match("GET", "/logout", null)).toBeNull();
   });
 
-  test("methods nobody defined, in small letters or unheard of, find nothing", () => {
+  test("methods without a route, in lower case or unknown, find nothing", () => {
     const router = routerOf([Route.any("/a", handler)]);
     for (const method of ["get", "TRACE", "CONNECT", "PROPFIND", "", "toString"]) {
       expect(router.match(method, "/a", null)).toBeNull();
@@ -356,7 +356,7 @@ describe("hosts", () => {
     expect(reach(router, "/users/7", "www.example.com")).toBeNull();
   });
 
-  test("what a host pattern captures is a parameter, next to those of the path", () => {
+  test("the captures of a host pattern are parameters, alongside those of the path", () => {
     expect(reach(router, "/", "acme.example.com")).toEqual(["account", { account: "acme" }]);
     expect(reach(router, "/p", "acme.example.com")).toEqual(["page", { account: "acme", page: null }]);
     expect(reach(router, "/p/2", "acme.example.com")).toEqual(["page", { account: "acme", page: "2" }]);
@@ -365,7 +365,7 @@ describe("hosts", () => {
     expect(Object.getPrototypeOf(router.match("GET", "/", "acme.example.com")!.params)).toBeNull();
   });
 
-  test("routes without a host answer on all of them, where none with one does", () => {
+  test("a route without a host matches on every host if no route for that host does", () => {
     expect(reach(router, "/", "example.com")).toEqual(["main", {}]);
     expect(reach(router, "/only", "acme.example.com")).toEqual(["only", {}]);
     for (const host of [null, "", "127.0.0.1:3000", "[::1]", "not a host", "a..b"]) {
@@ -373,21 +373,21 @@ describe("hosts", () => {
     }
   });
 
-  test("a match on one host changes nothing for the next", () => {
+  test("a match on one host does not affect the next", () => {
     expect(reach(router, "/", "acme.example.com")).toEqual(["account", { account: "acme" }]);
     expect(reach(router, "/", "other.example.com")).toEqual(["account", { account: "other" }]);
     expect(reach(router, "/", "example.com")).toEqual(["main", {}]);
   });
 
-  test("the methods of a path are those on this host", () => {
+  test("the allowed methods of a path are those on the requested host", () => {
     const some = routerOf([Route.get("/a", handler), Route.post("/a", handler).domain("api")]);
     expect(some.allowedMethods("/a", "api.example.com")).toEqual(["GET", "HEAD", "POST"]);
     expect(some.allowedMethods("/a", "example.com")).toEqual(["GET", "HEAD"]);
   });
 });
 
-describe("what a route is compiled to", () => {
-  test("it says everything that its groups and its file add", () => {
+describe("a compiled route", () => {
+  test("it includes everything that its groups and its file add", () => {
     const route = Route.get("orders/@id:int/", handler).name("show").middleware("guard:jwt", "verified").domain("api");
     const router = new Router([
       sourceOf([Route.group({ prefix: "shop", name: "shop.", middleware: ["auth"] }, [route])], {
@@ -411,7 +411,7 @@ describe("what a route is compiled to", () => {
     expect(() => router.routes[0]!.run(null as never)).toThrow("has not been built");
   });
 
-  test("middleware is taken away by its text or by its name, the stack included", () => {
+  test("middleware is removed by its full entry or by its name, including the stack", () => {
     const of = (...names: string[]) =>
       new Router([
         sourceOf(
@@ -432,19 +432,19 @@ describe("what a route is compiled to", () => {
     expect(of("gua", "guard:", "unknown")).toEqual(["web", "guard:jwt", "guard:web", "auth"]);
   });
 
-  test("middleware named twice runs once, where it was named first", () => {
+  test("middleware listed twice runs once, at its first position", () => {
     const group = Route.group({ middleware: ["auth", "a:1"] }, [
       Route.get("/", handler).middleware("b", "auth", "a:2"),
     ]);
     expect(routerOf([group]).routes[0]!.middleware).toEqual(["auth", "a:1", "b", "a:2"]);
   });
 
-  test("respondsWithJson of a route stands above that of its file", () => {
+  test("respondsWithJson of a route overrides that of its file", () => {
     const entries = [Route.get("/a", handler), Route.get("/b", handler).respondsWithJson()];
     expect(routerOf(entries).routes.map(({ respondsWithJson }) => respondsWithJson)).toEqual([false, true]);
   });
 
-  test("one list of routes can be used in two routers, and the router's routes are its own", () => {
+  test("one list of routes can be used in two routers without sharing compiled routes", () => {
     const entries = [
       Route.group({ prefix: "/g" }, [Route.get("/@id:int", handler).name("g")]),
       Route.get("/a", handler),
@@ -458,7 +458,7 @@ describe("what a route is compiled to", () => {
     expect([first.to("g", { id: 1 }), second.to("g", { id: 1 })]).toEqual(["/one/g/1", "/two/g/1"]);
   });
 
-  test("a prefix with a path that is only a slash is the prefix itself", () => {
+  test("a prefix with the path / is the prefix itself", () => {
     const router = new Router([sourceOf([Route.get("/", handler).name("root")], { prefix: "/api/" })]);
     expect(reach(router, "/api")).toEqual(["root", {}]);
     expect(reach(router, "/")).toBeNull();

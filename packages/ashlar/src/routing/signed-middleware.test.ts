@@ -45,12 +45,12 @@ describe("SignedMiddleware", () => {
   const Class: MiddlewareClass<typeof services> = SignedMiddleware;
   const middleware = new Class(services);
 
-  test("a signed URL passes, with what the handler returns", () => {
+  test("a signed URL passes, and the handler's result is returned", () => {
     const url = router.signed("leave", { id: 7 }, { expiresInMinutes: 5 });
     expect(middleware.handle(contextFor(url), () => "left")).toBe("left");
   });
 
-  test("any other is refused, and the handler is not asked", () => {
+  test("any other URL is refused without calling the handler", () => {
     let asked = 0;
     const url = router.signed("leave", { id: 7 });
     for (const path of ["/leave/7", url.replace("7", "8"), `${url}&x=1`]) {
@@ -66,7 +66,7 @@ describe("SignedMiddleware", () => {
     ["a form with brackets", "application/x-www-form-urlencoded", "user[id]=2"],
     ["JSON", "application/json", '{"user":2}'],
     ["JSON with a path for a name", "application/json", '{"user.id":2}'],
-  ])("what is signed cannot be overridden by %s in the body", async (_kind, type, body) => {
+  ])("signed inputs cannot be overridden by %s in the body", async (_kind, type, body) => {
     const url = router.signed("leave", { id: 7 }, { query: { user: 1 } });
     const handle = async (content: string) => {
       const init = { method: "POST", headers: { "content-type": type }, body: content };
@@ -79,7 +79,7 @@ describe("SignedMiddleware", () => {
     expect(await handle(body.replace("user", "reason"))).toBe("1");
   });
 
-  test("the router is looked for at the first request, for it is bound after the middleware is made", () => {
+  test("the router is resolved at the first request, because it is bound after the middleware is created", () => {
     const late = new SignedMiddleware({
       make: () => {
         throw new Error("asked too early");

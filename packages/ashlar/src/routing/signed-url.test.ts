@@ -30,7 +30,7 @@ const router = routerWith(signer);
 afterEach(() => setClock(null));
 
 describe("a signed URL", () => {
-  test("is the URL with a signature, and is valid as a path and as a whole URL on any host", () => {
+  test("is the URL plus a signature, and is valid as a path and as a full URL on any host", () => {
     const url = router.signed("unsubscribe", { user: "7 é" }, { query: { list: "a b", page: 2, none: null } });
     expect(url).toMatch(/^\/unsubscribe\/7%20%C3%A9\?list=a%20b&page=2&signature=[\w.-]+$/);
     expect(router.hasValidSignature(url)).toBe(true);
@@ -39,29 +39,29 @@ describe("a signed URL", () => {
     expect(router.hasValidSignature(`${url}#fragment`)).toBe(true);
   });
 
-  test("without a query has nothing but its signature", () => {
+  test("has only a signature if it has no query", () => {
     expect(router.signed("unsubscribe", { user: 7 })).toMatch(/^\/unsubscribe\/7\?signature=[\w.-]+$/);
     expect(router.hasValidSignature(router.signed("unsubscribe", { user: 7 }))).toBe(true);
   });
 
-  test("is the same for the same request, so that nothing is learned from two", () => {
+  test("is always the same for the same URL", () => {
     expect(router.signed("unsubscribe", { user: 7 })).toBe(router.signed("unsubscribe", { user: 7 }));
   });
 
-  test("may have its query in another order, and encoded in another way", () => {
+  test("stays valid if its query is reordered or encoded differently", () => {
     const url = new URL(`http://host${router.signed("unsubscribe", { user: 7 }, { query: { a: "x y", b: "1" } })}`);
     const signature = url.searchParams.get("signature");
     expect(router.hasValidSignature(`/unsubscribe/7?signature=${signature}&b=1&a=x+y`)).toBe(true);
     expect(router.hasValidSignature(`/unsubscribe/7?b=%31&signature=${signature}&a=x%20y`)).toBe(true);
   });
 
-  test("of a route with a domain is the whole URL", () => {
+  test("is the full URL if the route has a domain", () => {
     const url = router.signed("hosted", {}, { expiresInMinutes: 1 });
     expect(url).toMatch(/^https:\/\/api\.shop\.example\/hosted\?expires=\d+&signature=/);
     expect(router.hasValidSignature(url)).toBe(true);
   });
 
-  test("ends when it says, to the second", () => {
+  test("expires at the given second", () => {
     setClock(() => 1_700_000_000_000);
     const url = router.signed("unsubscribe", { user: 7 }, { expiresInMinutes: 10 });
     expect(url).toContain("?expires=1700000600&signature=");
@@ -72,7 +72,7 @@ describe("a signed URL", () => {
     expect(router.hasValidSignature(url)).toBe(false);
   });
 
-  test("without an end has none", () => {
+  test("never expires without an expiry", () => {
     const url = router.signed("unsubscribe", { user: 7 });
     const later = now() + 100 * 365 * 24 * 3600 * 1000;
     setClock(() => later);
@@ -80,7 +80,7 @@ describe("a signed URL", () => {
   });
 });
 
-describe("what is no signed URL", () => {
+describe("a URL is not validly signed", () => {
   const url = router.signed("unsubscribe", { user: 7 }, { expiresInMinutes: 10, query: { a: 1 } });
   const [path, query] = url.split("?") as [string, string];
 
@@ -105,12 +105,12 @@ describe("what is no signed URL", () => {
     ["no query", path],
     ["the query alone", `?${query}`],
     ["nothing", ""],
-  ])("one with %s", (_, tampered) => {
+  ])("with %s", (_, tampered) => {
     expect(router.hasValidSignature(url)).toBe(true);
     expect(router.hasValidSignature(tampered)).toBe(false);
   });
 
-  test("one with a name twice, even where it is the same value or the signature covers both", () => {
+  test("with a name twice, even if both have the same value", () => {
     for (const again of [
       "a=1",
       "a=2",
@@ -124,7 +124,7 @@ describe("what is no signed URL", () => {
     }
   });
 
-  test("one whose parts were shifted between path, names and values", () => {
+  test("with parts shifted between path, names and values", () => {
     const signed = router.signed("unsubscribe", { user: "x" }, { query: { a: "1&b=2" } });
     const signature = signed.split("signature=")[1];
     expect(router.hasValidSignature(`/unsubscribe/x?a=1&b=2&signature=${signature}`)).toBe(false);
@@ -134,19 +134,19 @@ describe("what is no signed URL", () => {
     );
   });
 
-  test("one of another key", () => {
+  test("signed with another key", () => {
     const other = routerWith(new Signer(generateSecret(), "signed-url"));
     expect(other.hasValidSignature(url)).toBe(false);
     expect(router.hasValidSignature(other.signed("unsubscribe", { user: 7 }))).toBe(false);
   });
 
-  test("S8 one of another purpose, though the secret is the same", () => {
+  test("S8 signed for another purpose, even with the same secret", () => {
     const other = routerWith(new Signer(secret, "email-verification"));
     expect(other.hasValidSignature(url)).toBe(false);
     expect(router.hasValidSignature(other.signed("unsubscribe", { user: 7 }))).toBe(false);
   });
 
-  test("S8 one whose signature is a signed parameter, and the other way round, though the key is the same", () => {
+  test("S8 signed with a signed parameter, or the other way round, even with the same key", () => {
     const genuine = router.signed("unsubscribe", { user: 7 });
     const signature = genuine.split("signature=")[1]!;
     const covered = signer.verify(signature)!;
@@ -155,7 +155,7 @@ describe("what is no signed URL", () => {
     expect(router.match("GET", `/v/${signature}`, null)).toBeNull();
   });
 
-  test("text of any kind, without an exception", () => {
+  test("whatever the text, and never throws", () => {
     for (const text of [
       "?",
       "?signature",
@@ -171,14 +171,14 @@ describe("what is no signed URL", () => {
   });
 });
 
-describe("what cannot be signed", () => {
-  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300, "10" as never])("an end in %s minutes", (minutes) => {
+describe("signing is refused", () => {
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e300, "10" as never])("for %s minutes", (minutes) => {
     expect(() => router.signed("unsubscribe", { user: 7 }, { expiresInMinutes: minutes })).toThrow(
       expect.objectContaining({ code: "E_INVALID_ROUTE_PARAMETER" }),
     );
   });
 
-  test("a query with a name that is the signature's own", () => {
+  test("for a query that uses a reserved name", () => {
     for (const name of ["expires", "signature"]) {
       expect(() => router.signed("unsubscribe", { user: 7 }, { query: { [name]: 1 } })).toThrow(
         expect.objectContaining({ code: "E_INVALID_ROUTE_PARAMETER" }),
@@ -186,7 +186,7 @@ describe("what cannot be signed", () => {
     }
   });
 
-  test("anything, without a key", () => {
+  test("for anything without a key", () => {
     const keyless = routerWith(null);
     const refusal = expect.objectContaining({
       code: "E_INVALID_CONFIGURATION",
@@ -196,7 +196,7 @@ describe("what cannot be signed", () => {
     expect(() => keyless.hasValidSignature("/unsubscribe/7?signature=x")).toThrow(refusal);
   });
 
-  test("a route that is not known, or lacks a parameter", () => {
+  test("for an unknown route or a missing parameter", () => {
     expect(() => router.signed("nothing")).toThrow(expect.objectContaining({ code: "E_UNKNOWN_ROUTE" }));
     expect(() => router.signed("unsubscribe")).toThrow(expect.objectContaining({ code: "E_MISSING_ROUTE_PARAMETER" }));
   });

@@ -32,7 +32,7 @@ const invalid = (text: string) =>
   expect.objectContaining({ code: "E_INVALID_ROUTE_PARAMETER", message: expect.stringContaining(text) });
 
 describe("the path of a named route", () => {
-  test("parameters by name, in any order, and the query apart", () => {
+  test("takes parameters by name, in any order, and the query separately", () => {
     expect(router.to("home", { id: 1 }, { preview: true })).toBe("/home/1?preview=true");
     expect(router.to("item", { item: "a-b", id: "7" })).toBe("/orders/7/items/a-b");
     expect(router.to("item", { id: "7", item: "a-b" })).toBe("/orders/7/items/a-b");
@@ -40,20 +40,20 @@ describe("the path of a named route", () => {
     expect(router.to("root", {}, { page: 2 })).toBe("/?page=2");
   });
 
-  test("values are encoded so that they come back as they were", () => {
+  test("values are encoded so that they decode unchanged", () => {
     expect(router.to("home", { id: "a b/c?d#e%f&g+h" })).toBe("/home/a%20b%2Fc%3Fd%23e%25f%26g%2Bh");
     expect(router.to("home", { id: "é😀" })).toBe("/home/%C3%A9%F0%9F%98%80");
     expect(router.to("literal")).toBe("/caf%C3%A9/a%20b/%5Bx%5D");
     expect(router.match("GET", router.to("literal"), null)?.route.name).toBe("literal");
   });
 
-  test("the slashes of the rest of a path stay slashes", () => {
+  test("slashes in a rest parameter stay slashes", () => {
     expect(router.to("files", { path: "a b/c.txt" })).toBe("/files/a%20b/c.txt");
     expect(router.to("docs", { page: "a/b" })).toBe("/docs/a/b");
     expect(router.to("docs")).toBe("/docs");
   });
 
-  test("optional parameters that are absent, undefined or null are left out", () => {
+  test("optional parameters that are missing, undefined or null are left out", () => {
     expect(router.to("archive")).toBe("/archive");
     expect(router.to("archive", { year: null, month: undefined })).toBe("/archive");
     expect(router.to("archive", { year: 2026 })).toBe("/archive/2026");
@@ -61,14 +61,14 @@ describe("the path of a named route", () => {
     expect(() => router.to("archive", { month: 11 })).toThrow(missing("year"));
   });
 
-  test("the query is encoded, and what is null or undefined is left out of it", () => {
+  test("the query is encoded, without values that are null or undefined", () => {
     const query = { a: "x y&z=1", "b[]": "é", c: null, d: undefined, e: false, f: 0, g: "" };
     expect(router.to("root", {}, query)).toBe("/?a=x%20y%26z%3D1&b%5B%5D=%C3%A9&e=false&f=0&g=");
     expect(router.to("root", {}, { a: null })).toBe("/");
     expect(() => router.to("root", {}, { a: "\ud800" })).toThrow(invalid("well-formed"));
   });
 
-  test("a name that no route has is an error that names the near ones", () => {
+  test("an unknown name is an error that suggests similar names", () => {
     expect(() => router.to("hmoe")).toThrow(
       expect.objectContaining({
         code: "E_UNKNOWN_ROUTE",
@@ -79,7 +79,7 @@ describe("the path of a named route", () => {
     expect(() => router.to("toString")).toThrow(expect.objectContaining({ code: "E_UNKNOWN_ROUTE" }));
   });
 
-  test("a parameter that is missing is an error", () => {
+  test("a missing parameter is an error", () => {
     expect(() => router.to("home")).toThrow(missing("id"));
     expect(() => router.to("home", { id: null })).toThrow(missing("id"));
     expect(() => router.to("item", { id: 7, item: undefined })).toThrow(missing("item"));
@@ -88,12 +88,12 @@ describe("the path of a named route", () => {
     );
   });
 
-  test("a parameter that the route does not have is an error", () => {
+  test("an unknown parameter is an error", () => {
     expect(() => router.to("home", { id: 1, preview: true as never })).toThrow(invalid('has no parameter "preview"'));
     expect(() => router.to("home", { ID: 1 })).toThrow(invalid('Did you mean "id"?'));
   });
 
-  test("S43 values come from the object itself, never from its prototype", () => {
+  test("S43 values are read from the object itself, never from its prototype", () => {
     expect(() => router.to("home", Object.create({ id: 7 }))).toThrow(missing("id"));
     const named = routerOf([Route.get("/@valueOf", handler).name("a")]);
     expect(() => named.to("a")).toThrow(missing("valueOf"));
@@ -146,7 +146,7 @@ describe("the URL of a route with a domain", () => {
     Route.get("/", handler).name("whole").domain("@account.shop.example"),
   ];
 
-  test("it is absolute, with scheme and port of the application", () => {
+  test("it is absolute, with the application's scheme and port", () => {
     const made = routerOf(entries, { appUrl: "https://www.shop.co.uk:8443" });
     expect(made.to("api", { id: 1 }, { q: 1 })).toBe("https://api.shop.co.uk:8443/a/1?q=1");
     expect(made.to("account", { account: "acme", id: 1 })).toBe("https://acme.shop.co.uk:8443/a/1");
@@ -156,20 +156,20 @@ describe("the URL of a route with a domain", () => {
     );
   });
 
-  test("it leads to the route it was made of", () => {
+  test("it matches the route it was built from", () => {
     const made = routerOf(entries, { appUrl: "http://localhost:3000" });
     const url = new URL(made.to("account", { account: "acme", id: "x y" }));
     const match = made.match("GET", url.pathname, url.host)!;
     expect([match.route.name, { ...match.params }]).toEqual(["account", { account: "acme", id: "x y" }]);
   });
 
-  test("without the application's URL there is none", () => {
+  test("it needs the application's URL", () => {
     expect(() => routerOf(entries).to("api", { id: 1 })).toThrow(
       expect.objectContaining({ code: "E_INVALID_CONFIGURATION", message: expect.stringContaining("APP_URL") }),
     );
   });
 
-  test("its parameters are needed, and are parts of a host", () => {
+  test("its parameters are required and must be valid in a host", () => {
     const made = routerOf(entries, { appUrl: "http://localhost" });
     expect(() => made.to("account", { id: 1 })).toThrow(missing("account"));
     for (const account of ["a.b", "a/b", "evil.example/", "A", "", "a@b", "a".repeat(64)]) {

@@ -34,13 +34,13 @@ describe("digestEquals", () => {
 });
 
 describe("randomToken", () => {
-  test("S17 it holds 256 random bits unless told otherwise", () => {
+  test("S17 it holds 256 random bits by default", () => {
     expect(randomToken()).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(Buffer.from(randomToken(16), "base64url")).toHaveLength(16);
     expect(Buffer.from(randomToken(1024), "base64url")).toHaveLength(1024);
   });
 
-  test("no two are alike", () => {
+  test("no two tokens are alike", () => {
     const tokens = new Set(Array.from({ length: 1000 }, () => randomToken()));
     expect(tokens.size).toBe(1000);
   });

@@ -19,13 +19,13 @@ describe("deriveKey", () => {
     expect(deriveKey(SECRET, new KeyPurpose("device")).export()).toEqual(hkdf(SECRET, "ashlar/1/device"));
   });
 
-  test("S8 what an application names is in a namespace that no purpose of the framework is in", () => {
+  test("S8 purposes named by an application have their own namespace, without any of the framework's", () => {
     expect(deriveKey(SECRET, "device").export()).toEqual(hkdf(SECRET, "ashlar/1/application/device"));
     expect(FRAMEWORK_PURPOSES.length).toBeGreaterThan(5);
     for (const name of FRAMEWORK_PURPOSES) expect(name).toMatch(/^[a-z]+(?:-[a-z]+)*$/);
   });
 
-  test("S8 no two places of the framework name the same purpose", () => {
+  test("S8 no two places in the framework use the same purpose", () => {
     expect(FRAMEWORK_PURPOSES.toSorted()).toEqual([...new Set(FRAMEWORK_PURPOSES)].toSorted());
   });
 
@@ -36,7 +36,7 @@ describe("deriveKey", () => {
     expect(() => new Sealer(SECRET, purpose as string)).toThrow(refusal);
   });
 
-  test("S8 each purpose has a key of its own, and none is the secret", () => {
+  test("S8 each purpose has its own key, and none is the secret", () => {
     const keys = new Set(KEY_PURPOSES.map((purpose) => deriveKey(SECRET, purpose).export().toString("hex")));
     keys.add(Buffer.from(SECRET).toString("hex"));
     expect(keys.size).toBe(KEY_PURPOSES.length + 1);
@@ -46,11 +46,11 @@ describe("deriveKey", () => {
     expect(deriveKey(SECRET, "session").equals(deriveKey(SECRET, "session"))).toBe(true);
   });
 
-  test("a key does not show itself when it is logged", () => {
+  test("a key is not revealed when it is logged", () => {
     expect(JSON.stringify(deriveKey(SECRET, "session"))).toBe("{}");
   });
 
-  test("S12 a weak secret gives no key, and is not shown", () => {
+  test("S12 a weak secret is refused, and is not shown", () => {
     expect(() => deriveKey("hunter2", "session")).toThrow(
       expect.objectContaining({ code: "E_WEAK_SECRET", message: expect.not.stringContaining("hunter2") }),
     );
@@ -70,7 +70,7 @@ describe("deriveKey", () => {
 });
 
 describe("declareKeyPurpose", () => {
-  test("S8 a feature's purpose is in a namespace that neither strings nor the framework are in", () => {
+  test("S8 a feature's purpose is in a separate namespace from strings and the framework", () => {
     const purpose = declareKeyPurpose("device");
     expect(deriveKey(SECRET, purpose).export()).toEqual(hkdf(SECRET, "ashlar/1/feature/device"));
     const others = ["device", "feature/device", "../feature/device", new KeyPurpose("device")];
@@ -113,7 +113,7 @@ describe("purposes", () => {
     }
   });
 
-  test("S8 what a previous secret made for one purpose is refused by every other", () => {
+  test("S8 a value that a previous secret signed or sealed for one purpose is refused by every other", () => {
     for (const [made, used] of pairs) {
       const token = new Signer(SECRET, made).sign("1");
       const sealed = new Sealer(SECRET, made).seal("name", "1");
@@ -124,7 +124,7 @@ describe("purposes", () => {
     }
   });
 
-  test("S8 a signed value is no sealed one, and a sealed one is no signed one", () => {
+  test("S8 a signed value does not open as a sealed one, and a sealed value does not verify as a signed one", () => {
     for (const purpose of KEY_PURPOSES) {
       const signer = new Signer(SECRET, purpose);
       const sealer = new Sealer(SECRET, purpose);
@@ -133,7 +133,7 @@ describe("purposes", () => {
     }
   });
 
-  test("S8 with one secret for all, an API token is no signed value, and a signed value is no API token", () => {
+  test("S8 with one secret for everything, an API token does not verify as a signed value, nor a signed value as an API token", () => {
     const token = signJwt({ sub: "1" }, createSigningKey("HS256", SECRET));
     const keys = createVerificationKey("HS256", SECRET);
     expect(tryVerifyJwt(token, keys, {})).toMatchObject({ claims: { sub: "1" } });

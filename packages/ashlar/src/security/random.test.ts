@@ -8,17 +8,17 @@ describe("takeRandomBytes", () => {
     expect(takeRandomBytes(size)).toHaveLength(size);
   });
 
-  test("S17 no byte is given out twice, however often the supply is filled", () => {
+  test("S17 no byte is given out twice, however often the pool is refilled", () => {
     const sizes = Array.from({ length: 5000 }, (_, index) => 16 + (index % 17));
     const taken = sizes.map((size) => takeRandomBytes(size).toString("hex"));
-    // Any 16 bytes that came up again would show here, also where they were cut otherwise.
+    // Any 16 bytes that occurred again would show up here, even at another offset.
     const windows = taken.flatMap((hex) => [hex.slice(0, 32), hex.slice(-32)]);
     const distinct = new Set(windows);
     const ofOneBegin = taken.filter((hex) => hex.length === 32).length;
     expect(distinct.size).toBe(windows.length - ofOneBegin);
   });
 
-  test("S17 each value of a byte comes up as often as chance has it", () => {
+  test("S17 each byte value occurs as often as expected by chance", () => {
     const counts = new Array<number>(256).fill(0);
     for (let round = 0; round < 1000; round++) for (const byte of takeRandomBytes(256)) counts[byte]!++;
     // 1000 each on average, with a deviation of 32: nine deviations off happens once in 10^16 runs.
@@ -26,7 +26,7 @@ describe("takeRandomBytes", () => {
     expect(Math.max(...counts)).toBeLessThan(1300);
   });
 
-  test("what was given out is the taker's own", () => {
+  test("returned bytes belong to the caller", () => {
     const first = takeRandomBytes(32);
     const copy = Buffer.from(first);
     takeRandomBytes(4096);
@@ -35,7 +35,7 @@ describe("takeRandomBytes", () => {
     expect(takeRandomBytes(32).equals(first)).toBe(false);
   });
 
-  test("S17 the generator is asked once for 4096 bytes, and those that were given out are wiped", () => {
+  test("S17 the generator is called once per 4096 bytes, and bytes that were given out are wiped from the pool", () => {
     const fill = vi.spyOn(crypto, "randomFillSync");
     syncBuiltinESMExports();
     try {

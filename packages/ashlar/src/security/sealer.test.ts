@@ -15,7 +15,7 @@ afterEach(() => setClock(null));
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("sealing", () => {
-  test("S23 what was sealed opens to the same text", () => {
+  test("S23 a sealed text opens to the same text", () => {
     fc.assert(
       fc.property(anyText, fc.string(), (value, name) => {
         fc.pre(value.isWellFormed());
@@ -24,7 +24,7 @@ describe("sealing", () => {
     );
   });
 
-  test("S23 a sealed value shows neither the value nor that two are alike", () => {
+  test("S23 a sealed value reveals neither the value nor that two values are equal", () => {
     const sealed = Array.from({ length: 100 }, () => sealer.seal("name", "secret value"));
     expect(new Set(sealed).size).toBe(100);
     expect(Buffer.from(sealed[0]!, "base64url").includes("secret")).toBe(false);
@@ -35,13 +35,13 @@ describe("sealing", () => {
     expect(sealer.seal("name", "x".repeat(3000)).length).toBeLessThan(4096);
   });
 
-  test("8192 bytes can be sealed, and open; one more cannot", () => {
+  test("8192 bytes can be sealed and opened, one more cannot", () => {
     const value = "é".repeat(4096);
     expect(sealer.open("name", sealer.seal("name", value), 60)).toBe(value);
     expect(() => sealer.seal("name", `${value}a`)).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
   });
 
-  test("text that is not well-formed is refused: it would open as another text", () => {
+  test("text that is not well-formed is refused, because it would open as different text", () => {
     expect(() => sealer.seal("name", "\udc00")).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
   });
 
@@ -51,7 +51,7 @@ describe("sealing", () => {
 });
 
 describe("opening", () => {
-  test("S23 a value opens under its own name alone", () => {
+  test("S23 a value opens only under its own name", () => {
     const sealed = sealer.seal("cart", "1");
     expect(sealer.open("cart", sealed, 60)).toBe("1");
     for (const name of ["", "car", "carts", "Cart", "cart\0", "cookie\0cart"]) {
@@ -59,7 +59,7 @@ describe("opening", () => {
     }
   });
 
-  test("what was sealed before an upgrade opens after it", () => {
+  test("a value sealed before an upgrade opens after it", () => {
     setClock(() => START);
     const sealed = "tORJvWGkT1mgJz38unHkCh3pN0PhPO8VdquM_Bk8B9-SKXKq3kJLOrcvX_dSA_yJnlOBJag";
     expect(new Sealer("correct horse battery staple wow", new KeyPurpose("device")).open("name", sealed, 1)).toBe(
@@ -101,7 +101,7 @@ describe("opening", () => {
     }
   });
 
-  test("S23 a sealed value cut short or made longer does not open", () => {
+  test("S23 a sealed value that is shortened or extended does not open", () => {
     const sealed = sealer.seal("name", "value");
     for (let length = 0; length < sealed.length; length++) {
       expect(sealer.open("name", sealed.slice(0, length), 60)).toBeNull();
@@ -109,7 +109,7 @@ describe("opening", () => {
     for (const tail of ["A", "AAAA", "=", ".", "\n", " "]) expect(sealer.open("name", sealed + tail, 60)).toBeNull();
   });
 
-  test("S23 what was never sealed is absent, and never raw", () => {
+  test("S23 a value that was never sealed does not open", () => {
     const garbage = fc.oneof(
       anyText,
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString("base64url")),
@@ -122,7 +122,7 @@ describe("opening", () => {
     expect(sealer.open("name", "A".repeat(20_000), 60)).toBeNull();
   });
 
-  test("S23 a sealed value in another spelling does not open", () => {
+  test("S23 a sealed value in a non-canonical encoding does not open", () => {
     const sealed = sealer.seal("name", "12");
     const bytes = Buffer.from(sealed, "base64url");
     for (const spelling of [`${sealed}=`, `${sealed}\n`, ` ${sealed}`, `${sealed.slice(0, 9)}.${sealed.slice(9)}`]) {
@@ -136,14 +136,14 @@ describe("opening", () => {
 describe("rotation", () => {
   const next = generateSecret();
 
-  test("what a previous secret sealed still opens; the first secret seals", () => {
+  test("a value sealed with a previous secret still opens, and the first secret seals", () => {
     const rotated = new Sealer(next, "device", { previousSecrets: [SECRET] });
     expect(rotated.open("name", sealer.seal("name", "1"), 60)).toBe("1");
     expect(new Sealer(next, "device").open("name", rotated.seal("name", "1"), 60)).toBe("1");
     expect(sealer.open("name", rotated.seal("name", "1"), 60)).toBeNull();
   });
 
-  test("what a secret sealed that is no longer listed does not open", () => {
+  test("a value sealed with a secret that is no longer listed does not open", () => {
     expect(new Sealer(next, "device").open("name", sealer.seal("name", "1"), 60)).toBeNull();
   });
 });

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";
 
 describe("generateSecret", () => {
-  test("S12 it gives 64 bytes as base64url, other ones each time", () => {
+  test("S12 it returns 64 bytes as base64url, different each time", () => {
     expect(Buffer.from(generateSecret(), "base64url")).toHaveLength(64);
     expect(generateSecret()).toMatch(/^[A-Za-z0-9_-]{86}$/);
     expect(generateSecret()).not.toBe(generateSecret());
   });
 
-  test("what it gives is found fit", () => {
+  test("its result is accepted as a secret", () => {
     for (let i = 0; i < 200; i++) expect(secretProblem(generateSecret())).toBeNull();
   });
 });
@@ -40,7 +40,7 @@ describe("secretProblem", () => {
     expect(secretProblem(secret)).toBeNull();
   });
 
-  test("any piece written at least twice is weak, however it begins", () => {
+  test("any text repeated at least twice is weak", () => {
     const piece = fc.string({ minLength: 1, maxLength: 40, unit: "grapheme-ascii" });
     fc.assert(
       fc.property(piece, fc.integer({ min: 2, max: 60 }), (text, times) => {
@@ -64,12 +64,12 @@ describe("splitSecrets", () => {
 });
 
 describe("requireSecret", () => {
-  test("a fit secret is given back", () => {
+  test("a strong secret is returned", () => {
     const secret = generateSecret();
     expect(requireSecret(secret, "APP_KEY")).toBe(secret);
   });
 
-  test("S12 a weak one ends the boot with where, what and the remedy, and does not show it", () => {
+  test("S12 a weak secret fails the boot with an error that names its source, the problem and the remedy, and does not show it", () => {
     expect(() => requireSecret("hunter2", "APP_KEY")).toThrow(
       expect.objectContaining({
         code: "E_WEAK_SECRET",

@@ -22,7 +22,7 @@ function sign(body: string): string {
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("signing", () => {
-  test("what was signed verifies to the same text", () => {
+  test("signed text verifies to the same text", () => {
     fc.assert(
       fc.property(anyText, (value) => {
         fc.pre(value.isWellFormed());
@@ -40,7 +40,7 @@ describe("signing", () => {
     expect(signer.sign("a b", { expiresInSeconds: 60 })).toBe(sign(`YSBi.${START / 1000 + 60}`));
   });
 
-  test("every token can stand in a URL as it is", () => {
+  test("every token can be used in a URL unchanged", () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 1e9 }), (value, expiresInSeconds) => {
         fc.pre(value.isWellFormed());
@@ -50,13 +50,13 @@ describe("signing", () => {
     );
   });
 
-  test("4096 bytes can be signed, and verify; one more cannot", () => {
+  test("4096 bytes can be signed and verified, one more cannot", () => {
     const value = "é".repeat(2048);
     expect(signer.verify(signer.sign(value, { expiresInSeconds: 1e9 }))).toBe(value);
     expect(() => signer.sign(`${value}a`)).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
   });
 
-  test("text that is not well-formed is refused: it would verify to another text", () => {
+  test("text that is not well-formed is refused, because it would verify to different text", () => {
     expect(() => signer.sign("\ud800")).toThrow(expect.objectContaining({ code: "E_INVALID_VALUE" }));
   });
 
@@ -69,7 +69,7 @@ describe("signing", () => {
     },
   );
 
-  test("S12 a signer with a weak secret, or a weak previous one, cannot be made", () => {
+  test("S12 a signer with a weak secret, or a weak previous one, cannot be created", () => {
     expect(() => new Signer("weak", "device")).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
     expect(() => new Signer(SECRET, "device", { previousSecrets: ["weak"] })).toThrow(
       expect.objectContaining({ code: "E_WEAK_SECRET" }),
@@ -102,7 +102,7 @@ describe("verifying", () => {
     expect(signer.verify(`.${signature}`)).toBeNull();
   });
 
-  test("a token without expiry is valid for good", () => {
+  test("a token without an expiry never expires", () => {
     const token = signer.sign("a");
     setClock(() => START * 1000);
     expect(signer.verify(token)).toBe("a");
@@ -122,7 +122,7 @@ describe("verifying", () => {
     );
   });
 
-  test("no text that was not signed verifies, and none makes it throw", () => {
+  test("no unsigned text verifies, and none makes it throw", () => {
     const garbage = fc.oneof(anyText, fc.stringMatching(/^[\w-]*(\.[\w-]*){1,4}$/));
     fc.assert(
       fc.property(garbage, (token) => {
@@ -131,7 +131,7 @@ describe("verifying", () => {
     );
   });
 
-  test("the value cannot be read without its expiry, nor with another token's", () => {
+  test("the value does not verify without its expiry or with another token's", () => {
     const [value, expiry, signature] = signer.sign("a", { expiresInSeconds: 60 }).split(".");
     const other = signer.sign("a", { expiresInSeconds: 6000 }).split(".");
     expect(signer.verify(`${value}.${signature}`)).toBeNull();
@@ -150,11 +150,11 @@ describe("verifying", () => {
     ["padding in the value", "YQ=="],
     ["stray bits in the value", "YR"],
     ["a value that is not UTF-8", "gA"],
-  ])("%s is refused even with a right signature", (_, body) => {
+  ])("%s is refused even with a valid signature", (_, body) => {
     expect(signer.verify(sign(body))).toBeNull();
   });
 
-  test("a signature in another spelling is refused", () => {
+  test("a signature in a non-canonical encoding is refused", () => {
     const token = signer.sign("a");
     // The last character of 43 carries two bits that decoding drops.
     const last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".indexOf(token.at(-1)!);
@@ -166,7 +166,7 @@ describe("verifying", () => {
     expect(signer.verify(`${token}=`)).toBeNull();
   });
 
-  test("what is too large to be a token is refused without computing anything over it", () => {
+  test("text too large to be a token is refused without computing anything over it", () => {
     const large = `${"A".repeat(64 * 1024 * 1024)}.${"A".repeat(43)}`;
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 100; i++) expect(signer.verify(large)).toBeNull();
@@ -179,14 +179,14 @@ describe("verifying", () => {
 describe("rotation", () => {
   const next = generateSecret();
 
-  test("what a previous secret signed still verifies; the first secret signs", () => {
+  test("a token signed with a previous secret still verifies, and the first secret signs", () => {
     const rotated = new Signer(next, "signed-url", { previousSecrets: [SECRET] });
     expect(rotated.verify(signer.sign("a"))).toBe("a");
     expect(new Signer(next, "signed-url").verify(rotated.sign("a"))).toBe("a");
     expect(signer.verify(rotated.sign("a"))).toBeNull();
   });
 
-  test("a secret that is no longer listed signs nothing that verifies", () => {
+  test("a token signed with a secret that is no longer listed is refused", () => {
     expect(new Signer(next, "signed-url").verify(signer.sign("a"))).toBeNull();
   });
 });

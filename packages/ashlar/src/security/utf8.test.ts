@@ -6,7 +6,7 @@ import { decodeUtf8 } from "./utf8.ts";
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("decodeUtf8", () => {
-  test("well-formed text comes back as it was, byte order mark included", () => {
+  test("well-formed text is decoded unchanged, including a byte order mark", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         fc.pre(text.isWellFormed());

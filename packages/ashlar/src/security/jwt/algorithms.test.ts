@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { algorithmDetails } from "./algorithms.ts";
 
-test("fifteen algorithms are known, each with its parameters", () => {
+test("fifteen algorithms are supported, each with its parameters", () => {
   const names = "HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519 Ed448".split(
     " ",
   );
@@ -41,7 +41,7 @@ test.each([
   expect(() => algorithmDetails(name)).toThrow(expect.objectContaining({ code: "E_JWT_ALGORITHM" }));
 });
 
-test("S1 a value that is no text cannot be configured as an algorithm", () => {
+test("S1 a value that is not text cannot be configured as an algorithm", () => {
   for (const name of [null, undefined, 256, {}, ["HS256"]]) {
     expect(() => algorithmDetails(name as unknown as string)).toThrow(
       expect.objectContaining({ code: "E_JWT_ALGORITHM" }),
@@ -49,6 +49,6 @@ test("S1 a value that is no text cannot be configured as an algorithm", () => {
   }
 });
 
-test("the message for a slip names the algorithm that was meant", () => {
+test("the message about a typo suggests the intended algorithm", () => {
   expect(() => algorithmDetails("HS521")).toThrow(/"HS521" is not supported\. Did you mean .*"HS512"/);
 });

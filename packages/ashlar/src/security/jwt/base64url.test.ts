@@ -11,7 +11,7 @@ function isCanonical(segment: string): boolean {
 }
 
 describe("decoding base64url", () => {
-  test("what was encoded is decoded", () => {
+  test("encoded bytes decode to themselves", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         const segment = encodeBase64url(bytes);
@@ -21,7 +21,7 @@ describe("decoding base64url", () => {
     );
   });
 
-  test("any text is decoded exactly when it is canonical", () => {
+  test("text is decoded if and only if it is canonical", () => {
     const nearly = fc.string({ unit: fc.constantFrom(..."ABCDgQwxyz019-_+/= \n\t.\u0141\u{1f600}"), maxLength: 24 });
     fc.assert(
       fc.property(fc.oneof(nearly, fc.string(), anyText()), (segment) => {
@@ -32,7 +32,7 @@ describe("decoding base64url", () => {
     );
   });
 
-  test("S6 of the four last characters that give one byte, only the one without stray bits is taken", () => {
+  test("S6 a last character is accepted only without stray bits", () => {
     const accepted = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"].filter(
       (last) => decodeBase64url(`Z${last}`) !== null,
     );
@@ -56,30 +56,30 @@ describe("decoding base64url", () => {
     expect(decodeBase64url(segment)).toBeNull();
   });
 
-  test("nothing decodes to no bytes", () => {
+  test("empty text decodes to no bytes", () => {
     expect(decodeBase64url("")).toEqual(Buffer.alloc(0));
   });
 
-  test("a segment longer than the shared buffer is decoded as well", () => {
+  test("a segment longer than the shared buffer is decoded too", () => {
     const bytes = Buffer.alloc(20_000, 7);
     expect(decodeBase64url(bytes.toString("base64url"))).toEqual(bytes);
     expect(decodeBase64url(`${bytes.toString("base64url")}=`)).toBeNull();
   });
 
-  test("decoded bytes stay as they are when another segment is decoded", () => {
+  test("decoded bytes do not change when another segment is decoded", () => {
     const first = decodeBase64url("Zm9v");
     decodeBase64url("YmFy");
     expect(first).toEqual(Buffer.from("foo"));
   });
 
-  test("the transient form says how many bytes of its buffer count", () => {
+  test("the transient form gives the number of valid bytes in its buffer", () => {
     const result = decodeTransient("Zm9v");
     expect(result?.buffer.toString("utf8", 0, result.length)).toBe("foo");
   });
 });
 
 describe("encoding base64url", () => {
-  test("a text is encoded by its UTF-8, a view by its own bytes only", () => {
+  test("text is encoded as UTF-8, a view by its own bytes only", () => {
     expect(encodeBase64url("é")).toBe("w6k");
     expect(encodeBase64url(new Uint8Array([0, 102, 111, 111, 0]).subarray(1, 4))).toBe("Zm9v");
   });

@@ -5,7 +5,7 @@ import { createSigningKey, type JwtClaims, signJwt, tryVerifyJwt } from "./index
 describe("S7 the claims", () => {
   const claims = (json: string, options = {}) => judge(forge(json), KEY, options);
 
-  test("S7 exp, nbf and iat of another type are refused by presence, also where expiry is waived", () => {
+  test("S7 exp, nbf and iat of another type are refused, even if expiry is ignored", () => {
     for (const name of ["exp", "nbf", "iat"]) {
       for (const value of [
         "null",
@@ -25,7 +25,7 @@ describe("S7 the claims", () => {
     }
   });
 
-  test("S7 exp 0 is expired, and now is no longer before it", () => {
+  test("S7 a token with exp 0 is expired, and so is one whose exp is now", () => {
     expect(["0", "-0", "-1", "1", `${NOW - 1}`, `${NOW}`, `${NOW}.0`].map((exp) => claims(`{"exp":${exp}}`))).toEqual(
       Array.from({ length: 7 }, () => "expired"),
     );
@@ -35,7 +35,7 @@ describe("S7 the claims", () => {
     expect(claims(`{"exp":${NOW}}`, { clockSkewSeconds: 300 })).toBe("expired");
   });
 
-  test("S7 iat or nbf beyond the skew in the future is refused", () => {
+  test("S7 an iat or nbf further in the future than the skew is refused", () => {
     for (const name of ["iat", "nbf"]) {
       expect(claims(`{"${name}":${NOW}}`)).toBe("accepted");
       expect(claims(`{"${name}":${NOW + 1}}`)).toBe("not_yet_valid");
@@ -45,7 +45,7 @@ describe("S7 the claims", () => {
     }
   });
 
-  test("S7 sub, iss and jti are texts", () => {
+  test("S7 sub, iss and jti must be text", () => {
     for (const name of ["sub", "iss", "jti"]) {
       for (const value of ["null", "1", "true", "[]", '["1"]', "{}"])
         expect(claims(`{"${name}":${value}}`)).toBe("claims");
@@ -53,21 +53,21 @@ describe("S7 the claims", () => {
     }
   });
 
-  test("S7 of two members of a name the last counts in the check and in what is handed out", () => {
+  test("S7 the last of two members with the same name counts, both in the check and in the returned claims", () => {
     expect(claims(`{"exp":${NOW + 9},"exp":${NOW}}`)).toBe("expired");
     expect(claims(`{"exp":${NOW + 9},"\\u0065xp":"never"}`)).toBe("claims");
     expect(tryVerifyJwt(forge('{"sub":"1","sub":"2"}'), KEY, AT)).toEqual({ claims: { sub: "2" } });
   });
 
-  test("S7 ver is handed out as it is, for the caller to compare", () => {
+  test("S7 ver is returned unchanged, for the caller to compare", () => {
     for (const ver of [1, "1", null, [1]]) {
       expect(tryVerifyJwt(forge(JSON.stringify({ ver })), KEY, AT)).toEqual({ claims: { ver } });
     }
   });
 });
 
-describe("S9 what cannot be configured", () => {
-  test("S9 a skew that is negative, not finite or no number", () => {
+describe("S9 configuration and signing", () => {
+  test("S9 a skew that is negative, not finite or not a number is refused", () => {
     for (const clockSkewSeconds of [
       -1,
       -0.5,
@@ -84,7 +84,7 @@ describe("S9 what cannot be configured", () => {
     }
   });
 
-  test("S9 a token whose exp, nbf or iat is no finite number is not signed", () => {
+  test("S9 a token whose exp, nbf or iat is not a finite number is not signed", () => {
     const key = createSigningKey("HS512", SECRET);
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, "60", null, new Date()]) {
       for (const name of ["exp", "nbf", "iat"]) {

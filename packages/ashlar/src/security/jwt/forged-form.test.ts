@@ -7,7 +7,7 @@ import { tryVerifyJwt, verifyJws } from "./index.ts";
 afterEach(() => vi.restoreAllMocks());
 
 describe("S3 the signature", () => {
-  test("S3 nothing of the payload is read before the signature is right", () => {
+  test("S3 the payload is not parsed until the signature is verified", () => {
     const parse = vi.spyOn(JSON, "parse");
     const token = forge('{"sub":"1"}');
     const flipped = `${token.slice(0, -2)}${token.at(-2) === "A" ? "B" : "A"}${token.at(-1)}`;
@@ -17,13 +17,13 @@ describe("S3 the signature", () => {
     expect(parse.mock.calls).toEqual([['{"sub":"1"}']]);
   });
 
-  test("S3 a payload that no verifier could read is refused for its signature where that is wrong", () => {
+  test("S3 a malformed payload with a wrong signature is refused for its signature", () => {
     for (const payload of ["not json", '{"exp":"x"}', "[]", '{"__proto__":1}']) {
       expect(judge(forge(payload).replace(/.{20}$/, "A".repeat(20)))).toBe("signature");
     }
   });
 
-  test("S3 the signature of one token does not serve another", () => {
+  test("S3 the signature of one token is not valid for another", () => {
     const one = forge('{"sub":"1"}').split(".");
     const two = forge('{"sub":"2"}').split(".");
     expect(judge(`${one[0]}.${two[1]}.${one[2]}`)).toBe("signature");
@@ -31,13 +31,13 @@ describe("S3 the signature", () => {
     expect(judge(`${one[1]}.${one[0]}.${one[2]}`)).toBe("algorithm");
   });
 
-  test("S3 the codes are compared with the comparison of node:crypto, whose time does not depend on them", () => {
+  test("S3 signatures are compared in constant time, with timingSafeEqual of node:crypto", () => {
     const source = readFileSync(join(import.meta.dirname, "hmac.ts"), "utf8");
     expect(source).toMatch(/return timingSafeEqual\(/);
     expect(source).not.toMatch(/\.(equals|compare)\(|code ===|=== code/);
   });
 
-  test("S3 any one bit of the signature changed refuses the token", () => {
+  test("S3 a token with any single bit of its signature flipped is refused", () => {
     const token = forge("{}");
     const dot = token.lastIndexOf(".") + 1;
     const signature = Buffer.from(token.slice(dot), "base64url");
@@ -50,7 +50,7 @@ describe("S3 the signature", () => {
 });
 
 describe("S5 extensions and other formats", () => {
-  test("S5 any crit is refused, whatever it holds", () => {
+  test("S5 any crit is refused, whatever its value", () => {
     const values = [null, [], ["exp"], ["b64"], ["alg"], {}, "", "exp", 0, false];
     for (const crit of values) {
       expect(judge(forge("{}", JSON.stringify({ alg: "HS512", typ: "JWT", crit, exp: 1 })))).toBe("critical_header");
@@ -66,7 +66,7 @@ describe("S5 extensions and other formats", () => {
     }
   });
 
-  test("S5 five parts, or any number but three, are refused before anything is parsed", () => {
+  test("S5 five parts, or any number other than three, are refused before anything is parsed", () => {
     const parse = vi.spyOn(JSON, "parse");
     const part = segment('{"alg":"HS512","enc":"A256GCM"}');
     for (const parts of [1, 2, 4, 5, 6, 100]) {
@@ -77,7 +77,7 @@ describe("S5 extensions and other formats", () => {
     expect(parse).not.toHaveBeenCalled();
   });
 
-  test("S5 a JWS in JSON serialization is refused, as a text and as an object", () => {
+  test("S5 a JWS in JSON serialization is refused, as text and as an object", () => {
     const [protectedHeader, payload, signature] = forge("{}").split(".");
     const json = { payload, protected: protectedHeader, signature };
     expect(judge(JSON.stringify(json))).toBe("malformed");
@@ -85,7 +85,7 @@ describe("S5 extensions and other formats", () => {
   });
 });
 
-describe("S6 one form only", () => {
+describe("S6 only one encoding", () => {
   const variants = (part: string): Record<string, string> => ({
     padding: `${part}=`,
     "two of padding": `${part}==`,
@@ -98,7 +98,7 @@ describe("S6 one form only", () => {
     "one character too many": `${part}A`,
   });
 
-  test("S6 another spelling of header or payload is refused even where it is signed", () => {
+  test("S6 a non-canonical encoding of the header or payload is refused even if it is signed", () => {
     const header = segment(HEADER);
     const payload = segment('{"sub":"1"}');
     expect(judge(seal(header, payload))).toBe("accepted");
@@ -106,7 +106,7 @@ describe("S6 one form only", () => {
     for (const spelling of Object.values(variants(payload))) expect(judge(seal(header, spelling))).toBe("malformed");
   });
 
-  test("S6 another spelling of the signature is refused", () => {
+  test("S6 a non-canonical encoding of the signature is refused", () => {
     const token = forge("{}");
     const dot = token.lastIndexOf(".") + 1;
     for (const spelling of Object.values(variants(token.slice(dot)))) {
@@ -130,7 +130,7 @@ describe("S6 one form only", () => {
     expect(judge(token.slice(0, dot) + token.slice(dot).replaceAll("-", "+").replaceAll("_", "/"))).toBe("signature");
   });
 
-  test("S6 stray bits in the last character are refused in every part, for every number of them", () => {
+  test("S6 any number of stray bits in the last character is refused in every part", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const others = (part: string) =>
       [...alphabet]
@@ -162,7 +162,7 @@ describe("S6 one form only", () => {
     }
   });
 
-  test("S6 bytes that are no UTF-8, and a byte order mark, are refused", () => {
+  test("S6 bytes that are not UTF-8, and a byte order mark, are refused", () => {
     const bad = [
       Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
       Buffer.from([0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d]),
@@ -175,7 +175,7 @@ describe("S6 one form only", () => {
     expect(judge(forge("{}", Buffer.from('{"alg":"HS512","typ":"JWT","x":"\xff"}', "latin1")))).toBe("malformed");
   });
 
-  test("S6 header and payload are plain objects and nothing behind them", () => {
+  test("S6 header and payload must each be a single plain object", () => {
     for (const json of [
       "[]",
       "[{}]",
@@ -200,7 +200,7 @@ describe("S6 one form only", () => {
     expect(judge(forge(" {\n} "))).toBe("accepted");
   });
 
-  test("S6 at most 8192 bytes", () => {
+  test("S6 a token has at most 8192 bytes", () => {
     const filled = (bytes: number) => {
       const head = segment(HEADER).length + 2 + 86;
       // Of the payload's bytes 12 are not the filler.
@@ -219,7 +219,7 @@ describe("S6 one form only", () => {
     expect(judge(".".repeat(8192))).toBe("malformed");
   });
 
-  test("S6 a member __proto__ is refused at any depth and however it is spelt, and changes no prototype", () => {
+  test("S6 a member __proto__ is refused at any depth and however it is escaped, and changes no prototype", () => {
     const spellings = [
       '{"__proto__":{"admin":true}}',
       '{"__proto__":null}',
@@ -233,7 +233,7 @@ describe("S6 one form only", () => {
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
 
-  test("S6 other names of the prototype are claims like any other, and values may say anything", () => {
+  test("S6 other names from the prototype are ordinary claims, and values may be anything", () => {
     const claims = {
       constructor: { prototype: { admin: true } },
       toString: "x",
@@ -245,7 +245,7 @@ describe("S6 one form only", () => {
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
 
-  test("S6 what a header does not say is not taken from a prototype that somebody polluted", () => {
+  test("S6 missing header members are not read from a polluted prototype", () => {
     const prototype = Object.prototype as unknown as Record<string, unknown>;
     prototype.alg = "HS512";
     prototype.typ = "JWT";

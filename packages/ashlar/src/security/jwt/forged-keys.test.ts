@@ -15,7 +15,7 @@ import {
 describe("S1 the algorithm", () => {
   const names: JwtAlgorithm[] = ["HS256", "HS384", "HS512"];
 
-  test("S1 a token of another algorithm with a right signature of the same secret is refused", () => {
+  test("S1 a token with a valid signature by the same secret but another algorithm is refused", () => {
     for (const configured of names) {
       const key = createVerificationKey(configured, SECRET);
       expect(names.map((name) => judge(signJwt({}, createSigningKey(name, SECRET), { now: NOW }), key))).toEqual(
@@ -24,7 +24,7 @@ describe("S1 the algorithm", () => {
     }
   });
 
-  test("S1 none in any case, with or without a signature, is refused", () => {
+  test("S1 the algorithm none, in any letter case, with or without a signature, is refused", () => {
     for (const alg of ["none", "None", "NONE", "nOnE", "none ", ""]) {
       const header = segment(JSON.stringify({ alg, typ: "JWT" }));
       expect(judge(`${header}.${segment("{}")}.`)).toBe("algorithm");
@@ -33,7 +33,7 @@ describe("S1 the algorithm", () => {
     }
   });
 
-  test("S1 none in any case cannot be configured", () => {
+  test("S1 the algorithm none, in any letter case, cannot be configured", () => {
     for (const alg of ["none", "None", "NONE", "nOnE"]) {
       for (const create of [createSigningKey, createVerificationKey]) {
         expect(() => create(alg as JwtAlgorithm, SECRET)).toThrow(expect.objectContaining({ code: "E_JWT_ALGORITHM" }));
@@ -41,7 +41,7 @@ describe("S1 the algorithm", () => {
     }
   });
 
-  test("S1 an algorithm that is no text, or comes from a prototype, is refused", () => {
+  test("S1 an algorithm that is not text, or comes from a prototype, is refused", () => {
     for (const alg of [null, 512, true, ["HS512"], { HS512: 1 }, { toString: "HS512" }]) {
       expect(judge(forge("{}", JSON.stringify({ alg, typ: "JWT" })))).toBe("algorithm");
     }
@@ -49,7 +49,7 @@ describe("S1 the algorithm", () => {
     expect(judge(forge("{}", '{"Alg":"HS512","typ":"JWT"}'))).toBe("algorithm");
   });
 
-  test("S1 of two members alg the last is the one that counts, as it is for whoever signed", () => {
+  test("S1 the last of two alg members counts", () => {
     expect(judge(forge("{}", '{"alg":"HS512","alg":"HS256","typ":"JWT"}'))).toBe("algorithm");
     expect(judge(forge("{}", '{"alg":"HS256","\\u0061lg":"HS512","typ":"JWT"}'))).toBe("accepted");
   });
@@ -59,7 +59,7 @@ describe("S2 a key and its family", () => {
   const publicPem = RSA.publicKey.export({ type: "spki", format: "pem" }).toString();
   const publicJwk = RSA.publicKey.export({ format: "jwk" });
 
-  test("S2 a token signed by HMAC with the public key, in any form of it, is refused by that public key", () => {
+  test("S2 a token signed by HMAC with the public key as the secret, in any encoding, is refused by that key", () => {
     const forms = [
       publicPem,
       publicPem.trim(),
@@ -81,7 +81,7 @@ describe("S2 a key and its family", () => {
     }
   });
 
-  test("S2 a secret that is a key, a JWK or a set of them ends the boot", () => {
+  test("S2 a secret that is a key, a JWK or a JWK set is refused", () => {
     const forms: KeyMaterial[] = [
       publicPem,
       `\n\t ${publicPem}`,
@@ -103,7 +103,7 @@ describe("S2 a key and its family", () => {
     }
   });
 
-  test("S2 a secret that is empty or shorter than the hash ends the boot, and its message does not quote it", () => {
+  test("S2 a secret that is empty or shorter than the hash is refused with a message that does not quote it", () => {
     const least = { HS256: 32, HS384: 48, HS512: 64 } as const;
     for (const [algorithm, bytes] of Object.entries(least) as [JwtAlgorithm, number][]) {
       for (const length of [0, 1, bytes - 1]) {
@@ -126,7 +126,7 @@ describe("S2 a key and its family", () => {
     }
   });
 
-  test("S2 an ECDSA signature in DER, or of another curve, is refused", () => {
+  test("S2 an ECDSA signature in DER, or from another curve, is refused", () => {
     const key = createVerificationKey("ES256", EC.publicKey);
     const input = `${segment('{"alg":"ES256","typ":"JWT"}')}.${segment("{}")}`;
     const token = (signature: Buffer) => `${input}.${signature.toString("base64url")}`;
@@ -140,7 +140,7 @@ describe("S2 a key and its family", () => {
   });
 });
 
-describe("S4 which key", () => {
+describe("S4 choice of the key", () => {
   const attacker = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const members = {
     jwk: attacker.publicKey.export({ format: "jwk" }),
@@ -150,7 +150,7 @@ describe("S4 which key", () => {
     kid: "../../etc/passwd' OR 1=1 --",
   };
 
-  test("S4 a token that brings its own key, or says where it is, is verified with the configured key", () => {
+  test("S4 a token that contains its own key, or a URL of one, is verified with the configured key", () => {
     const key = createVerificationKey("ES256", EC.publicKey);
     for (const [name, value] of Object.entries(members)) {
       const header = segment(JSON.stringify({ alg: "ES256", typ: "JWT", [name]: value }));
@@ -162,7 +162,7 @@ describe("S4 which key", () => {
     }
   });
 
-  test("S4 kid chooses no key: a token that names another key is verified by the one that signed it", () => {
+  test("S4 kid does not choose the key: a token that names another key is verified with the key that signed it", () => {
     const named = (kid: string, k: Uint8Array) =>
       createVerificationKey("HS512", { kty: "oct", kid, k: Buffer.from(k).toString("base64url") });
     const keys = [named("new", randomBytes(64)), named("old", SECRET)];
@@ -171,7 +171,7 @@ describe("S4 which key", () => {
     }
   });
 
-  test("S4 of the keys for rotation all verify, and one that is taken out no longer does", () => {
+  test("S4 all keys listed for rotation verify, and a removed one no longer does", () => {
     const [older, newer] = [randomBytes(64), randomBytes(64)];
     const keys = [createVerificationKey("HS512", newer), createVerificationKey("HS512", older)];
     const token = (secret: Uint8Array) => signJwt({}, createSigningKey("HS512", secret), { now: NOW });

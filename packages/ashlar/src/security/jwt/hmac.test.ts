@@ -20,7 +20,7 @@ function bytes(maxLength: number): fc.Arbitrary<Uint8Array> {
 describe.each(ALGORITHMS)("%s", (name) => {
   const algorithm = details(name);
 
-  test("it gives what createHmac gives, for keys and messages of any length", () => {
+  test("it agrees with createHmac for keys and messages of any length", () => {
     fc.assert(
       fc.property(bytes(300), bytes(600), (key, message) => {
         const expected = createHmac(algorithm.hash, key).update(message).digest("base64url");
@@ -30,7 +30,7 @@ describe.each(ALGORITHMS)("%s", (name) => {
     );
   });
 
-  test("a text counts by its UTF-8, and a message may be longer than the prepared buffer", () => {
+  test("text is encoded as UTF-8, and a message may be longer than the prepared buffer", () => {
     const key = randomBytes(64);
     const hmac = new Hmac(algorithm, key);
     for (const message of ["", "é😀", "x".repeat(8192), "x".repeat(8193), "é".repeat(6000)]) {
@@ -38,7 +38,7 @@ describe.each(ALGORITHMS)("%s", (name) => {
     }
   });
 
-  test("one message leaves nothing for the next", () => {
+  test("one message does not affect the next", () => {
     const key = randomBytes(64);
     const hmac = new Hmac(algorithm, key);
     const before = hmac.compute("short");
@@ -46,7 +46,7 @@ describe.each(ALGORITHMS)("%s", (name) => {
     expect(hmac.compute("short")).toBe(before);
   });
 
-  test("it verifies its own code, and no code with a character changed, left out or added", () => {
+  test("it verifies its own code, but no code with a character changed, removed or added", () => {
     const hmac = new Hmac(algorithm, randomBytes(64));
     const input = "head.body";
     const code = hmac.compute(input);
@@ -62,7 +62,7 @@ describe.each(ALGORITHMS)("%s", (name) => {
     expect(hmac.verifies(`${input}.`, input.length)).toBe(false);
   });
 
-  test("S6 a character that is not ASCII never stands for a byte that an earlier token left behind", () => {
+  test("S6 a non-ASCII character never matches a byte left in the buffer by an earlier token", () => {
     const hmac = new Hmac(algorithm, randomBytes(64));
     const input = "head.body";
     const code = hmac.compute(input);
@@ -75,7 +75,7 @@ describe.each(ALGORITHMS)("%s", (name) => {
     }
   });
 
-  test("a token longer than the prepared buffer is verified as well", () => {
+  test("a token longer than the prepared buffer is verified too", () => {
     const hmac = new Hmac(algorithm, randomBytes(64));
     const input = `head.${"b".repeat(9000)}`;
     expect(hmac.verifies(`${input}.${hmac.compute(input)}`, input.length)).toBe(true);

@@ -70,7 +70,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
       9,
     );
 
-  test("PEM, PEM in bytes, KeyObject and JWK are the same key, and a private key stands for its public key", () => {
+  test("PEM, PEM bytes, KeyObject and JWK give the same key, and a private key can replace its public key", () => {
     const hasJwk = pair.privateKey.asymmetricKeyType !== "rsa-pss";
     for (const signing of [
       pair.privateKey,
@@ -85,7 +85,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     }
   });
 
-  test("S6 a signature counts in its one spelling, and what is no base64url is no signature", () => {
+  test("S6 a signature verifies only in its canonical encoding", () => {
     const key = createVerificationKey(algorithm, pair.publicKey);
     const signature = createSigningKey(algorithm, pair.privateKey).sign("head.body");
     const spellings = [signature, `${signature}=`, `${signature}\n`, ` ${signature}`, "", "!", "é".repeat(86)];
@@ -100,7 +100,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     expect(() => createSigningKey(algorithm, pem(pair.publicKey))).toThrow(/needs a private key/);
   });
 
-  test("S2 a secret is no key pair", () => {
+  test("S2 a secret is refused as a key pair", () => {
     for (const secret of [
       "a".repeat(64),
       randomBytes(64),
@@ -112,7 +112,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     expect(() => createVerificationKey(algorithm, createSecretKey(randomBytes(64)))).toThrow(/was given a secret/);
   });
 
-  test("a key that cannot be read, or needs a passphrase, is refused without a word of it in the message", () => {
+  test("a key that cannot be parsed, or needs a passphrase, is refused with a message that does not quote it", () => {
     const locked = pair.privateKey
       .export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "open" })
       .toString();
@@ -123,7 +123,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
   });
 });
 
-describe("which key pair fits which algorithm", () => {
+describe("matching key pairs and algorithms", () => {
   test("S2 a key of another kind or curve is refused", () => {
     const kinds = { RSA, RSA_PSS, P256, P384, P521, ED25519, ED448, X25519 };
     const fits: Record<string, readonly string[]> = {
@@ -185,13 +185,13 @@ describe("which key pair fits which algorithm", () => {
       expect(refusal("ES256", { ...P256.privateKey.export({ format: "jwk" }), alg })).toBe("E_JWT_KEY");
   });
 
-  test("text that is not a key at all is refused with the forms that are taken", () => {
+  test("text that is not a key is refused with a message that lists the accepted forms", () => {
     for (const key of ["MFkwEwYHKoZIzj0CAQ", randomBytes(91)]) {
       expect(() => createVerificationKey("ES256", key)).toThrow(/needs a key in PEM or JWK form, or a KeyObject/);
     }
   });
 
-  test("an RSA key's public exponent is odd, and 3 at least", () => {
+  test("an RSA key's public exponent must be odd and at least 3", () => {
     const jwk = RSA.publicKey.export({ format: "jwk" });
     const accepted = [1, 2, 3, 4, 5, 65_536, 65_537].filter((exponent) => {
       const e = Buffer.from(exponent.toString(16).padStart(6, "0"), "hex").toString("base64url");
@@ -205,7 +205,7 @@ describe("which key pair fits which algorithm", () => {
     expect(accepted).toEqual([3, 5, 65_537]);
   });
 
-  test("an RSA key with the fingerprint of ROCA is refused, and one that lacks it modulo a single prime is not", () => {
+  test("an RSA key with the ROCA fingerprint is refused, and one that lacks it modulo a single prime is not", () => {
     const primes = [11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n];
     const product = primes.reduce((a, b) => a * b);
     const create = (modulus: bigint) => {
@@ -235,7 +235,7 @@ describe("which key pair fits which algorithm", () => {
     }
   });
 
-  test("an RSA-PSS key is used with the hash that it is bound to, and no other", () => {
+  test("an RSA-PSS key is used only with the hash that it is bound to", () => {
     const bound = boundPair("sha384", 48);
     expect(refusal("PS384", bound.privateKey)).toBeNull();
     expect(refusal("PS256", bound.privateKey)).toBe("E_JWT_KEY");
@@ -247,7 +247,7 @@ describe("which key pair fits which algorithm", () => {
     expect(refusal("PS384", twofold.privateKey)).toBe("E_JWT_KEY");
   });
 
-  test("a JWK must allow the use, and a private key that may sign may verify as well", () => {
+  test("a JWK must allow the use, and a private key that may sign may also verify", () => {
     const jwk = P256.privateKey.export({ format: "jwk" });
     const open = P256.publicKey.export({ format: "jwk" });
     expect(refusal("ES256", { ...jwk, key_ops: ["sign"] })).toBeNull();
@@ -271,7 +271,7 @@ describe("which key pair fits which algorithm", () => {
 describe("several keys", () => {
   const secret = () => randomBytes(64);
 
-  test("none at all is refused, and so is what is no prepared key", () => {
+  test("an empty list is refused, and so is an entry that is not a prepared key", () => {
     expect(() => keyList([])).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
     for (const wrong of ["secret", { algorithm: "HS256" }, null, [null], [createSigningKey("HS256", secret())]]) {
       expect(() => keyList(wrong as unknown as VerificationKey)).toThrow(
@@ -280,13 +280,13 @@ describe("several keys", () => {
     }
   });
 
-  test("S2 a secret never stands next to a public key", () => {
+  test("S2 a secret and a public key cannot be listed together", () => {
     const keys = [createVerificationKey("HS256", secret()), createVerificationKey("RS256", RSA.publicKey)];
     expect(() => keyList(keys)).toThrow(/Secrets and public keys/);
     expect(() => keyList(keys.toReversed())).toThrow(/Secrets and public keys/);
   });
 
-  test("two JWKs of one name are refused, two without a name are not", () => {
+  test("two JWKs with the same name are refused, two without names are not", () => {
     const named = (kid?: string) =>
       createVerificationKey("HS256", {
         kty: "oct",
@@ -304,7 +304,7 @@ test("S1 an algorithm that does not exist is refused for signing and for verifyi
   }
 });
 
-test("a prepared key shows its algorithm and nothing of its secret", () => {
+test("a prepared key shows its algorithm but not its secret", () => {
   const secret = randomBytes(64).toString("hex");
   for (const key of [createSigningKey("HS512", secret), createVerificationKey("HS512", secret)]) {
     const shown = `${inspect(key, { depth: 9, showHidden: true })}${JSON.stringify(key)}${String(key)}`;

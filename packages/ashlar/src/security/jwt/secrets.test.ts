@@ -43,14 +43,14 @@ function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
 }
 
 describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
-  test("S2 it has at least the length of the hash", () => {
+  test("S2 it must be at least as long as the hash", () => {
     expect(refusal(algorithm, randomBytes(bytes))).toBeNull();
     expect(refusal(algorithm, randomBytes(bytes + 100))).toBeNull();
     expect(refusal(algorithm, randomBytes(bytes - 1))).toBe("E_WEAK_SECRET");
     expect(refusal(algorithm, "a".repeat(bytes - 1))).toBe("E_WEAK_SECRET");
   });
 
-  test("S2 it is not empty, in whatever form it is given", () => {
+  test("S2 it must not be empty, in any form", () => {
     for (const empty of [
       "",
       new Uint8Array(),
@@ -62,7 +62,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     }
   });
 
-  test("what is wrong with it is said, with what to do", () => {
+  test("the message names the problem and the remedy", () => {
     const remedy = `Generate one of ${bytes} random bytes.`;
     const problem = (key: unknown): string => {
       try {
@@ -78,7 +78,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(problem(ED25519.privateKey)).toBe(`${algorithm} needs a secret, but was given a private key.`);
   });
 
-  test("the length of a text is that of its UTF-8", () => {
+  test("the length of text is measured in UTF-8", () => {
     expect(refusal(algorithm, "é".repeat(bytes / 2))).toBeNull();
     expect(refusal(algorithm, "é".repeat(bytes / 2 - 1))).toBe("E_WEAK_SECRET");
   });
@@ -95,7 +95,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(new Set(signatures).size).toBe(1);
   });
 
-  test("bytes that change later do not change the key", () => {
+  test("changing the bytes later does not change the key", () => {
     const secret = randomBytes(bytes);
     const key = createSigningKey(algorithm, secret);
     const before = key.sign("head.body");
@@ -103,7 +103,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(key.sign("head.body")).toBe(before);
   });
 
-  test("S2 it is no public or private key, in any form that keys are kept in", () => {
+  test("S2 it must not be a public or private key, in any common format", () => {
     for (const { privateKey, publicKey } of [RSA, P256, ED25519]) {
       const der = publicKey.export({ type: "spki", format: "der" });
       const forms: unknown[] = [
@@ -130,7 +130,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     }
   });
 
-  test("S2 it is no key in the older forms, with or without their first and last line", () => {
+  test("S2 it must not be a key in an older format, with or without its first and last lines", () => {
     const bodies = [
       RSA.publicKey.export({ type: "pkcs1", format: "der" }),
       RSA.privateKey.export({ type: "pkcs1", format: "der" }),
@@ -152,27 +152,27 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(refusal(algorithm, `ecdsa-sha2-nistp256 ${"A".repeat(68)} someone@host`)).toBe("E_JWT_KEY");
   });
 
-  test("S2 it is no certificate, whose key everyone may know", () => {
+  test("S2 it must not be a certificate, which is public", () => {
     expect([CERTIFICATE, Buffer.from(CERTIFICATE, "base64")].map((form) => refusal(algorithm, form))).toEqual([
       "E_JWT_KEY",
       "E_JWT_KEY",
     ]);
   });
 
-  test("S2 it is no key that was put into base64 once more, as variables of the environment are", () => {
+  test("S2 it must not be a key encoded in base64 once more, as is common in environment variables", () => {
     const { publicKey } = P256;
     for (const text of [pem(publicKey), JSON.stringify(publicKey.export({ format: "jwk" }))]) {
       expect(refusal(algorithm, Buffer.from(text).toString("base64"))).toBe("E_JWT_KEY");
     }
   });
 
-  test("S2 a JWK or a set of them, even too short for a secret, is named as what it is", () => {
+  test("S2 a JWK or JWK set, even one too short for a secret, is reported as such", () => {
     expect(refusal(algorithm, '{"kty":"oct","k":"AA"}')).toBe("E_JWT_KEY");
     expect(refusal(algorithm, '{"keys":[]}')).toBe("E_JWT_KEY");
     expect(refusal(algorithm, { keys: [{ kty: "oct", k: "A".repeat(200) }] })).toBe("E_JWT_KEY");
   });
 
-  test("JSON that is no JWK, and base64 that is no key, are secrets like any other", () => {
+  test("JSON that is not a JWK, and base64 that is not a key, are valid secrets", () => {
     expect(refusal(algorithm, JSON.stringify({ secret: "x".repeat(80) }))).toBeNull();
     expect(refusal(algorithm, JSON.stringify("x".repeat(80)))).toBeNull();
     expect(refusal(algorithm, "1".repeat(80))).toBeNull();
@@ -184,7 +184,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     }
   });
 
-  test("a JWK must allow the use and hold the secret in base64url", () => {
+  test("a JWK must allow the use and contain the secret in base64url", () => {
     const k = randomBytes(64).toString("base64url");
     const create = (jwk: object) => refusal(algorithm, jwk);
     expect(create({ kty: "oct", k })).toBeNull();
@@ -200,7 +200,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(() => createSigningKey(algorithm, { kty: "oct", k, key_ops: ["verify"] })).toThrow(/"sign"/);
   });
 
-  test("what is no key material at all is refused", () => {
+  test("a value that is not key material is refused", () => {
     for (const nothing of [null, undefined, 64, true, [], {}, () => "secret", Symbol("secret")]) {
       expect(refusal(algorithm, nothing)).toBe("E_JWT_KEY");
     }

@@ -13,18 +13,18 @@ function segment(text: string): string {
 }
 
 describe("signing a JWS", () => {
-  test("the three parts are header, payload and the signature of both", () => {
+  test("a token is the header, the payload and the signature of both", () => {
     const input = `${segment('{"alg":"HS256","typ":"note","kid":"k1"}')}.${segment("dämon")}`;
     const expected = `${input}.${createHmac("sha256", SECRET).update(input).digest("base64url")}`;
     expect(signJws("dämon", KEY, { typ: "note", kid: "k1" })).toBe(expected);
     expect(signJws(Buffer.from("dämon"), KEY, { typ: "note", kid: "k1" })).toBe(expected);
   });
 
-  test("the header is the algorithm alone where nothing is added, and the payload may be empty", () => {
+  test("the header contains only the algorithm by default, and the payload may be empty", () => {
     expect(signJws("", KEY).startsWith(`${segment('{"alg":"HS256"}')}..`)).toBe(true);
   });
 
-  test("S5 what would change the algorithm or how a token is read cannot be put into the header", () => {
+  test("S5 members that would change the algorithm or how the token is read cannot be put into the header", () => {
     const polluting = JSON.parse('{"__proto__":{"a":1}}') as Record<string, unknown>;
     for (const header of [
       { alg: "none" },
@@ -38,7 +38,7 @@ describe("signing a JWS", () => {
     }
   });
 
-  test("a header that is no plain object, or cannot be written, is refused", () => {
+  test("a header that is not a plain object, or cannot be serialized, is refused", () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const [header, problem] of [

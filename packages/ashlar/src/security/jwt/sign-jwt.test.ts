@@ -19,33 +19,33 @@ function parts(token: string): unknown[] {
 afterEach(() => setClock(null));
 
 describe("signing a JWT", () => {
-  test("the header says the algorithm and JWT, and nothing else", () => {
+  test("the header contains the algorithm and the type JWT, and nothing else", () => {
     expect(parts(signJwt({ sub: "1", iat: 5 }, KEY))).toEqual([
       { alg: "HS512", typ: "JWT" },
       { sub: "1", iat: 5 },
     ]);
   });
 
-  test("iat is the clock's second, or the given one, or what the claims say", () => {
+  test("iat is the current second, the given one, or the one in the claims", () => {
     setClock(() => 1_700_000_000_999);
     expect(parts(signJwt({}, KEY))[1]).toEqual({ iat: 1_700_000_000 });
     expect(parts(signJwt({}, KEY, { now: 7 }))[1]).toEqual({ iat: 7 });
     expect(parts(signJwt({ iat: 0 }, KEY, { now: 7 }))[1]).toEqual({ iat: 0 });
   });
 
-  test("the claims that are handed in stay as they are", () => {
+  test("the given claims are not modified", () => {
     const claims = Object.freeze({ sub: "1" });
     signJwt(claims, KEY);
     expect(claims).toEqual({ sub: "1" });
   });
 
-  test("another type stands in the header", () => {
+  test("another type appears in the header", () => {
     const token = signJwt({ iat: 1 }, KEY, { typ: "at+jwt" });
     expect(parts(token)).toEqual([{ alg: "HS512", typ: "at+jwt" }, { iat: 1 }]);
     expect(verifyJws(token, createVerificationKey("HS512", SECRET)).header.typ).toBe("at+jwt");
   });
 
-  test("what JSON cannot hold is refused, with the part that holds it and the reason", () => {
+  test("a value that JSON cannot represent is refused, with its location and the reason", () => {
     const cases: [() => string, string][] = [
       [() => signJwt({ sub: "1", size: 1n }, KEY), "The claims cannot be written as JSON."],
       [() => signJwt({ sub: "1" }, KEY, { typ: 1n as unknown as string }), "The header cannot be written as JSON."],
@@ -55,7 +55,7 @@ describe("signing a JWT", () => {
     }
   });
 
-  test("S9 a registered claim of a type that no verifier accepts is not signed", () => {
+  test("S9 claims are not signed if a registered one has a type that no verifier accepts", () => {
     const wrong: Record<string, unknown>[] = [
       ...[Number.NaN, Number.POSITIVE_INFINITY, "1", null, new Date(0), true].flatMap((value) => [
         { exp: value },
@@ -72,7 +72,7 @@ describe("signing a JWT", () => {
     expect(() => signJwt({}, KEY, { now: Number.NaN })).toThrow(expect.objectContaining({ code: "E_JWT_CLAIMS" }));
   });
 
-  test("claims that are no plain object, or cannot be written, are not signed", () => {
+  test("claims that are not a plain object, or cannot be serialized, are not signed", () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const claims of [

@@ -30,7 +30,7 @@ function reason(token: string, options = {}): JwtFailure | null {
 }
 
 describe("verifying a JWS", () => {
-  test("header, payload and key are handed out", () => {
+  test("header, payload and key are returned", () => {
     const verified = verifyJws(signJws(new Uint8Array([0, 255, 1]), SIGNING, { kid: "a", cty: "x" }), KEY);
     expect(verified).toEqual({
       header: { alg: "HS256", kid: "a", cty: "x" },
@@ -40,19 +40,19 @@ describe("verifying a JWS", () => {
     expect(verified.key).toBe(KEY);
   });
 
-  test("the payload need be neither JSON nor UTF-8, and may be empty", () => {
+  test("the payload need not be JSON or UTF-8, and may be empty", () => {
     for (const payload of ["", "foo", "{", "\uFEFF", Buffer.from([0xff, 0xfe])]) {
       expect(Buffer.from(verifyJws(signJws(payload, SIGNING), KEY).payload)).toEqual(Buffer.from(payload as string));
     }
   });
 
-  test("a payload that is kept does not change when another token is verified", () => {
+  test("a returned payload does not change when another token is verified", () => {
     const first = verifyJws(signJws("first", SIGNING), KEY).payload;
     verifyJws(signJws("other", SIGNING), KEY);
     expect(Buffer.from(first).toString()).toBe("first");
   });
 
-  test("of several keys any may have signed, and the one that did is named", () => {
+  test("any of several keys may have signed, and the one that did is returned", () => {
     const older = randomBytes(64);
     const keys = [KEY, createVerificationKey("HS512", older), createVerificationKey("HS256", older)];
     expect(verifyJws(signJws("x", createSigningKey("HS512", older)), keys).key).toBe(keys[1]);
@@ -87,11 +87,11 @@ describe("verifying a JWS", () => {
     expect(reason(token)).toBe(expected);
   });
 
-  test("white space and another order of members in the header are the signer's business", () => {
+  test("whitespace and the order of members in the header are up to the signer", () => {
     expect(reason(forge(segment(' {\n"typ" : "JWT" ,\t"alg":"HS256"}\r\n'), "Zm9v"))).toBeNull();
   });
 
-  test("what is no text at all is malformed", () => {
+  test("a token that is not text is malformed", () => {
     for (const token of [null, undefined, 5, {}, ["a.b.c"], Buffer.from("a.b.c")]) {
       expect(reason(token as unknown as string)).toBe("malformed");
     }
@@ -115,7 +115,7 @@ describe("verifying a JWS", () => {
     expect(reason(longest, { maxBytes: 100 })).toBe("too_large");
   });
 
-  test("S9 a limit that is none is a configuration error", () => {
+  test("S9 an invalid size limit is a configuration error", () => {
     for (const maxBytes of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "8192", null]) {
       expect(() => verifyJws(signJws("x", SIGNING), KEY, { maxBytes: maxBytes as number })).toThrow(
         expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }),
@@ -123,7 +123,7 @@ describe("verifying a JWS", () => {
     }
   });
 
-  test("every refusal is one code, one status and one message", () => {
+  test("every refusal has the same code, status and message", () => {
     const seen = ["", "a.b.c", signJws("x", createSigningKey("HS256", randomBytes(32)))].map((token) => {
       try {
         return verifyJws(token, KEY);

@@ -29,7 +29,7 @@ function forge(claims: string | Uint8Array, header = '{"alg":"HS512","typ":"JWT"
 afterEach(() => setClock(null));
 
 describe("verifying a JWT", () => {
-  test("the claims of a valid token are handed out, by both functions alike", () => {
+  test("both functions return the claims of a valid token", () => {
     const claims = { sub: "1", iat: NOW, exp: NOW + 60, jti: "x", aud: ["a"], deep: { list: [1, "é😀", null] } };
     const token = signJwt(claims, SIGNING);
     expect(tryVerifyJwt(token, KEY, AT)).toEqual({ claims });
@@ -37,7 +37,7 @@ describe("verifying a JWT", () => {
     expect(verifyJwt(token, [KEY], AT)).toEqual(claims);
   });
 
-  test("a refused token gives the reason in one and an error with the reason in the other", () => {
+  test("for a refused token, one function returns the reason and the other throws an error with it", () => {
     const token = signJwt({ sub: "1", exp: NOW }, SIGNING, { now: NOW - 5 });
     expect(tryVerifyJwt(token, KEY, AT)).toEqual({ failure: "expired" });
     expect(() => verifyJwt(token, KEY, AT)).toThrow(
@@ -45,7 +45,7 @@ describe("verifying a JWT", () => {
     );
   });
 
-  test("without options the framework's clock counts, and the type is JWT", () => {
+  test("without options, the framework's clock is used and the type is JWT", () => {
     const token = signJwt({ exp: NOW + 10 }, SIGNING, { now: NOW });
     setClock(() => (NOW + 9.999) * 1000);
     expect(tryVerifyJwt(token, KEY)).toEqual({ claims: { exp: NOW + 10, iat: NOW } });
@@ -67,7 +67,7 @@ describe("verifying a JWT", () => {
       expect(accepted({})).toEqual(["JWT", "jwt", "application/jwt", undefined]);
     });
 
-    test("a type that is asked for must be there, and is compared as a media type", () => {
+    test("a required type must be present, and is compared as a media type", () => {
       expect(accepted({ typ: "JWT" })).toEqual(["JWT", "jwt", "application/jwt"]);
       for (const typ of ["at+jwt", "application/at+jwt", "AT+JWT"]) {
         expect(accepted({ typ })).toEqual(["at+jwt"]);
@@ -75,7 +75,7 @@ describe("verifying a JWT", () => {
       }
     });
 
-    test("to the letter, where that is asked for", () => {
+    test("it is compared exactly if that is required", () => {
       expect(accepted({ exactTyp: true })).toEqual(["JWT"]);
       expect(accepted({ exactTyp: true, typ: "at+jwt" })).toEqual(["at+jwt"]);
       expect(accepts("application/at+jwt", { exactTyp: true, typ: "at+jwt" })).toBe(false);
@@ -84,15 +84,15 @@ describe("verifying a JWT", () => {
       );
     });
 
-    test("any, where null is asked for", () => expect(accepted({ typ: null })).toEqual(types));
+    test("any type is accepted if null is given", () => expect(accepted({ typ: null })).toEqual(types));
   });
 
-  test("a token of jose, which has no type, is verified", async () => {
+  test("a token signed by jose, which has no type, is verified", async () => {
     const token = await new SignJWT({ sub: "1" }).setProtectedHeader({ alg: "HS512" }).sign(SECRET);
     expect(verifyJwt(token, KEY)).toEqual({ sub: "1" });
   });
 
-  test("an issuer and an audience that are asked for must be what the claims say", () => {
+  test("a required issuer and audience must match the claims", () => {
     const claims = { iss: "https://a.example", aud: ["web", "api"], iat: NOW };
     const token = signJwt(claims, SIGNING);
     const options = { ...AT, issuer: "https://a.example", audience: "api" };
@@ -101,7 +101,7 @@ describe("verifying a JWT", () => {
     expect(tryVerifyJwt(token, KEY, { ...options, audience: "ap" })).toEqual({ failure: "audience" });
   });
 
-  test("the size limit reaches both ways", () => {
+  test("the size limit can be raised", () => {
     const token = signJwt({ text: "x".repeat(20_000) }, SIGNING, { now: NOW });
     expect(tryVerifyJwt(token, KEY, AT)).toEqual({ failure: "too_large" });
     expect(tryVerifyJwt(token, KEY, { ...AT, maxBytes: 40_000 })).toEqual({
@@ -109,7 +109,7 @@ describe("verifying a JWT", () => {
     });
   });
 
-  test("U+FFFD that was meant is taken, and what is no UTF-8 is not", () => {
+  test("a literal U+FFFD is accepted, and invalid UTF-8 is not", () => {
     expect(tryVerifyJwt(forge('{"sub":"\uFFFD"}'), KEY)).toEqual({ claims: { sub: "\uFFFD" } });
     for (const bytes of [[0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]]) {
       const text = Buffer.concat([Buffer.from('{"sub":"'), Buffer.from(bytes), Buffer.from('"}')]);
@@ -117,7 +117,7 @@ describe("verifying a JWT", () => {
     }
   });
 
-  test("JSON nested as deep as the size allows breaks nothing", () => {
+  test("JSON nested as deep as the size allows is handled", () => {
     const deep = `{"a":${"[".repeat(2500)}${"]".repeat(2500)},"\\u0062":1}`;
     expect(tryVerifyJwt(forge(deep), KEY)).toHaveProperty("claims.b", 1);
     const nested = `{"__proto":${'{"a":'.repeat(900)}{"__proto__":1}${"}".repeat(900)}}`;
@@ -125,7 +125,7 @@ describe("verifying a JWT", () => {
   });
 });
 
-describe("S9 options that cannot be meant", () => {
+describe("S9 invalid options", () => {
   const token = signJwt({}, SIGNING);
   const wrong: Record<keyof JwtVerifyOptions & string, unknown[]> | Record<string, unknown[]> = {
     clockSkewSeconds: [-1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "5", null],
@@ -146,7 +146,7 @@ describe("S9 options that cannot be meant", () => {
   });
 });
 
-test("S9 no skew at all, and a limit of one byte, can be meant", () => {
+test("S9 a skew of zero and a limit of one byte are valid", () => {
   const token = signJwt({ iat: NOW }, SIGNING);
   expect(tryVerifyJwt(token, KEY, { ...AT, clockSkewSeconds: 0 })).toEqual({ claims: { iat: NOW } });
   expect(tryVerifyJwt(token, KEY, { ...AT, maxBytes: 1 })).toEqual({ failure: "too_large" });
@@ -194,7 +194,7 @@ describe("any input", () => {
     );
   });
 
-  test("S6 no text but the token itself is accepted in its place", () => {
+  test("S6 no text other than the token itself is accepted", () => {
     fc.assert(
       fc.property(edited, (token) => {
         expect("claims" in tryVerifyJwt(token, KEY, AT)).toBe(token === valid);

@@ -17,14 +17,14 @@ const ways = [
 const crossings = ways.flatMap(([makes, maker]) => ways.map(([reads, reader]) => ({ makes, maker, reads, reader })));
 
 describe("the package and Node's own Argon2", () => {
-  test.each(crossings)("what $makes hashes, $reads verifies", ({ maker, reader }) => {
+  test.each(crossings)("a hash made by $makes is verified by $reads", ({ maker, reader }) => {
     const hash = makeHash(maker, "пароль 🦀 \0 correct horse", DEFAULT_PARAMETERS);
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(matchesHash(reader, hash, "пароль 🦀 \0 correct horse", DEFAULT_PARAMETERS)).toBe(true);
     expect(matchesHash(reader, hash, "пароль 🦀 \0 correct hors", DEFAULT_PARAMETERS)).toBe(false);
   });
 
-  test("they give the same bytes for every variant", () => {
+  test("they produce the same bytes for every variant", () => {
     const [[, first], [, second]] = ways;
     expect(first).not.toBe(second);
     const salt = Buffer.from("sixteen bytes ok");
@@ -36,12 +36,12 @@ describe("the package and Node's own Argon2", () => {
     }
   });
 
-  test.each(ways)("%s is understood by the package's own functions", async (_, argon2) => {
+  test.each(ways)("the package's own functions verify %s", async (_, argon2) => {
     expect(await packageVerify(makeHash(argon2, "correct horse", DEFAULT_PARAMETERS), "correct horse")).toBe(true);
     expect(matchesHash(argon2, await packageHash("correct horse"), "correct horse", DEFAULT_PARAMETERS)).toBe(true);
   });
 
-  test("with neither, the error says which package to install, and why it could not be loaded", async () => {
+  test("without either, the error names the package to install and why it could not be loaded", async () => {
     const { argon2Sync } = crypto;
     Object.assign(crypto, { argon2Sync: undefined });
     syncBuiltinESMExports();
@@ -58,7 +58,7 @@ describe("the package and Node's own Argon2", () => {
     expect(await loadArgon2(notInstalled)).toBeTypeOf("function");
   });
 
-  test("where the package has no binary, passwords are hashed all the same", async () => {
+  test("passwords are hashed even if the package has no binary for the platform", async () => {
     const passwords = new URL("passwords.ts", import.meta.url).href;
     const program = `
       const refused = await import(${JSON.stringify(import.meta.resolve("@node-rs/argon2"))}).then(() => false, () => true);

@@ -27,14 +27,14 @@ describe.each([
 });
 
 describe("the parameters", () => {
-  test("S31 stand in the hash, with those of OWASP's minimum for what is left out", async () => {
+  test("S31 are written to the hash, with OWASP's minimum for those left out", async () => {
     const hash = await argon2id({ memoryKiB: 24_000, passes: 3, lanes: 2 }).hash(PLAIN);
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=24000,t=3,p=2\$[\w+/]{22}\$[\w+/]{43}$/);
     expect(await argon2id({ passes: 3 }).hash(PLAIN)).toContain("$m=19456,t=3,p=1$");
     expect(await argon2id({ memoryKiB: 47_104 }).hash(PLAIN)).toContain("$m=47104,t=2,p=1$");
   });
 
-  test("a hash of others verifies, and is to be replaced", async () => {
+  test("a hash with other parameters verifies and needs a rehash", async () => {
     const hash = await hashPassword(PLAIN);
     const stronger = argon2id({ memoryKiB: 24_000 });
     expect(await stronger.verify(hash, PLAIN)).toBe(true);
@@ -43,7 +43,7 @@ describe("the parameters", () => {
     expect(argon2id().needsRehash(hash)).toBe(false);
   });
 
-  test("S32 no hash, or text that is none, costs what a hash with them costs", async () => {
+  test("S32 are also used for the work if there is no hash or an invalid one", async () => {
     const jobs: HashingJob[] = [];
     const { run } = HashingThreads.prototype;
     HashingThreads.prototype.run = async (job) => {
@@ -70,7 +70,7 @@ describe("the parameters", () => {
     { memoryKiB: 9_216, passes: 4 },
     { memoryKiB: 7_168, passes: 5 },
     { memoryKiB: 7_168, passes: 16 },
-  ])("S31 $memoryKiB KiB with $passes passes is the least that is taken", ({ memoryKiB, passes }) => {
+  ])("S31 $memoryKiB KiB with $passes passes is the minimum accepted", ({ memoryKiB, passes }) => {
     expect(() => argon2id({ memoryKiB, passes })).not.toThrow();
     expect(() => argon2id({ memoryKiB: memoryKiB - 1, passes })).toThrow(
       "argon2id().memoryKiB: is too little: an attacker with the table could try passwords quickly. Set it to " +

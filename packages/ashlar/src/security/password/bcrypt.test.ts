@@ -11,13 +11,13 @@ describe("verifyBcrypt", () => {
     ["jBCrypt's vector for one letter", "$2a$06$m0CrhHm10qJ3lXRY.5zDGO3rS2KdeeWLuGmsfGlMfOxih58VYVfxe", "a"],
     ["PHP's documentation", "$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTpOq", "rasmuslerdorf"],
     ["a hash of today", hashSync("пароль🦀", 4), "пароль🦀"],
-  ])("%s verifies, and not for another password", (_, hash, plain) => {
+  ])("%s verifies for its password only", (_, hash, plain) => {
     expect(isBcrypt(hash)).toBe(true);
     expect(verifyBcrypt(hash, plain)).toBe(true);
     expect(verifyBcrypt(hash, `${plain}x`)).toBe(false);
   });
 
-  test("only the first 72 bytes of a password count, as bcrypt has it", () => {
+  test("only the first 72 bytes of a password count, as in bcrypt", () => {
     const hash = hashSync("a".repeat(80), 4);
     expect(verifyBcrypt(hash, "a".repeat(72))).toBe(true);
     expect(verifyBcrypt(hash, "a".repeat(71))).toBe(false);
@@ -40,7 +40,7 @@ describe("isBcrypt", () => {
     expect(isBcrypt(prefix + SALT_AND_HASH)).toBe(expected);
   });
 
-  test("nothing that is longer, shorter, or holds another character is one", () => {
+  test("text that is longer, shorter, or contains another character is not a bcrypt hash", () => {
     const hash = `$2b$10$${SALT_AND_HASH}`;
     const change = fc.tuple(fc.integer({ min: 7, max: 59 }), fc.constantFrom(..."+-=_$ \n\0é"));
     fc.assert(

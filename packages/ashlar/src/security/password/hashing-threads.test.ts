@@ -16,12 +16,12 @@ const FATAL = null as unknown as HashingJob;
 
 /** The threads that were given something during a test. */
 const workers = new Set<Worker>();
-/** Whether a thread holds the process, each time it is told. */
+/** Each call that lets a thread keep the process alive (true) or stops it (false). */
 const holds: boolean[] = [];
 
 beforeEach(() => {
   const { ref, unref } = Worker.prototype;
-  // A thread holds the process from its first job on.
+  // A thread keeps the process alive from its first job on.
   vi.spyOn(Worker.prototype, "ref").mockImplementation(function (this: Worker) {
     workers.add(this);
     holds.push(true);
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // Where a thread ends, another one takes what waited for it: these are added while the first are ended.
+  // When a thread ends, another one takes over its waiting jobs: these are added while the first ones end.
   for (const worker of workers) await worker.terminate();
   vi.restoreAllMocks();
   syncBuiltinESMExports();
@@ -44,7 +44,7 @@ afterEach(async () => {
 });
 
 describe("HashingThreads", () => {
-  test("S34 no more threads hash than are allowed, and every job has its own answer", async () => {
+  test("S34 at most the allowed number of threads hash, and every job gets its own result", async () => {
     const threads = new HashingThreads({ threads: 2 });
     const plains = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? PLAIN : `wrong ${i}`));
     const answers = await Promise.all(plains.map((plain) => threads.run({ ...JOB, plain })));
@@ -52,7 +52,7 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(2);
   });
 
-  test("a thread is started when all others have something to do, and stays", async () => {
+  test("a thread is started when all others are busy, and is kept", async () => {
     const threads = new HashingThreads({ threads: 3 });
     await threads.run(JOB);
     await threads.run(JOB);
@@ -61,22 +61,22 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(2);
     await Promise.all(Array.from({ length: 20 }, () => threads.run(JOB)));
     expect(workers.size).toBe(3);
-    // What a list of the process's threads tells them by.
+    // The name in a list of the process's threads.
     for (const { threadName } of workers) expect(threadName).toBe("password-hash");
   });
 
-  test("those who wait are served in the order of arrival, and nobody slips in between", async () => {
+  test("waiting jobs run in the order of arrival, and a new job cannot cut in", async () => {
     const threads = new HashingThreads({ threads: 1 });
     const order: number[] = [];
     const run = (number: number) => threads.run(JOB).then(() => order.push(number));
-    // Comes in the very moment in which the first makes room.
+    // Arrives at the very moment the first one makes room.
     const late = run(0).then(() => run(10));
     await Promise.all([1, 2, 3, 4, 5, 6, 7, 8, 9].map(run));
     await late;
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  test("S34 beyond the line's end the answer is 503 with Retry-After, whatever was asked", async () => {
+  test("S34 any job past the end of the queue is refused with 503 and Retry-After", async () => {
     const threads = new HashingThreads({ threads: 1, maxWaiting: 2 });
     const jobs = [JOB, { ...JOB, hash: "!" }, JOB, { ...JOB, plain: "wrong" }];
     const beyond = [JOB, { ...JOB, hash: null }, { ...JOB, hash: "!" }];
@@ -93,7 +93,7 @@ describe("HashingThreads", () => {
   test.each([
     [1, 1],
     [64, 8],
-  ])("S34 of %i cores, unless told otherwise, %i hash, and 64 wait for each of them", async (cores, expected) => {
+  ])("S34 with %i cores, %i threads hash by default, and 64 jobs may wait per thread", async (cores, expected) => {
     vi.spyOn(os, "availableParallelism").mockReturnValue(cores);
     syncBuiltinESMExports();
     const threads = new HashingThreads();
@@ -103,7 +103,7 @@ describe("HashingThreads", () => {
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(admitted);
   });
 
-  test("a thread holds the process until the last of its jobs is answered", async () => {
+  test("a thread keeps the process alive until its last job is done", async () => {
     const threads = new HashingThreads({ threads: 1 });
     await threads.run(JOB);
     expect(holds).toEqual([true, false]);
@@ -111,7 +111,7 @@ describe("HashingThreads", () => {
     expect(holds).toEqual([true, false, true, false]);
   });
 
-  test("a job that cannot be done is an error, and the thread goes on", async () => {
+  test("a job that fails is an error, and the thread continues", async () => {
     const threads = new HashingThreads({ threads: 1 });
     const impossible = { ...JOB, hash: null, plain: null as unknown as string };
     const [failed, done] = await Promise.allSettled([threads.run(impossible), threads.run(JOB)]);
@@ -121,7 +121,7 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(1);
   });
 
-  test.each([1, 3])("where a thread ends, its jobs fail, and another does those that waited: %i", async (waiting) => {
+  test.each([1, 3])("if a thread dies, its jobs fail and another runs the waiting ones: %i", async (waiting) => {
     const threads = new HashingThreads({ threads: 1 });
     await threads.run(JOB);
     const outcomes = Promise.allSettled(Array.from({ length: 2 + waiting }, () => threads.run(JOB)));
@@ -132,9 +132,9 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(2);
   });
 
-  test("what a thread has answered counts when its end comes first", async () => {
+  test("a result that a thread has sent counts even if its exit is noticed first", async () => {
     const { on } = MessagePort.prototype;
-    // No answer is heard of until the thread has ended.
+    // No result arrives until the thread has ended.
     vi.spyOn(MessagePort.prototype, "on").mockImplementation(function (this: MessagePort, event: string, listener) {
       return event === "message" ? this : Reflect.apply(on, this, [event, listener]);
     });
@@ -144,7 +144,7 @@ describe("HashingThreads", () => {
     expect(ended).toMatchObject({ reason: { code: "E_INTERNAL" } });
   });
 
-  test("without any Argon2, every job is told which package to install", async () => {
+  test("without any Argon2, every job fails with the name of the package to install", async () => {
     const removed = `import crypto from "node:crypto"; import { syncBuiltinESMExports } from "node:module";
       crypto.argon2Sync = undefined; syncBuiltinESMExports();`;
     vi.stubEnv("NODE_OPTIONS", `--import data:text/javascript,${encodeURIComponent(removed)}`);
@@ -158,7 +158,7 @@ describe("HashingThreads", () => {
     }
   });
 
-  test("a job that ends its thread learns why", async () => {
+  test("a job that kills its thread gets the cause", async () => {
     const message = "A password could not be hashed or verified: its thread failed.";
     const reason = { code: "E_INTERNAL", status: 500, message, cause: { name: "TypeError" } };
     await expect(new HashingThreads({ threads: 1 }).run(FATAL)).rejects.toMatchObject(reason);
@@ -172,7 +172,7 @@ describe("a process that has hashed", () => {
     return outputOf(`import { hashPassword, verifyPassword } from ${passwords};\n${program}`);
   }
 
-  test("stays until the answer is there, and then ends by itself", async () => {
+  test("stays alive until the result is there, and then exits", async () => {
     const program = `
       hashPassword("correct horse").then((hash) => {
         setTimeout(() => verifyPassword(hash, "correct horse").then((answer) => console.log(answer)), 50);
@@ -181,7 +181,7 @@ describe("a process that has hashed", () => {
     expect(await output(program)).toBe("true\n");
   });
 
-  test.skipIf(process.platform !== "linux")("S34 on Linux, has threads that give way to the event loop", async () => {
+  test.skipIf(process.platform !== "linux")("S34 on Linux, has threads with a lower priority", async () => {
     const program = `
       import { readdirSync, readFileSync } from "node:fs";
       import { getPriority } from "node:os";

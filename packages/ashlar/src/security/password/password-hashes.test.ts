@@ -31,14 +31,14 @@ describe("matchesHash", () => {
     ["bcrypt after something else", ` ${hashSync(PLAIN, 4)}`],
     ["bcrypt with something after it", `${hashSync(PLAIN, 4)}x`],
     ["bcrypt beyond the bounds", hashSync(PLAIN, 4).replace("$04$", "$31$")],
-  ])("S32 %s matches nothing, at the cost of a hash of today", (_, hash) => {
+  ])("S32 %s matches nothing, at the cost of a current hash", (_, hash) => {
     const { calls, observer } = observed();
     expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(false);
     expect(calls).toEqual([[PLAIN, 16, DEFAULT_PARAMETERS]]);
     expect(needsRehash(hash)).toBe(true);
   });
 
-  test("S31 a hash is made and verified with the parameters of today", () => {
+  test("S31 a hash is made and verified with the current parameters", () => {
     const { calls, observer } = observed();
     const hash = makeHash(observer, PLAIN, DEFAULT_PARAMETERS);
     expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(true);
@@ -51,7 +51,7 @@ describe("matchesHash", () => {
     expect(needsRehash(hash)).toBe(false);
   });
 
-  test("S31 a hash of bcrypt is verified by bcrypt alone", () => {
+  test("S31 a bcrypt hash is verified with bcrypt only", () => {
     const { calls, observer } = observed();
     const hash = hashSync(PLAIN, 4);
     expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(true);

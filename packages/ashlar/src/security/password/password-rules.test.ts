@@ -41,11 +41,11 @@ describe("composition", () => {
     expect(checkPassword(plain)).toBeNull();
   });
 
-  test("S31 half a surrogate pair is refused, because it is no character", () => {
+  test("S31 half a surrogate pair is refused, because it is not a character", () => {
     expect(checkPassword("correct horse \ud800")).toBe(NOT_UNICODE);
   });
 
-  test("S31 nothing but length and the list decides", () => {
+  test("S31 only the length and the list of common passwords decide", () => {
     const plain = fc.array(fc.nat(0x10ffff), { maxLength: 400 }).map((codes) => String.fromCodePoint(...codes));
     fc.assert(
       fc.property(plain, (text) => {
@@ -57,7 +57,7 @@ describe("composition", () => {
   });
 });
 
-describe("the commonest", () => {
+describe("common passwords", () => {
   test.each([
     "password",
     "12345678",
@@ -102,25 +102,25 @@ describe("the commonest", () => {
     expect(checkPassword(plain)).toBe(COMMON);
   });
 
-  test("S31 another case does not save one", () => {
+  test("S31 a common password is refused in any letter case", () => {
     for (const plain of ["Password", "PASSWORD1", "QwertyUiop", "Michael123", "ПАРОЛЬ"]) {
       expect(checkPassword(plain)).toBe(COMMON);
     }
   });
 
-  test("S31 one character again and again is refused, however long", () => {
+  test("S31 one repeated character is refused, however long", () => {
     for (const plain of ["kkkkkkkk", "k".repeat(100), " ".repeat(8), "éééééééé", "🦀".repeat(20)]) {
       expect([plain, checkPassword(plain)]).toEqual([plain, COMMON]);
     }
   });
 
-  test("S31 what only resembles one is accepted", () => {
+  test("S31 a password that only resembles a common one is accepted", () => {
     for (const plain of [" password", "password ", "passwordz", "michael7531", "my dragon sleeps"]) {
       expect([plain, checkPassword(plain)]).toEqual([plain, null]);
     }
   });
 
-  test("S31 there are some thousands of them, each in lower case, long enough and written once", () => {
+  test("S31 the list has thousands of entries, each in lower case, long enough and listed once", () => {
     const linesOf = (name: string): string[] =>
       readFileSync(join(import.meta.dirname, "../../../data", name), "utf8")
         .trim()
@@ -139,7 +139,7 @@ describe("the commonest", () => {
   });
 });
 
-describe("what can be hashed", () => {
+describe("hashable passwords", () => {
   test.each([
     ["nothing", "", false],
     ["one byte", "a", true],

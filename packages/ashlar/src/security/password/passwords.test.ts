@@ -10,19 +10,19 @@ import { hashPassword, needsRehash, verifyPassword } from "./passwords.ts";
 const PLAIN = "correct horse battery staple";
 
 describe("hashing", () => {
-  test("S31 a hash is argon2id with 19456 KiB, two passes and one lane, in PHC form", async () => {
+  test("S31 a hash is argon2id with 19456 KiB, two passes and one lane, as a PHC string", async () => {
     const hash = await hashPassword(PLAIN);
     expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(await verifyPassword(hash, PLAIN)).toBe(true);
     expect(needsRehash(hash)).toBe(false);
   });
 
-  test("S31 two hashes of one password have nothing in common", async () => {
+  test("S31 two hashes of the same password have nothing in common", async () => {
     const [first, second] = await Promise.all([hashPassword(PLAIN), hashPassword(PLAIN)]);
     expect(first.split("$").slice(4)).not.toEqual(second.split("$").slice(4));
   });
 
-  test("S31 nothing is trimmed, folded, normalised or cut", async () => {
+  test("S31 nothing is trimmed, case-folded, normalized or truncated", async () => {
     const plain = ` Ünïcode\0🦀${"x".repeat(1000)}1`;
     const hash = await hashPassword(plain);
     expect(await verifyPassword(hash, plain)).toBe(true);
@@ -65,13 +65,13 @@ describe("verifying", () => {
       "password",
     ],
     ["bcrypt", hashSync(PLAIN, 6), PLAIN],
-  ])("S31 %s verifies, and is to be rehashed", async (_, hash, plain) => {
+  ])("S31 %s verifies and needs a rehash", async (_, hash, plain) => {
     expect(await verifyPassword(hash, plain)).toBe(true);
     expect(await verifyPassword(hash, `${plain}.`)).toBe(false);
     expect(needsRehash(hash)).toBe(true);
   });
 
-  test("S31 argon2d verifies, and is to be rehashed", async () => {
+  test("S31 argon2d verifies and needs a rehash", async () => {
     const salt = Buffer.from("somesalt");
     const tag = await hashRaw(PLAIN, { algorithm: 0, memoryCost: 1024, timeCost: 1, parallelism: 1, salt });
     const encode = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
@@ -81,7 +81,7 @@ describe("verifying", () => {
     expect(needsRehash(hash)).toBe(true);
   });
 
-  test("what cannot be a password is refused without work, for any hash and for none", async () => {
+  test("text that cannot be a password is refused without work, with any hash or none", async () => {
     const hashes = [await hashPassword(PLAIN), hashSync(PLAIN, 4), "!"];
     const run = vi.spyOn(HashingThreads.prototype, "run");
     for (const plain of ["", "x".repeat(1025), "\ud800"]) {
@@ -96,11 +96,11 @@ describe("verifying", () => {
 });
 
 describe("an account that does not exist", () => {
-  test("S32 no password is the right one", async () => {
+  test("S32 no password verifies", async () => {
     for (const plain of [PLAIN, "password", "", "dummy"]) expect(await verifyPassword(null, plain)).toBe(false);
   });
 
-  test("S32 it costs what a wrong password costs: one job of the threads, and in it the same Argon2", async () => {
+  test("S32 it costs the same as a wrong password: one job for the threads, with the same Argon2 parameters", async () => {
     const hash = await hashPassword(PLAIN);
     const run = vi.spyOn(HashingThreads.prototype, "run");
     await verifyPassword(hash, "wrong horse battery staple");
@@ -112,16 +112,16 @@ describe("an account that does not exist", () => {
   });
 });
 
-describe("many at once", () => {
-  test("S34 hashes are computed on other threads than the loop's", async () => {
+describe("many concurrent hashes", () => {
+  test("S34 hashes are computed off the event loop's thread", async () => {
     const share = await shareOfThisThread(() =>
       Promise.all(Array.from({ length: 20 }, () => verifyPassword(null, PLAIN))),
     );
-    // On the loop, it would be nearly all of the work.
+    // On the event loop's thread, it would be nearly all of the work.
     expect(share).toBeLessThan(0.5);
   });
 
-  test("S34 so is a hash of bcrypt, which is JavaScript", async () => {
+  test("S34 so are bcrypt hashes, which are computed in JavaScript", async () => {
     const hash = hashSync(PLAIN, 11);
     const share = await shareOfThisThread(async () => expect(await verifyPassword(hash, PLAIN)).toBe(true));
     expect(share).toBeLessThan(0.5);

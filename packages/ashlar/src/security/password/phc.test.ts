@@ -36,7 +36,7 @@ describe("PHC strings", () => {
     expect(parsePhc(formatPhc(hash))).toEqual(hash);
   });
 
-  test("whatever is written is read back, also by the package", () => {
+  test("every written hash is read back, also by the package", () => {
     fc.assert(
       fc.property(hashes, (hash) => {
         expect(parsePhc(formatPhc(hash))).toEqual(hash);
@@ -51,7 +51,7 @@ describe("PHC strings", () => {
     );
   });
 
-  test("whatever is read is written back the same", () => {
+  test("every parsed hash is written back unchanged", () => {
     const text = fc
       .tuple(hashes, fc.nat(200), fc.constantFrom(..."$=,0129mtpvA+/- \n"))
       .map(([hash, at, character]) => {
@@ -69,7 +69,7 @@ describe("PHC strings", () => {
     expect(read).toBeGreaterThan(0);
   });
 
-  test("base64 is read exactly when it is how its bytes are encoded", () => {
+  test("base64 is accepted only in its canonical encoding", () => {
     const text = fc
       .array(fc.constantFrom(..."ABCDQRghwxyz0189+/"), { minLength: 20, maxLength: 90 })
       .map((characters) => characters.join(""));
@@ -121,7 +121,7 @@ describe("PHC strings", () => {
     ["8 KiB for each lane", "m=32,t=2,p=4", "m=32,t=2,p=5"],
     ["16 lanes", "m=19456,t=2,p=16", "m=19456,t=2,p=17"],
     ["the largest numbers of each", "m=262144,t=16,p=16", "m=4294967295,t=4294967295,p=255"],
-  ])("%s is read, and more is not", (_, most, more) => {
+  ])("%s is accepted, and more is not", (_, most, more) => {
     expect(formatPhc(parsePhc(phc(most))!)).toBe(phc(most));
     expect(parsePhc(phc(more))).toBeNull();
   });
@@ -134,7 +134,7 @@ describe("PHC strings", () => {
     });
   });
 
-  test("a long text is refused at once", () => {
+  test("long text is refused quickly", () => {
     const long = phc("m=19456,t=2,p=1", { salt: "A".repeat(10_000_000) });
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 1000; i++) expect(parsePhc(long)).toBeNull();
