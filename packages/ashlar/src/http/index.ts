@@ -3,6 +3,7 @@ export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress } from "./client-address.ts";
 export { HttpContext } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
+export { FreshResponse } from "./fresh-response.ts";
 export { CheckedHeaders } from "./header-fields.ts";
 export { parseHost } from "./host.ts";
 export { IpMiddleware } from "./ip-middleware.ts";

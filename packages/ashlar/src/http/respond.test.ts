@@ -165,6 +165,23 @@ describe("what a handler returned, with a response started", () => {
     ]);
   });
 
+  test.each([
+    ["the platform's", new Response("x")],
+    ["srvx's", new FastResponse(null, { status: 204 })],
+  ])("a Response that is kept and returned to several visitors doesn't collect their cookies: %s", async (_, kept) => {
+    const cookies = [];
+    for (const visitor of ["1", "2"]) {
+      const context = makeContext();
+      context.response.cookie("visitor", visitor);
+      cookies.push(
+        toResponse(context, kept)
+          .headers.getSetCookie()
+          .map((line) => line.split(";")[0]),
+      );
+    }
+    expect([cookies, kept.headers.getSetCookie()]).toEqual([[["visitor=1"], ["visitor=2"]], []]);
+  });
+
   test("an immutable Response is copied and left as it was", async () => {
     const given = Response.redirect("http://localhost/a", 303);
     const result = await answer(given, start);

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import { FastResponse } from "srvx";
-import { isNodeResponse } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { selectFromFile } from "./file-selection.ts";
+import { FreshResponse } from "./fresh-response.ts";
 import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "./header-fields.ts";
 import { asciiTarget, checkRouteTarget, externalTarget, ownPath, redirectTarget } from "./redirect-target.ts";
 import { closeWithResponse } from "./response-end.ts";
@@ -292,13 +292,15 @@ export class HttpResponse {
   }
 
   /**
-   * Adds the headers that a platform's response lacks, and the cookies: to a copy, unless srvx made the response. Those are
-   * never reused, and reading the body for a copy would cost it its shortcut to the socket.
+   * Adds the headers that a platform's response lacks, and the cookies.
+   *
+   * Security: to a copy, because a response that is kept and returned again must not carry one visitor's cookies to the
+   * next. Only a {@link FreshResponse} isn't copied, since reading its body would cost it its shortcut to the socket.
    */
   mergeInto(response: Response): Response {
     this.#dropBody();
-    const isOwn = isNodeResponse(response);
-    const headers = isOwn ? response.headers : new Headers(response.headers);
+    const isFresh = response instanceof FreshResponse;
+    const headers = isFresh ? response.headers : new Headers(response.headers);
     for (const [name, values] of this.#headers) {
       // The framing of another body does not apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
@@ -308,7 +310,7 @@ export class HttpResponse {
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
     const caching = cachingHeader(this.#dependence, headers.get("cache-control"), headers.get("vary"));
     if (caching !== null) headers.append(...caching);
-    if (isOwn) return response;
+    if (isFresh) return response;
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
   }
 

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { FastResponse, type ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import { requestPath, requestSearch } from "../../http/index.ts";
+import { FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
@@ -54,7 +54,7 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
     const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(raw, () => none));
     headers.set("x-content-type-options", "nosniff");
     if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
-    return new FastResponse(body, { status, headers: [...headers] });
+    return new FreshResponse(body, { status, headers: [...headers] });
   };
   return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
 }

@@ -1,0 +1,7 @@
+import { FastResponse } from "srvx";
+
+/**
+ * A response that the framework has made for one request, and returns once: headers may be added to it. Anyone else's
+ * response may be returned again, to another visitor.
+ */
+export class FreshResponse extends FastResponse {}
