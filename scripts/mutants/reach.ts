@@ -119,6 +119,19 @@ export class Reach {
     return this.#files.get(file)?.hash ?? "";
   }
 
+  /** The sources of which more than their constants runs. */
+  #active(): ReadonlySet<string> {
+    const files = [...this.#files.values()];
+    const loading = new Set(files.flatMap((file) => file.loading));
+    const active = new Set<string>();
+    for (const { tests, around } of files) {
+      for (const hits of [around, ...tests.map((test) => test.hits)]) {
+        for (const hit of hits) if (!loading.has(hit)) active.add(this.#build.mutants[hit]!.file);
+      }
+    }
+    return active;
+  }
+
   /** For every mutant, the test files that may notice it, cheapest first. */
   candidates(isAsked: (file: string) => boolean): Map<number, Candidate[]> {
     const found = new Map<number, Candidate[]>();
@@ -129,6 +142,7 @@ export class Reach {
     };
     const { mutants } = this.#build;
     const loadedOnly = new Map<number, Candidate[]>();
+    const active = this.#active();
     for (const [file, { tests, loading, around, loadMs }] of this.#files) {
       if (!isAsked(file)) continue;
       const all = tests.reduce((ms, test) => ms + test.ms, loadMs);
@@ -165,7 +179,11 @@ export class Reach {
         else loadedOnly.set(number, [...(loadedOnly.get(number) ?? []), { file, ms: all }]);
       }
     }
-    for (const [number, list] of loadedOnly) if (!found.has(number)) found.set(number, list);
+    for (const [number, list] of loadedOnly) {
+      // A test that happens to load constants later than others isn't the only one that may notice.
+      if (!found.has(number) || !active.has(mutants[number]!.file))
+        for (const candidate of list) push(number, candidate);
+    }
     for (const list of found.values()) list.sort((a, b) => a.ms - b.ms);
     return found;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ADA, BOB, type TestApi, testApi } from "../../test/support/api-application.ts";
 import { UserWithToken } from "../../test/support/application-parts.ts";
+import type { CredentialHolder } from "../auth/index.ts";
 import { compose, Database, Model } from "../database/index.ts";
 import { digest } from "../security/index.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
@@ -139,6 +140,12 @@ test("a model with only this mixin keeps a digest, and removes it as access ends
   // What is not text is never a token, whether or not the class has an API; text is for the API to judge.
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
+  const ended = key as unknown as CredentialHolder;
+  await ended.endCredentials();
+  expect([key.tokenDigest(), (await Key.find(1))!.tokenDigest()]).toEqual([null, null]);
   await key.delete();
   await expect(key.activateToken("another")).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });
+  await database.kysely.schema.dropTable("keys").execute();
+  const kept = Key.fromRow({ id: 1, api_token: "a digest" }) as unknown as CredentialHolder;
+  await expect(kept.endCredentials()).rejects.toThrow("no such table");
 });

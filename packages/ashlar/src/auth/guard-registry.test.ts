@@ -6,6 +6,7 @@ import { ConfigurationError } from "../support/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { Authenticates } from "./authenticates.ts";
 import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
+import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { readAuthSettings } from "./settings.ts";
 
 class Robot extends Person {}
@@ -20,7 +21,8 @@ const cookie: GuardDriver =
     new CookieGuard(name, context, model);
 
 function registry(GUARDS: object = {}): GuardRegistry {
-  return new GuardRegistry(readAuthSettings({ GUARDS }));
+  const pendingLogins = new PendingLogins({ secret: () => "", storeOf: () => null });
+  return new GuardRegistry(readAuthSettings({ GUARDS }), () => null, pendingLogins);
 }
 
 describe("the names of the guards", () => {

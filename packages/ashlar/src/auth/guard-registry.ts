@@ -6,7 +6,7 @@ import { type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
-import { PendingLogins } from "./pipeline/pending-logins.ts";
+import type { PendingLogins } from "./pipeline/pending-logins.ts";
 import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./settings.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
 import "./errors.ts";
@@ -63,14 +63,10 @@ export class GuardRegistry {
 
   /**
    * @param settings the guards
-   * @param router returns the router once there is one, for {@link pages}
+   * @param router returns the router once there is one, for {@link pages}; before that, `null`
    * @param pendingLogins keeps logins that wait for a step
    */
-  constructor(
-    settings: CompleteAuthSettings,
-    router: () => Router | null = () => null,
-    pendingLogins: PendingLogins = new PendingLogins({ secret: () => "", storeOf: () => null }),
-  ) {
+  constructor(settings: CompleteAuthSettings, router: () => Router | null, pendingLogins: PendingLogins) {
     this.#settings = settings;
     this.pendingLogins = pendingLogins;
     this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);

@@ -60,6 +60,16 @@ describe("the accounts of users", () => {
     expect([user.email, user.accessEpoch()]).toEqual([ADA.email, before]);
   });
 
+  test("without a column for the epoch are left as they are when only the epoch changes", async () => {
+    class User extends PlainUser {}
+    const accounts = await testAccounts({ User });
+    await accounts.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
+    const [store, user] = [accountStoreOf(User)!, (await User.find(ADA.id))!];
+    const before = await accounts.rows("users");
+    expect(await store.update(user as never, { accessEpoch: "new" }, {})).toBe(user);
+    expect(await accounts.rows("users")).toEqual(before);
+  });
+
   test("of another connection are found and changed there", async () => {
     class Elsewhere extends AdminUser {
       static override connection = "people";

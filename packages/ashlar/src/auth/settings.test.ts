@@ -100,7 +100,14 @@ test("a class that lacks what auth requires is named in the error, with the mixi
   class Stone {}
   const { identifierColumn, findByAuthId, findByIdentifier, prototype } = Person;
   const lookalike = { identifierColumn, findByAuthId, findByIdentifier, prototype };
-  for (const model of [Stone, lookalike, ...[...STATICS, ...METHODS].map(without)]) {
+  const finder = { ...lookalike, name: "Person" };
+  for (const model of [
+    Stone,
+    lookalike,
+    finder,
+    { ...finder, userClass: prototype },
+    ...[...STATICS, ...METHODS].map(without),
+  ]) {
     expect(() => readAuthSettings({ GUARDS: { web: { model } } })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_MODEL",

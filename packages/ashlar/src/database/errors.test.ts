@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { AshlarError } from "../support/index.ts";
 import { Database } from "./database.ts";
 import { DatabaseError, ForeignKeyViolationError, NotNullViolationError, UniqueViolationError } from "./errors.ts";
 
@@ -38,6 +39,28 @@ test.each([undefined, null, "email", {}, { column: "email" }, { columns: "email"
     }
   },
 );
+
+test("the refusal of a violation keeps the driver's error", () => {
+  expect(() => new UniqueViolationError({ cause: CAUSE } as never)).toThrow(
+    expect.objectContaining({ code: "E_INTERNAL", cause: CAUSE }),
+  );
+});
+
+test("each code has its status", () => {
+  const statuses = {
+    E_ROW_NOT_FOUND: 404,
+    E_DATABASE: 500,
+    E_DATABASE_UNAVAILABLE: 503,
+    E_UNIQUE_VIOLATION: 409,
+    E_FOREIGN_KEY_VIOLATION: 409,
+    E_NOT_NULL_VIOLATION: 500,
+    E_INVALID_QUERY: 500,
+    E_MIGRATION: 500,
+  } as const;
+  for (const [code, status] of Object.entries(statuses)) {
+    expect(new AshlarError(code as keyof typeof statuses)).toMatchObject({ code, status });
+  }
+});
 
 test("each kind of violation has its code", () => {
   const violations = [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError];

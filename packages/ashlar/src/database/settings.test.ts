@@ -158,6 +158,9 @@ describe("mistakes are reported with their location and the remedy", () => {
       expect(message).toContain("is not the address of a PostgreSQL database");
       expect(message).not.toContain("hunter2");
     }
+    const listed = problem({ default: "a", a: { driver: "postgres", url: ["postgres://u:hunter2@h/d"] } });
+    expect(listed).toContain("DATABASES.a.url: is not text.");
+    expect(listed).not.toContain("hunter2");
   });
 
   test("S9 any value for a number is a number in its range, or an error", () => {

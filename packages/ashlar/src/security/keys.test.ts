@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { FRAMEWORK_PURPOSES, KEY_PURPOSES } from "../../test/support/key-purposes.ts";
 import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
@@ -85,6 +86,15 @@ describe("declareKeyPurpose", () => {
   test("the same file may declare a purpose again, and gets the same key", () => {
     const [one, other] = [declareKeyPurpose("shop-link"), declareKeyPurpose("shop-link")];
     expect(deriveKey(SECRET, one).equals(deriveKey(SECRET, other))).toBe(true);
+  });
+
+  test("S8 a purpose that is declared again, each time by code without a file, is refused", () => {
+    // So deep that no frame of this test is among those that are looked at.
+    const source = "(function deeper(depth, work) { return depth === 0 ? work() : deeper(depth - 1, work); })";
+    const deeper = runInThisContext(source) as (depth: number, work: () => unknown) => unknown;
+    const declare = declareKeyPurpose.bind(null, "generated");
+    deeper(20, declare);
+    expect(() => deeper(20, declare)).toThrow('the key purpose "generated" is already declared by unknown.');
   });
 
   test.each(["", "\ud800", "x".repeat(257), 7, null])("%j is not a name", (name) => {

@@ -88,6 +88,11 @@ describe("what makes the boot fail", () => {
       [AuthProvider, declaring({ login: { buckets: [ADDRESS] } })],
       '"login" is already declared by AuthProvider',
     ],
+    [
+      "the limit of no feature",
+      [declaring({ api: { buckets: [ADDRESS] } })],
+      '"api" is already declared by ThrottleProvider',
+    ],
   ] as const)("%s", async (_, providers, problem) => {
     const message = new RegExp(`^\\S*${ours}: the limit ${problem}\\. Give one of them a name of its own\\.$`);
     await expect(boot([...providers, ThrottleProvider])).rejects.toThrow(message);

@@ -138,7 +138,10 @@ describe("consume", () => {
 
   test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("it cannot count for %d", async (cost) => {
     const { throttle, store } = create();
-    await expect(throttle.consume("login", ann, cost)).rejects.toMatchObject({ code: "E_INTERNAL" });
+    await expect(throttle.consume("login", ann, cost)).rejects.toMatchObject({
+      code: "E_INTERNAL",
+      message: `An attempt cannot count for ${cost}: cost must be an integer of 1 or more.`,
+    });
     expect(store.size).toBe(0);
   });
 

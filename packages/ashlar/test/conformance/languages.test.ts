@@ -43,6 +43,13 @@ test("every sentence of the framework exists in German, and no other", () => {
   expect([...german.keys()].sort()).toEqual([...english.keys()].sort());
 });
 
+test("no sentence is empty", () => {
+  const texts = [...english, ...german].flatMap(([key, sentence]) =>
+    (typeof sentence === "string" ? [sentence] : Object.values(sentence)).map((text) => [key, text]),
+  );
+  expect(texts.filter(([, text]) => text === "")).toEqual([]);
+});
+
 test("a sentence has the same placeholders in German, and no plural form that German lacks", () => {
   for (const [key, sentence] of german) {
     expect([key, [...paramNames(sentence)].sort()]).toEqual([key, [...paramNames(english.get(key)!)].sort()]);

@@ -350,6 +350,8 @@ describe("steps in the configuration", () => {
   test.each<[string, unknown, string]>([
     ["no list", {}, "config/auth.ts: GUARDS.steps"],
     ["no step", [{ name: "terms" }], "config/auth.ts: GUARDS.steps"],
+    ["no object", [null], "config/auth.ts: GUARDS.steps"],
+    ["only the name of one", ["terms"], "config/auth.ts: GUARDS.steps"],
     ["two of a name", [code, code], 'two steps are named "code"'],
     [
       "a page that is not there",

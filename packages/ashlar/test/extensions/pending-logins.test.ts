@@ -184,6 +184,32 @@ describe("a pending login", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
+  test("S51 does not continue past a step if it was canceled while the next step was asked", async () => {
+    let meanwhile = async (): Promise<unknown> => null;
+    const next: LoginStep = { ...code, check: () => meanwhile().then(() => "pending" as const) };
+    const accounts = await shopWith([terms, next]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const copy = visitor.copy();
+    meanwhile = () => copy.post("/cancel");
+    expect([target(await visitor.post("/terms")), await accounts.rows("logins")]).toEqual([[302, "/login"], []]);
+  });
+
+  test("whose step has no page is reported by redirectToStep", async () => {
+    const accounts = await shopWith([{ name: "approval", check: () => "pending" }]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const { body } = await visitor.post("/code", {}, { accept: "application/json" });
+    expect(body).toMatchObject({ status: 401, code: "E_LOGIN_PENDING", step: "approval" });
+  });
+
+  test("whose step names a page for users leads on from there to the login, not to the same page", async () => {
+    const accounts = await shopWith([{ ...terms, page: "logins" }]);
+    const visitor = accounts.visitor();
+    expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/logins"]);
+    expect(target(await visitor.get("/logins"))).toEqual([302, "/login"]);
+  });
+
   test("S69 belongs to one guard, and to one visitor", async () => {
     const accounts = await shopWith([terms]);
     const [visitor, stranger] = [accounts.visitor(), accounts.visitor()];

@@ -131,7 +131,7 @@ function requireGuard(container: Container, mail: AccountMailName, guard: unknow
   const guards = container.make("auth");
   if (typeof guard !== "string") {
     const problem = `queueAccountMail: the data of the mail "${mail}" lacks the name of the user's guard.`;
-    throw new AshlarError("E_UNKNOWN_GUARD", `${problem} Pass it: { user, guard: "${guards.names[0] ?? "web"}" }.`);
+    throw new AshlarError("E_UNKNOWN_GUARD", `${problem} Pass it: { user, guard: "${guards.defaultName}" }.`);
   }
   guards.checkName(guard);
 }

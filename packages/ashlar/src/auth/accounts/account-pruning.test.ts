@@ -8,11 +8,15 @@ import {
   type TestAccounts,
   testAccounts,
 } from "../../../test/support/account-application.ts";
+import { MemoryLogins } from "../../../test/support/memory-logins.ts";
+import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { createApplication } from "../../boot/index.ts";
 import { DatabaseProvider } from "../../database/index.ts";
+import { generateSecret } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
+import type { PrunedLogins } from "../logins/login-store.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const [MINUTE, DAY] = [60_000, 86_400_000];
@@ -220,6 +224,21 @@ test("finds nothing if there are neither guards nor tables", async () => {
   });
   onTestFinished(() => application.shutdown());
   expect(await application.prune()).toEqual({});
+});
+
+test("returns what stores without a database have deleted", async () => {
+  class Logins extends MemoryLogins {
+    override async prune(): Promise<PrunedLogins> {
+      return { logins: 2, addresses: 1 };
+    }
+  }
+  const application = await createApplication({
+    providers: [AuthProvider],
+    config: { auth: { GUARDS: { web: { model: Person, logins: new Logins() } } } },
+    environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+  });
+  onTestFinished(() => application.shutdown());
+  expect(await application.prune()).toEqual({ logins: 2, "addresses of unused logins": 1 });
 });
 
 test("S71 keeps the address of a login that is used while the table is being processed", async () => {

@@ -9,11 +9,13 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
+import { passwordHash } from "../../../test/support/application-parts.ts";
 import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { CapturedMail } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
+import { now, setClock } from "../../support/index.ts";
 import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
 
 const CLEO = {
@@ -281,6 +283,22 @@ describe("accounts in an application's own store", () => {
     await accounts.loggedIn(CLEO, NEW_PASSWORD);
   });
 
+  test("S58 an unfinished account is mailed another link without a change to the store if nothing was filled in", async () => {
+    const { accounts, store, rows, cleo } = await shop({ ACCOUNTS: { preventEnumeration: true } });
+    const dora = { email: "dora@example.com", passwordHash: await passwordHash(), accessEpoch: "-" };
+    const user = await store.create({ ...dora, attributes: { name: "Dora" } });
+    await store.update(user, { verifiedAt: new Date() }, {});
+    for (let time = 0; time < 2; time++) await cleo();
+    await accounts.mails();
+    const [before, later] = [rows(), now() + 3_600_000];
+    setClock(() => later);
+    onTestFinished(() => setClock(null));
+    const visitor = await accounts.loggedIn(dora);
+    await visitor.post("/account/email", { email: CLEO.email, password: PASSWORD });
+    expect((await accounts.mails()).map(({ to }) => to)).toContain(CLEO.email);
+    expect(rows()).toEqual(before);
+  });
+
   test.each<[string, (context: HttpContext, other: FullUser) => Promise<unknown>]>([
     ["logs in", ({ auth }, other) => auth.loginAs(other)],
     ["ends the access of", ({ accounts }, other) => accounts.endAccess(other)],
@@ -434,6 +452,17 @@ describe("a boot with pages about accounts", () => {
       message: expect.stringContaining(
         `${model}, which the route "register.store" requires. As an AccountStore, it also needs update(), existing().`,
       ),
+    });
+  });
+
+  test("S9 fails if registrations are to reveal no addresses, but users of the store cannot verify theirs", async () => {
+    class Unverified extends Person {}
+    const { store } = makeDrizzleUsers();
+    const users = Object.create(store, { userClass: { value: Unverified } }) as object;
+    const guards = { web: { driver: "web", model: users } };
+    await expect(testAccounts({ guards, ACCOUNTS: { preventEnumeration: true } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("Give the class of the users of User the method hasVerifiedEmail()."),
     });
   });
 

@@ -112,7 +112,8 @@ await onEachDatabase("undoing a change of address", (engine) => {
   });
 
   test("is all or nothing: if the logins cannot be ended, the change stays, and so does the link", async () => {
-    const accounts = await undoing({ engine });
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await undoing({ engine, logged });
     const token = await stolen(accounts);
     const before = await accounts.rows("users");
     const stop = accounts.database.onQuery(({ sql }) => {
@@ -120,6 +121,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     });
     expect((await undo(accounts, token))[0]).toBe(500);
     stop();
+    expect(JSON.stringify(logged)).toContain("The disk is full.");
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
     expect(await accounts.toldOf("auth.email_change_undone")).toEqual([]);
     expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);

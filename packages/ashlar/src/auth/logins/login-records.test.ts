@@ -1,10 +1,12 @@
+import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { guardProvider, HeaderGuard, Person } from "../../../test/support/people.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { type Row, sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import type { Authenticatable } from "../authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { RequestGuard } from "../request-guard.ts";
 
 const SECOND = 1000;
@@ -197,6 +199,43 @@ test("S22 users of a class that is not a model can end their other logins, or al
   expect((await here.get("/people/me")).body).toEqual({ user: ADA });
   expect((await here.post("/people/end-all")).body).toEqual({ ended: 1 });
   expect((await here.get("/people/me")).body).toEqual({ user: null });
+});
+
+test("S22 S51 users that an object finds end all access to their account, or nothing if a part of it fails", async () => {
+  let fails = true;
+  const ended: unknown[] = [];
+  class User extends TestUser {
+    async endCredentials(): Promise<void> {
+      await setImmediate();
+      if (fails) throw new Error("The tokens cannot be removed.");
+      ended.push(this.authId());
+    }
+  }
+  const model: AuthenticatableClass = {
+    name: "Users",
+    userClass: User,
+    identifierColumn: "email",
+    findByAuthId: (id) => User.find(id),
+    findByIdentifier: (email) => User.findByIdentifier(email),
+  };
+  const web = await testWeb({ User, guards: { web: { model } } });
+  const browser = await web.loggedIn();
+  const [before] = await web.database.kysely.selectFrom("users").selectAll().execute();
+  const refused = async () => {
+    const { status } = await browser.post("/logins/end-all");
+    const [user] = await web.database.kysely.selectFrom("users").selectAll().execute();
+    return [status, user, (await web.rows()).length];
+  };
+  expect(await refused()).toEqual([500, before, 1]);
+  fails = false;
+  const refuse = "create trigger refuse before update on users begin select raise(abort, 'no'); end";
+  await sql.raw(refuse).execute(web.database.kysely);
+  expect(await refused()).toEqual([500, before, 1]);
+  await sql.raw("drop trigger refuse").execute(web.database.kysely);
+  ended.length = 0;
+  expect((await browser.post("/logins/end-all")).body).toEqual({ ended: 1, user: null });
+  expect(ended).toEqual([ADA.id]);
+  expect((await web.User.findOrFail(ADA.id)).accessEpoch()).not.toBe((before as Row).access_epoch);
 });
 
 test("S19 a logout ends the login of the same request, although a user was looked up by the previous login in the meantime", async () => {

@@ -1,5 +1,6 @@
 import { AshlarError } from "../../support/index.ts";
 import {
+  type ConstraintDetails,
   DatabaseError,
   ForeignKeyViolationError,
   MIGRATE,
@@ -39,7 +40,7 @@ export function translateSqliteError(error: unknown): AshlarError {
     case CONSTRAINT_FOREIGN_KEY:
     case CONSTRAINT_TRIGGER:
       if (!message.startsWith("FOREIGN KEY")) break;
-      return new ForeignKeyViolationError({ table: null, columns: [], constraint: null, cause: error });
+      return new ForeignKeyViolationError({ columns: [], cause: error });
     case FULL:
       return new DatabaseError(`SQLite: ${message}.`, String(errcode), error, "E_DATABASE_UNAVAILABLE");
   }
@@ -52,12 +53,12 @@ export function translateSqliteError(error: unknown): AshlarError {
 /**
  * Parses `UNIQUE constraint failed: users.tenant, users.email`, or `…: index 'users_email_lower'` for an expression.
  */
-function namesIn(message: string): { table: string | null; columns: string[]; constraint: string | null } {
+function namesIn(message: string): ConstraintDetails {
   const names = message.slice(message.indexOf(": ") + 2);
   const index = /^index '(.*)'$/.exec(names)?.[1];
-  if (index !== undefined) return { table: null, columns: [], constraint: index };
+  if (index !== undefined) return { columns: [], constraint: index };
   const pairs = names
     .split(", ")
     .map((name) => [name.slice(0, name.indexOf(".")), name.slice(name.indexOf(".") + 1)] as const);
-  return { table: pairs[0]![0], columns: pairs.map(([, column]) => column), constraint: null };
+  return { table: pairs[0]![0], columns: pairs.map(([, column]) => column) };
 }

@@ -5,9 +5,11 @@ import { proofOf, testLogin } from "../../../../test/support/test-logins.ts";
 import { ADA, BOB, PASSWORD, type TestUser, type TestWeb, testWeb } from "../../../../test/support/web-application.ts";
 import { Model, type Row } from "../../../database/index.ts";
 import { Route } from "../../../routing/index.ts";
+import { SessionMiddleware, SessionProvider } from "../../../session/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import type { LoginStep } from "../../pipeline/login-step.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
 const LATER = new Date("2030-01-01T01:00:00.000Z");
@@ -174,8 +176,13 @@ test("S52 a given user whose access has ended since they were read is not logged
 });
 
 /** An application with routes that end all access to Ada's account between the lookup of the user and the proof. */
-async function withLateProofs(options: { readonly fails?: unknown } = {}): Promise<TestWeb> {
+async function withLateProofs(
+  options: { readonly fails?: unknown; readonly steps?: readonly LoginStep[] } = {},
+): Promise<TestWeb> {
   const web: TestWeb = await testWeb({
+    providers: [SessionProvider],
+    stack: [SessionMiddleware],
+    guards: { steps: options.steps ?? [] },
     routes: [
       Route.post("/late/@proof", async ({ auth, request }) => {
         await auth.user();
@@ -195,20 +202,26 @@ async function withLateProofs(options: { readonly fails?: unknown } = {}): Promi
 }
 
 describe("S52 a correct password of an account to which access has ended since the user was looked up", () => {
-  test.each(["confirmPassword", "logoutOtherDevices"])(
-    "fails in %s, and is reported as a failed proof",
-    async (proof) => {
-      const web = await withLateProofs();
-      const [here, there] = [await web.loggedIn(), await web.loggedIn()];
-      const before = await web.rows();
-      const { status, body, setCookies } = await here.post(`/late/${proof}`);
-      expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
-      expect(await web.toldOf("auth.failed")).toEqual([
-        { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
-      ]);
-      for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
-    },
-  );
+  const terms: LoginStep = {
+    name: "terms",
+    check: ({ purpose }) => (purpose === "confirmation" ? "pending" : "passed"),
+  };
+
+  test.each<[proof: string, condition: string, steps: readonly LoginStep[]]>([
+    ["confirmPassword", "", []],
+    ["confirmPassword", " that would wait for a step", [terms]],
+    ["logoutOtherDevices", "", []],
+  ])("fails in %s%s, and is reported as a failed proof", async (proof, _, steps) => {
+    const web = await withLateProofs({ steps });
+    const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+    const before = await web.rows();
+    const { status, body, setCookies } = await here.post(`/late/${proof}`);
+    expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
+    expect(await web.toldOf("auth.failed")).toEqual([
+      { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
+    ]);
+    for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
+  });
 
   test.each([[new Error("The database is down.")], [new AshlarError("E_OVERLOADED")], [null]])(
     "is distinguished from any other failure: %s",
