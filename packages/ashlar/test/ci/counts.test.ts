@@ -7,7 +7,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 const REPOSITORY = join(import.meta.dirname, "../../../..");
 
 /**
- * What .ci/run prints at its end for a repository with these tests, and whether it succeeds.
+ * The last line that .ci/run prints for a repository with these tests, and its exit code.
  *
  * @param exits the exit codes of `npm ci` and, if its tests pass, of `npm test`
  */
@@ -34,7 +34,7 @@ ${process.execPath} ${join(REPOSITORY, "node_modules/vitest/vitest.mjs")} run --
 
 const PASSING = 'test("passes", () => { expect(1).toBe(1); });\n';
 
-test("a run without a failure says so", async () => {
+test("a run without failures succeeds", async () => {
   expect(await lastLineOf({ a: `${PASSING}test.skip("left out", () => {});` })).toEqual([
     "1 passed, 0 failed, 1 skipped",
     0,
@@ -65,25 +65,25 @@ test("a failed hook of a file is a failure", async () => {
   expect(await lastLineOf(files)).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
 });
 
-test("a runner that ends amid its tests is a failure", async () => {
+test("a run without any tests is a failure", async () => {
   expect(await lastLineOf({})).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
 });
 
 test("tests that did not run because a process ended are failures", async () => {
   const ending = `test("ends its process", () => process.kill(process.pid, "SIGKILL"));
 ${PASSING}`;
-  // Both tests, and that the process ended.
+  // Both tests, and the end of the process.
   expect(await lastLineOf({ a: ending })).toEqual(["0 passed, 3 failed, 0 skipped", 1]);
 });
 
-test("an installation that fails is a failure, and no test runs without what it should have installed", async () => {
+test("a failed installation is a failure, and no tests run", async () => {
   expect(await lastLineOf({ a: PASSING }, { ci: 1 })).toEqual(["0 passed, 1 failed, 0 skipped", 1]);
 });
 
-test("a test command that fails although every test passed is a failure", async () => {
+test("a test command that fails even though every test passed is a failure", async () => {
   expect(await lastLineOf({ a: PASSING }, { test: 1 })).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
 });
 
-test("a run that succeeds without a passed test is a failure", async () => {
+test("a run without a passed test is a failure", async () => {
   expect(await lastLineOf({ a: 'test.skip("left out", () => {});' })).toEqual(["0 passed, 1 failed, 1 skipped", 1]);
 });

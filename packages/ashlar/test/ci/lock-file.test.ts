@@ -10,7 +10,7 @@ test("the lock file has the packages of every platform", () => {
   expect(problemsOf(packages)).toEqual([]);
 });
 
-test("a package that npm dropped, one without integrity and one with its registry are reported", () => {
+test("a package that npm dropped, a missing integrity and a download URL are reported", () => {
   const { "node_modules/@rolldown/binding-win32-x64-msvc": _, ...entries } = packages;
   entries["node_modules/kysely"] = { version: "1.0.0", resolved: "https://registry.example/kysely.tgz" };
   expect(problemsOf(entries)).toEqual([

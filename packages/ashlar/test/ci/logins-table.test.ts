@@ -10,10 +10,10 @@ const OWNER = "auth/logins/database";
 const NAMED = /^["'`]?logins["'`]?(?:$|[\s.])/;
 const IN_SQL =
   /^\s*(?:alter|delete|drop|insert|select|update|with)\b.*\b(?:from|into|join|table|update)\s+["'`]?logins\b/is;
-/** Methods of the container, whose key `logins` holds the stores, and of routes, whose names begin like that. */
+/** Methods of the container, whose key `logins` holds the stores, and of routes, whose names can begin with it. */
 const OTHER_NAMES = ["bind", "has", "make", "name"];
 
-/** What a source outside of the store's folder knows of the table. */
+/** Where a source outside of the store's folder refers to the table. */
 function knowledgeIn(file: string, text: string): string[] {
   const found: string[] = [];
   const others = new Set<Argument>();
@@ -48,11 +48,11 @@ function knowledgeIn(file: string, text: string): string[] {
   return found;
 }
 
-test("only the store that keeps logins in a table knows the table", () => {
+test("only the store that keeps logins in a table refers to the table", () => {
   const sources = globSync("**/*.ts", { cwd: SOURCE }).map((file) => file.replaceAll("\\", "/"));
   const others = sources.filter((file) => !file.endsWith(".test.ts") && !file.startsWith(`${OWNER}/`));
   expect(others.flatMap((file) => knowledgeIn(file, readFileSync(join(SOURCE, file), "utf8")))).toEqual([
-    // The migration that creates the table is missing if no other mentions the table.
+    // This checks whether one of the application's migrations already creates the table.
     "scaffold/install-migrations.ts: logins",
   ]);
 });
@@ -64,6 +64,6 @@ test.each([
   ["sql`delete from logins where id = ${id}`;", "delete from logins where id ="],
   ['import { LOGIN_TABLE } from "./logins/database/login-table.ts";', "LOGIN_TABLE"],
   ['export { isKey } from "./logins/database/login-table.ts";', "isKey"],
-])("another source that knows it is found: %s", (text, known) => {
+])("another source that refers to it is found: %s", (text, known) => {
   expect(knowledgeIn("auth/any.ts", text)).toEqual([`auth/any.ts: ${known}`]);
 });

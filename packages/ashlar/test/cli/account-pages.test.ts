@@ -14,7 +14,7 @@ afterAll(() => shop.close());
 beforeEach(() => shop.reset());
 afterEach(travelBack);
 
-/** Which form on the page of devices logs out the visitor's own, or the only other one. */
+/** The form on the page of devices that logs out the visitor's own device, or the only other one. */
 function formOf(page: TestResponse, which: "own" | "other"): string {
   const entries = page.text.split("<li>").filter((text) => text.includes('action="/logins/'));
   const entry = entries.find((text) => text.includes("This device") === (which === "own"))!;
@@ -43,13 +43,13 @@ test("every mail has the same links as text and as HTML", async () => {
   }
 });
 
-test("a mail describes a link that is valid for one day as: 24 hours", async () => {
+test("a mail says that a link that is valid for one day expires in 24 hours", async () => {
   await shop.register("bob@example.com", PASSWORD);
   const [mail] = await shop.mail.all();
   for (const body of [mail!.text, mail!.html]) expect(body).toContain("This link expires in 24 hours.");
 });
 
-test("the page of devices says where each was used from, and offers to log out all others if there are any", async () => {
+test("the page of devices shows each device's address, and offers to log out all others if there are any", async () => {
   const client = await shop.loggedIn();
   const everyOther = "Log out all other devices";
   (await devices(client)).assertSee(/Last used .+ from 203\.0\.113\.7/).assertDontSee(everyOther);
@@ -75,7 +75,7 @@ test("logging out another device is confirmed, even if it was already logged out
   (await client.follow(await client.submit(page, form))).assertSee("That device was already logged out.");
 });
 
-test("a new link to verify the address is sent as long as that is not verified", async () => {
+test("a new verification link is sent only while the address is not verified", async () => {
   const client = await shop.loggedIn();
   const notice = await client.get("/email/verify/notice");
   const sent = await client.submit(notice, '[action="/email/resend"]');

@@ -8,7 +8,7 @@ import { sqlite } from "../support/services.ts";
 
 const CODE = "314159";
 
-/** A second factor as an application adds it: a step, its page, and the route that verifies the code. */
+/** Adds a second factor as an application would: a step, its page, and the route that verifies the code. */
 async function addCode(root: string): Promise<void> {
   await writeFile(
     join(root, "app/code.ts"),
@@ -61,7 +61,7 @@ async function logIn(password: string, email = EMAIL): Promise<TestClient> {
   return client;
 }
 
-test("a user with a second factor changes the password and the address, after its page", async () => {
+test("a user with a second factor changes the password and the address after entering the code", async () => {
   const client = await logIn(PASSWORD);
   const form = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
   (await shop.send(client, "/account/password", form)).assertRedirect("/code");

@@ -24,7 +24,7 @@ async function filesOf(root: string): Promise<Files> {
   );
 }
 
-/** What only a new application can have: columns in the table of users, which a migration adds to an existing table. */
+/** Migrations that add columns to an existing table of users; a new application creates the table with them. */
 const ADDED = {
   "database/migrations/add_verified_at_to_users.ts": /"verified_at"/,
   "database/migrations/add_api_token_to_users.ts": /"api_token"/,
@@ -41,9 +41,9 @@ const ORDERS = [
   ["api:install", "auth"],
 ] as const;
 
-describe("an application created without anything", () => {
+describe("an application created without pages, API or both", () => {
   test.for(DATABASES.flatMap((database) => ORDERS.map((order) => ({ database, order }))))(
-    "becomes the same as one created with everything: $database, $order",
+    "becomes the same as one created with both: $database, $order",
     async ({ database, order }) => {
       const added = await generatedApplication({ pages: false, api: false, database });
       for (const command of order) {
@@ -60,7 +60,7 @@ describe("an application created without anything", () => {
   test.for([
     { has: { pages: false, api: true }, command: "auth" },
     { has: { pages: true, api: false }, command: "api:install" },
-  ])("so does one created with half of it: $has, $command", async ({ has, command }) => {
+  ])("becomes the same after the missing one is added: $has, $command", async ({ has, command }) => {
     const added = await generatedApplication(has);
     await ashlar(added, command);
     const files = await filesOf(added);
@@ -71,7 +71,7 @@ describe("an application created without anything", () => {
     expect(await filesOf(added)).toEqual(files);
   });
 
-  test("passes the checks that it then has", async () => {
+  test("passes its own checks after both were added", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await ashlar(root, "auth");
     await ashlar(root, "api:install");
@@ -98,7 +98,7 @@ test("S12 .env keeps its secrets, and the patch shows none of it", async () => {
   });
 });
 
-test("variables of a .env that its author has filled in are printed, and it stays unchanged", async () => {
+test("a .env that its author has changed stays unchanged, and the missing variables are printed", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example"]);
   const before = await readFile(join(root, ".env"), "utf8");
@@ -114,7 +114,7 @@ test("variables of a .env that its author has filled in are printed, and it stay
   expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
 });
 
-test.for(["auth", "api:install"])("%s creates a missing file, and says what must use it", async (command) => {
+test.for(["auth", "api:install"])("%s creates a missing file, and prints the lines that use it", async (command) => {
   const root = await generatedApplication({ pages: false, api: false });
   await rm(join(root, "app/kernel.ts"));
   await rm(join(root, "app/models/user.ts"));
@@ -129,7 +129,7 @@ app.ts
   kernel: Kernel,`);
 });
 
-test("tests of what has yet to be added by hand are not written", async () => {
+test("tests that would fail until the author adds lines by hand are not written", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, "app/kernel.ts", ["\n", "\n// Mine.\n"]);
   const tests = await readFile(join(root, "tests/application.test.ts"), "utf8");
@@ -155,7 +155,7 @@ async function withoutMigrations(root: string, ...names: readonly string[]): Pro
 }
 
 describe("--migrations", () => {
-  test("auth writes the migrations that an edited application lacks, and touches nothing else", async () => {
+  test("auth writes the migrations that an edited application lacks, and changes nothing else", async () => {
     const root = await generatedApplication();
     await edit(root, "views/auth/login.edge", ['<div class="check">', '<div class="our check">']);
     await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
@@ -198,7 +198,7 @@ describe("--migrations", () => {
     expect(await filesOf(root)).toEqual(complete);
   });
 
-  test("does not go together with --force, and needs an application", async () => {
+  test("cannot be combined with --force, and needs an application", async () => {
     const root = await generatedApplication();
     const both = await ashlar(root, "auth", "--migrations", "--force");
     expect([both.code, both.errors]).toEqual([1, expect.stringContaining("cannot be used with option '--force'")]);

@@ -20,7 +20,7 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   );
 }
 
-/** Adds the author's own lines to the files that say what an application has. */
+/** Adds the author's own lines to the files that wire up an application's features. */
 async function makeOwn(root: string): Promise<void> {
   const first = (path: string) => edit(root, path, ["\n", "\n// Mine.\n"]);
   await first("app/kernel.ts");
@@ -44,7 +44,7 @@ async function makeOwn(root: string): Promise<void> {
 
 describe("on an unchanged application without pages", () => {
   test.for([{ api: true }, { api: false }])(
-    "it does everything by itself, and the application passes its checks: %j",
+    "leaves no manual steps, and the application passes its checks: %j",
     async ({ api }) => {
       const root = await generatedApplication({ pages: false, api });
       const { code, output } = await ashlar(root, "auth");
@@ -56,7 +56,7 @@ describe("on an unchanged application without pages", () => {
     },
   );
 
-  test("when run twice, it changes nothing the second time", async () => {
+  test("changes nothing when run again", async () => {
     const root = await generatedApplication({ pages: false });
     await ashlar(root, "auth");
     const before = await filesOf(root);
@@ -68,14 +68,14 @@ describe("on an unchanged application without pages", () => {
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("on a new application there is nothing to do", async () => {
+  test("changes nothing in a new application with pages", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth");
     expect(output).toBe("Everything is already in place; nothing was changed.");
   });
 });
 
 describe("on an application that its author has changed", () => {
-  test("the author's lines stay, and what remains is printed file by file", async () => {
+  test("keeps the author's lines, and prints the remaining steps file by file", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await makeOwn(root);
     const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
@@ -137,7 +137,7 @@ routes/web.ts
   ...Auth.routes(AuthControllers),`);
   });
 
-  test("what is printed is enough, and a second run has nothing left to print", async () => {
+  test("the printed steps are sufficient, and a second run prints none", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await makeOwn(root);
     await ashlar(root, "auth");
@@ -226,7 +226,7 @@ routes/web.ts
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("if one file is in the way, nothing at all is written", async () => {
+  test("if a file conflicts, nothing is written", async () => {
     const root = await generatedApplication({ pages: false });
     await writeFile(join(root, "views/home.edge"), "mine");
     await writeFile(join(root, "public/style.css"), "mine");
@@ -242,7 +242,7 @@ routes/web.ts
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("when forced, it overwrites what is in the way, but never the author's lines in the files that wire it up", async () => {
+  test("with --force, it overwrites conflicting files, but never the author's lines in the files that wire it up", async () => {
     const root = await generatedApplication();
     await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
@@ -271,13 +271,13 @@ describe("--dry-run", () => {
     expect(await filesOf(copy)).toEqual(await filesOf(root));
   });
 
-  test("says so if nothing would be changed", async () => {
+  test("reports if nothing would be changed", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth", "--dry-run");
     expect(output).toBe("Everything is already in place; nothing would be changed.");
   });
 });
 
-test("outside of an application it says where to run it", async () => {
+test("outside of an application, the error says where to run the command", async () => {
   const root = await temporaryFolder();
   const refusal = `There is no application in ${root}. Run the command in the application's folder.`;
   expect(await ashlar(root, "auth")).toEqual({ code: 1, output: "", errors: refusal });
@@ -297,7 +297,7 @@ describe("on a checkout with CRLF line endings", () => {
     return root;
   }
 
-  test("files that differ only in their line endings are not in the way", async () => {
+  test("files that differ only in their line endings do not conflict", async () => {
     const root = await withCrlf(await generatedApplication());
     const before = await filesOf(root);
     expect(await ashlar(root, "auth")).toEqual({
@@ -321,7 +321,7 @@ describe("on a checkout with CRLF line endings", () => {
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("the author's lines are still in the way", async () => {
+  test("files with the author's lines still conflict", async () => {
     const root = await withCrlf(await generatedApplication());
     await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     const { code, errors } = await ashlar(root, "auth");
@@ -333,7 +333,7 @@ describe("on a checkout with CRLF line endings", () => {
     expect(home.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
   });
 
-  test("api:install adds to it, and its own lines in .env end like the others", async () => {
+  test("api:install works, and its lines in .env have CRLF too", async () => {
     const root = await generatedApplication({ api: false });
     const env = await readFile(join(root, ".env"), "utf8");
     await withCrlf(root);

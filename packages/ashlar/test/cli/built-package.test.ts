@@ -1,4 +1,4 @@
-// What bundling could change in the installed package, and must not.
+// Bundling must not change how the installed package behaves.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ function readmeOf(folder: string): Promise<string> {
   return readFile(join(PACKAGE, "../..", folder, "README.md"), "utf8");
 }
 
-/** What a module prints last, as JSON, that runs beside the `app.ts` of a generated application. */
+/** The last line, as JSON, that a module prints when it runs next to the `app.ts` of a generated application. */
 async function printed(module: string): Promise<unknown> {
   const root = await generatedApplication({ pages: false, api: false });
   await writeFile(join(root, "module.ts"), module);
@@ -18,7 +18,7 @@ async function printed(module: string): Promise<unknown> {
   return JSON.parse(output.trimEnd().split("\n").at(-1)!);
 }
 
-test("an application that boots loads the framework in some thirty files, and what is bundled from nowhere else", async () => {
+test("booting loads the framework from fewer than 40 files, and bundled packages from nowhere else", async () => {
   const loaded = await printed(`
     import { registerHooks } from "node:module";
     const loaded: string[] = [];
@@ -33,7 +33,7 @@ test("an application that boots loads the framework in some thirty files, and wh
   }
 });
 
-test("an application boots without what only some requests, routes and tests need", async () => {
+test("booting does not load code that only some requests, routes and tests need", async () => {
   const loaded = await printed(`
     import { registerHooks } from "node:module";
     const loaded: string[] = [];
@@ -49,13 +49,13 @@ test("an application boots without what only some requests, routes and tests nee
   expect(requested).toContainEqual(expect.stringContaining("/chunk-edge.js"));
 });
 
-test("V8 can keep the text of every file of the bundle with one byte for each character", async () => {
+test("every file of the bundle is Latin-1, so that V8 can store it with one byte per character", async () => {
   const files = (await readdir(join(PACKAGE, "dist"))).filter((file) => file.endsWith(".js"));
   expect(files.length).toBeGreaterThan(20);
   for (const file of files) expect(await readFile(join(PACKAGE, "dist", file), "utf8")).not.toMatch(/[^\0-\xff]/);
 });
 
-test("a production install adds no more packages than the README says, one of them native", async () => {
+test("a production install adds no more packages than the README says, and only one is native", async () => {
   interface Locked {
     readonly dependencies?: Readonly<Record<string, string>>;
     readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -75,13 +75,13 @@ test("a production install adds no more packages than the README says, one of th
   visit("packages/ashlar");
   const native = [...seen].filter((place) => packages[place]!.optionalDependencies !== undefined);
   expect(native).toEqual(["node_modules/@node-rs/argon2"]);
-  // Of its optional packages, each for one platform, an install gets one.
+  // An install gets one of its optional packages, each of which is for one platform.
   const [, promised] = /the framework installs as (\d+) packages,/.exec(await readmeOf(".")) ?? [];
   expect(seen.size + native.length).toBeLessThanOrEqual(Number(promised));
   expect(seen.size).toBeGreaterThan(5);
 });
 
-test("the README of the package says what the repository's says, without what only the repository has", async () => {
+test("the package's README is the repository's, without the parts about the repository", async () => {
   const whole = await readmeOf(".");
   const [before = "", section = ""] = whole.split("\n## This repository\n");
   const published = `${before}\n${section.slice(section.lastIndexOf("\n\n") + 2)}`
@@ -90,7 +90,7 @@ test("the README of the package says what the repository's says, without what on
   expect(await readmeOf("packages/ashlar")).toBe(published);
 });
 
-test("the types of the package compile by themselves, even if a consumer checks them", async () => {
+test("the package's types compile even with skipLibCheck off", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   const compiler = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
   const checked = await execute(root, process.execPath, [compiler, "--noEmit", "--skipLibCheck", "false"]);
@@ -98,7 +98,7 @@ test("the types of the package compile by themselves, even if a consumer checks 
   expect(own).toEqual([]);
 });
 
-test("the bundled version of Kysely is the one whose types are installed", async () => {
+test("the bundled version of Kysely matches its installed types", async () => {
   const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
   const { dependencies } = await read(join(PACKAGE, "package.json"));
   const { version } = await read(join(PACKAGE, "../../node_modules/kysely/package.json"));
@@ -119,7 +119,7 @@ test("the license of each bundled package is included", async () => {
   }
 });
 
-test("what an application imports from Kysely itself works with the framework's", async () => {
+test("an application's own imports from Kysely work with the framework's instance", async () => {
   const rows = await printed(`
     import { sql } from "kysely";
     import { Database } from "ashlar/database";

@@ -89,7 +89,7 @@ describe("make", () => {
     expect(await readFile(join(root, "app/models/order.ts"), "utf8")).toBe("mine");
   });
 
-  test("a name that leads out of the folder is refused, and nothing is written", async () => {
+  test("a name that points outside of the folder is refused, and nothing is written", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "make:model", "../../evil")).code).toBe(1);
     expect(await readdir(root)).toEqual([]);
@@ -101,7 +101,7 @@ describe("make", () => {
 });
 
 describe("key:generate", () => {
-  test("S12 a key of 64 random bytes is written for its owner alone, and never printed", async () => {
+  test("S12 a key of 64 random bytes is written so that only its owner can read it, and is never printed", async () => {
     const root = await temporaryFolder();
     const { output, errors } = await ashlar(root, "key:generate");
     const { APP_KEY: key } = parseEnv(await readFile(join(root, ".env"), "utf8"));
@@ -128,7 +128,7 @@ describe("key:generate", () => {
 describe("key:generate --rotate", () => {
   const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
 
-  test("S12 there is a new key, the old one is listed before earlier ones, and none is printed", async () => {
+  test("S12 a new key is written, the old one is put before earlier ones, and none is printed", async () => {
     const root = await generatedApplication();
     const before = await readFile(join(root, ".env"), "utf8");
     const keys = [(await written(root)).APP_KEY!];
@@ -149,13 +149,13 @@ describe("key:generate --rotate", () => {
     );
   });
 
-  test("S12 without a key it creates one, and has none to keep", async () => {
+  test("S12 without a key, it only creates one", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "key:generate", "--rotate")).output).toBe("APP_KEY was written to .env.");
     expect(await written(root)).toEqual({ APP_KEY: expect.stringMatching(/^[\w-]{86}$/) });
   });
 
-  test("S12 a key that cannot be kept is left, is not printed, and the command fails", async () => {
+  test("S12 a key that cannot be kept stays, is not printed, and the command fails", async () => {
     const root = await temporaryFolder();
     await writeFile(join(root, ".env"), "APP_KEY=hunter2\n");
     expect(await ashlar(root, "key:generate", "--rotate")).toEqual({
@@ -178,7 +178,7 @@ describe("api:install", () => {
     expect(output + errors).not.toContain(secret);
   });
 
-  test("when run twice, it changes nothing the second time", async () => {
+  test("changes nothing when run again", async () => {
     const root = await generatedApplication({ api: false });
     await ashlar(root, "api:install");
     const before = await snapshot(root);
@@ -188,7 +188,7 @@ describe("api:install", () => {
     expect(await snapshot(root)).toEqual(before);
   });
 
-  test("on files that the author has changed, it prints only the lines that are missing", async () => {
+  test("for files that the author has changed, it prints only the missing lines", async () => {
     const root = await generatedApplication({ api: false, pages: false });
     const changed = [
       "config/providers.ts",
@@ -235,7 +235,7 @@ routes/web.ts
     expect(complete.output).toBe("Everything is already in place; nothing was changed.");
   });
 
-  test("a step that is only mentioned in a comment has not been done", async () => {
+  test("a step that is only mentioned in a comment does not count as done", async () => {
     const root = await generatedApplication({ api: false });
     const file = join(root, "routes/web.ts");
     await writeFile(file, `// one day: ...Api.routes()\n${await readFile(file, "utf8")}`);
@@ -250,7 +250,7 @@ routes/web.ts
     expect(await readFile(join(root, "routes/api.ts"), "utf8")).toContain("ROUTES");
   });
 
-  test("no second migration for the token column is created", async () => {
+  test("the migration for the token column is not created twice", async () => {
     const root = await generatedApplication({ api: false });
     await writeFile(
       join(root, "database/migrations/2026_01_01_000000_tokens.ts"),
@@ -298,7 +298,7 @@ describe("a command that boots the application", () => {
 });
 
 describe("a command that fails", () => {
-  test("ends with 1 even if the file it loaded serves an application itself", async () => {
+  test("exits with 1 even if the file it loaded serves an application itself", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     const program = [
       'import { createApplication } from "ashlar";',
@@ -317,7 +317,7 @@ describe("an old Node", () => {
   test.for([
     { name: "ashlar", version: "20.20.2", needs: "Ashlar needs Node.js 24.7", advice: '"npm install node@26"' },
     { name: "create-ashlar", version: "20.11.1", needs: "create-ashlar needs Node.js 20.12", advice: "" },
-  ])("$name says in one sentence what to do", async ({ name, version, needs, advice }) => {
+  ])("$name prints one sentence that says what to do", async ({ name, version, needs, advice }) => {
     const script = join(import.meta.dirname, "../../..", name, `bin/${name}.js`);
     const old = `data:text/javascript,${encodeURIComponent('Object.defineProperty(process.versions, "node", { value: VERSION });'.replace("VERSION", JSON.stringify(version)))}`;
     const failure = await promisify(execFile)(process.execPath, ["--import", old, script]).then(

@@ -39,7 +39,7 @@ describe.skipIf(process.getuid === undefined)("on a machine with several users",
     expect(await readdir(temporary, { recursive: true })).toEqual([FOLDER]);
   });
 
-  test.skipIf(process.getuid?.() !== 0)("it neither uses nor fills a folder of another user's", async () => {
+  test.skipIf(process.getuid?.() !== 0)("it neither uses nor fills a folder that belongs to another user", async () => {
     const temporary = await temporaryFolder();
     await mkdir(join(temporary, FOLDER), { mode: 0o700 });
     await chown(join(temporary, FOLDER), 12_345, 12_345);
@@ -54,7 +54,7 @@ describe.skipIf(process.getuid === undefined)("on a machine with several users",
     expect(await readdir(temporary, { recursive: true })).toEqual([FOLDER]);
   });
 
-  test("it follows no link to a folder", async () => {
+  test("it does not follow a link to a folder", async () => {
     const temporary = await temporaryFolder();
     const target = await temporaryFolder();
     await symlink(target, join(temporary, FOLDER));
@@ -62,7 +62,7 @@ describe.skipIf(process.getuid === undefined)("on a machine with several users",
     expect([await readdir(target), await readdir(temporary)]).toEqual([[], [FOLDER]]);
   });
 
-  test("it works if nothing can be kept", async () => {
+  test("it works if the folder cannot be created", async () => {
     const temporary = await temporaryFolder();
     await writeFile(join(temporary, FOLDER), "");
     await runCommand(temporary);

@@ -15,7 +15,7 @@ test.for([
   { flags: ["--no-pages"], pages: false, api: true },
   { flags: ["--no-api"], pages: true, api: false },
   { flags: ["--no-pages", "--no-api"], pages: false, api: false },
-])("with $flags the application has what they select", async ({ flags, pages, api }) => {
+])("with $flags, the application has the selected features", async ({ flags, pages, api }) => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE, ...flags]);
   expect(output).toMatch(/^Created \d+ files in shop, with new secrets in \.env\.\nNext:\n {2}cd shop\n/);
@@ -24,7 +24,7 @@ test.for([
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
 });
 
-test("it contains what it needs of the framework", async () => {
+test("it works without the framework installed", async () => {
   const parent = await temporaryFolder();
   const modules = join(parent, "node_modules");
   const source = join(SCRIPT, "../..");
@@ -34,7 +34,7 @@ test("it contains what it needs of the framework", async () => {
     await cp(join(source, part), join(modules, "create-ashlar", part), { recursive: true });
   }
   await mkdir(join(modules, "@clack"));
-  // Links lead to the packages that these two need in turn.
+  // Through links, the dependencies of these two are found as well.
   for (const name of Object.keys(dependencies)) {
     await symlink(dirname(findPackageJSON(name, SCRIPT)!), join(modules, name), "junction");
   }
@@ -52,7 +52,7 @@ test("--version prints its version", async () => {
   expect([code, output]).toEqual([0, `${version}\n`]);
 });
 
-test("an unknown flag ends it, and nothing is created", async () => {
+test("an unknown flag is an error, and nothing is created", async () => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", "--no-page"]);
   expect(code).toBe(1);
@@ -69,7 +69,7 @@ async function generated(parent: string, version: string): Promise<string> {
   return output;
 }
 
-test("with a Node.js that can run it, the application requires one by engines and .nvmrc, and installs none", async () => {
+test("on a supported Node.js, the application sets engines and .nvmrc, and does not install Node.js", async () => {
   const parent = await temporaryFolder();
   await generated(parent, "24.21.0");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
@@ -81,11 +81,11 @@ test("with a Node.js that can run it, the application requires one by engines an
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
 });
 
-test("with one that is too old, the application brings its own, and the generator says so", async () => {
+test("on a Node.js that is too old, the application installs its own, and the generator says so", async () => {
   const parent = await temporaryFolder();
   expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
-  // Not among those for development, which a deployment leaves out: npm start runs on it.
+  // Not a development dependency, which a deployment leaves out: npm start runs on it.
   expect(manifest.dependencies.node).toBe("^26.0.0");
   expect(Object.keys(manifest.devDependencies)).not.toContain("node");
   expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([{ node: true }, ["node"]]);
@@ -93,7 +93,7 @@ test("with one that is too old, the application brings its own, and the generato
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
 });
 
-test("a folder whose name a shell would interpret is created, and its database migrated", async () => {
+test("a folder whose name contains shell syntax is created, and its database migrated", async () => {
   // Inside the package, so that the new application finds the framework without an installation.
   const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
   onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
@@ -128,7 +128,7 @@ test("an installation that fails leaves the application complete, and says how t
   expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
 });
 
-test("when interrupted while npm installs, it says what exists and how to continue", async () => {
+test("if interrupted during npm install, it says what exists and how to continue", async () => {
   const parent = await temporaryFolder();
   const env = { PATH: `${await folderWithNpm("echo installing; exec sleep 60")}:/bin:/usr/bin` };
   // In a separate group, all of which receives the terminal's Ctrl+C.
@@ -147,7 +147,7 @@ test("when interrupted while npm installs, it says what exists and how to contin
   expect(output).toContain("npm install: SIGINT.\nThe application itself is complete. To continue:\n  cd shop\n");
 });
 
-test("an impossible folder ends it with one sentence", async () => {
+test("a folder that cannot be created is reported in one sentence", async () => {
   const parent = await temporaryFolder();
   await writeFile(join(parent, "shop"), "mine");
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
@@ -156,11 +156,11 @@ test("an impossible folder ends it with one sentence", async () => {
   expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
 });
 
-test("a full disk ends it with one sentence, and leaves nothing new behind", async () => {
+test("a full disk is reported in one sentence, and leaves no new files", async () => {
   const parent = await temporaryFolder();
   await mkdir(join(parent, "shop"));
   await writeFile(join(parent, "shop/LICENSE"), "mine");
-  // Files may have no more than 4 KB: the style sheet is longer.
+  // Files may not exceed 4 KB: the stylesheet is longer.
   const limited = `ulimit -f 4; exec "${process.execPath}" "${SCRIPT}" shop ${HERE.join(" ")}`;
   const { code, output } = await execute(parent, "bash", ["-c", limited]);
   expect(code).toBe(1);

@@ -37,7 +37,7 @@ test.each([
   ["migrate:rollback", "configuration", ["migrations"]],
   ["migrate:fresh", "environment", ["kept", "migrations"]],
   ["migrate:fresh", "configuration", ["kept", "migrations"]],
-] as const)("%s drops nothing in production, as the %s has it, without --force", async (command, by, after) => {
+] as const)("%s drops nothing in production (set by the %s) without --force", async (command, by, after) => {
   const root = await application(by);
   const refused = await ashlar(root, command);
   expect(refused.code).toBe(1);
@@ -68,7 +68,7 @@ test("migrate and migrate:rollback accept --allow-missing", async () => {
 });
 
 test.each([["migrate"], ["migrate:status"], ["migrate:rollback", "--force"], ["migrate:fresh", "--force"]])(
-  "%s closes the database, so that no other files of it are left",
+  "%s closes the database, so that none of its temporary files remain",
   async (...command) => {
     const root = await application("configuration");
     expect((await ashlar(root, ...command)).errors).toBe("");

@@ -8,7 +8,7 @@ import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const PASSWORD = "a password of hers";
-/** A host that gets no details of failures. */
+/** A host that is not shown the details of failures. */
 const PUBLIC = "https://shop.example";
 const ROUTES = `export const ROUTES: RouteEntry[] = [
   Route.get("/forbidden", () => { throw new AshlarError("E_FORBIDDEN"); }),
@@ -46,7 +46,7 @@ beforeAll(async () => {
   User = await userClass(root);
   const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(JSON.parse(line)) });
-  // Tests change templates under the application, which it only notices in development.
+  // Tests change templates while the application runs, which it only notices in development.
   const booted = await bootApplication(root, { logger, environment: { APP_ENV: "development" } });
   ({ application } = booted);
   application.container.make("database").onQuery(({ sql }) => queries.push(sql));
@@ -138,7 +138,7 @@ describe("error pages", () => {
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("they keep the headers of the error, and HEAD has them without a body", async () => {
+  test("they keep the error's headers, and have no body for HEAD", async () => {
     const client = guest();
     expect((await client.get("/form")).headers.get("allow")).toBe("POST, OPTIONS");
     expect((await client.get("/busy")).headers.get("retry-after")).toBe("3");
@@ -174,7 +174,7 @@ describe("error pages", () => {
 });
 
 describe("their cost", () => {
-  test("without a cookie, nothing is looked up, and none is set", async () => {
+  test("without a cookie, there are no queries, and no cookie is set", async () => {
     for (let count = 0; count < 5; count++) {
       const answer = (await guest().get("/nowhere")).assertStatus(404);
       expect(answer.headers.getSetCookie()).toEqual([]);
@@ -182,14 +182,14 @@ describe("their cost", () => {
     expect(queries).toEqual([]);
   });
 
-  test("with the cookies of a user, it costs what the login costs: one query", async () => {
+  test("with a user's cookies, it costs one query, the one that finds the login", async () => {
     const client = await loggedIn();
     const answer = (await client.get("/nowhere")).assertStatus(404);
     expect(answer.headers.getSetCookie()).toEqual([]);
     expect(queries).toEqual([expect.stringMatching(/from "logins" inner join "users"/)]);
   });
 
-  test("a subresource of a page gets the plain page, uses up no message and looks nothing up", async () => {
+  test("a subresource of a page gets the plain page, without using up flashed messages or running queries", async () => {
     const client = await loggedIn();
     await client.get("/notice");
     queries = [];
@@ -203,8 +203,8 @@ describe("their cost", () => {
   });
 });
 
-describe("an application's own", () => {
-  test("template for a status takes precedence over the one for all", async () => {
+describe("an application's own templates", () => {
+  test("the template for a status takes precedence over the general one", async () => {
     await view("errors/404.edge", "own {{ status }}: {{ title }}");
     const answer = await guest().get("/nowhere");
     expect([answer.status, answer.text]).toEqual([404, "own 404: Page not found"]);
@@ -227,7 +227,7 @@ describe("a page that fails", () => {
     ["/nowhere", 404],
     ["/forbidden", 403],
     ["/busy", 503],
-  ] as const)("leaves the plain one, with the error's own status (%s), and is logged once", async (path, status) => {
+  ] as const)("is replaced by the plain one, with the error's status (%s), and logged once", async (path, status) => {
     await withLayout("{{ missing.thing }}");
     const answer = await guest().get(path);
     expect([answer.status, answer.text.includes(`<p class="status">${status}</p>`)]).toEqual([status, true]);
@@ -236,7 +236,7 @@ describe("a page that fails", () => {
     expect(failures).toMatchObject([{ level: "error", code: "E_VIEW", method: "GET" }]);
   });
 
-  test("because the user cannot be looked up takes no one for a guest", async () => {
+  test("because the user cannot be looked up does not show the user as a guest", async () => {
     const client = await loggedIn();
     const { kysely } = application.container.make("database");
     await kysely.schema.alterTable("logins").renameTo("elsewhere").execute();

@@ -12,7 +12,7 @@ import {
 } from "../support/generated-application.ts";
 import { startProcess } from "../support/long-process.ts";
 
-/** An application as in its repository: without what `.gitignore` names. */
+/** An application as in its repository: without the files in `.gitignore`. */
 async function clonedApplication(options: Parameters<typeof generatedApplication>[0] = {}): Promise<string> {
   const root = await generatedApplication(options);
   await rm(join(root, ".env"));
@@ -32,7 +32,7 @@ describe("without .env", () => {
     await passesItsOwnChecks(await clonedApplication(options), options);
   });
 
-  test("the boot fails, and names the command that helps", async () => {
+  test("the boot fails, and names the command to run", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
       "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
@@ -40,7 +40,7 @@ describe("without .env", () => {
     );
   });
 
-  test("a missing JWT_SECRET makes the boot fail too, and names the same command", async () => {
+  test("the boot fails with a missing JWT_SECRET too, and names the same command", async () => {
     const root = await clonedApplication();
     await ashlar(root, "key:generate");
     const env = await readFile(join(root, ".env"), "utf8");
@@ -75,7 +75,7 @@ describe("key:generate", () => {
     expect(await readFile(join(root, ".env"), "utf8")).not.toContain("JWT_SECRET");
   });
 
-  test("S12 fills in what is missing, and leaves what is set", async () => {
+  test("S12 fills in missing variables, and keeps existing ones", async () => {
     const root = await generatedApplication();
     const before = await readFile(join(root, ".env"), "utf8");
     await writeFile(join(root, ".env"), before.replace(/^JWT_SECRET=.*$/m, "JWT_SECRET="));
@@ -103,14 +103,14 @@ describe("key:generate", () => {
   });
 });
 
-test("in development, a database that is not migrated is mentioned as soon as the application listens", async () => {
+test("in development, a warning about a database that is not migrated follows as soon as the application listens", async () => {
   const root = await generatedApplication();
   const child = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT: String(await freePort()) });
   await child.printed(/ is listening on /);
   await child.printed(/Migrations have not been run on this database: \S+_create_users.*Run: npx ashlar migrate/s);
 });
 
-test("in development without APP_URL, a registration is mailed a link to where the application listens", async () => {
+test("in development without APP_URL, the verification mail links to the URL where the application listens", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const { url } = await serve(root, { APP_URL: "" });

@@ -126,7 +126,7 @@ describe("a new application", () => {
            const staff = auth.guard("staff");
            await staff.loginAs(new Employee());
            staff.once(new Employee());
-           // @ts-expect-error a customer is no employee
+           // @ts-expect-error a customer is not an employee
            staff.once(new User());
            (await staff.attempt("ada", "secret")) satisfies Employee | null;
            return (await staff.user())?.desk.toUpperCase();
@@ -135,7 +135,7 @@ describe("a new application", () => {
            await auth.guard("web").loginAs(new User());
            (await auth.guard(auth.guardName).user()) satisfies User | null;
            (await auth.user()) satisfies User | null;
-           // @ts-expect-error an employee is no customer
+           // @ts-expect-error an employee is not a customer
            await auth.guard("web").loginAs(new Employee());
          }),
        ];`,
@@ -196,7 +196,7 @@ describe("the migrate commands", () => {
     );
   });
 
-  test("a failing migration fails the command, names the file, and leaves nothing half done", async () => {
+  test("a failing migration makes the command fail with the file's name, and leaves nothing half done", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "database/migrations/2999_01_01_000000_broken.ts"),
@@ -211,7 +211,7 @@ describe("the migrate commands", () => {
     expect((await ashlar(root, "migrate:status")).output).toMatch(/_create_users +run[\s\S]+_broken +pending/);
   });
 
-  test("in production it serves, and one warning in the log names the pending migrations", async () => {
+  test("serve works in production, with one log warning that names the pending migrations", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     const production = { APP_ENV: "production", APP_URL: "http://shop.example" };
     const server = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], production);
@@ -254,7 +254,7 @@ describe("routes", () => {
     );
   });
 
-  test("outside of an application it says where to run it", async () => {
+  test("outside of an application, the error says where to run the command", async () => {
     const root = await temporaryFolder();
     expect(await ashlar(root, "routes")).toEqual({
       code: 1,
@@ -265,7 +265,7 @@ describe("routes", () => {
 });
 
 describe("lang:keys", () => {
-  test("lists a sentence as it is written in lang/en.ts, where it changes the page", async () => {
+  test("prints a sentence ready for lang/en.ts, where a change to it changes the page", async () => {
     const root = await generatedApplication();
     const { code, output } = await ashlar(root, "lang:keys", "pages.welcome.lead");
     const sentence = "The application is running. This page is {view}, and its route is in {routes}.";
@@ -277,7 +277,7 @@ describe("lang:keys", () => {
     expect(page).toContain("We are open. This page is views/welcome.edge, and its route is in routes/web.ts.");
   });
 
-  test("lists all of them by key, plural forms included", async () => {
+  test("lists all sentences by key, including plural forms", async () => {
     const root = await generatedApplication();
     const orders = { one: "{count} order", other: "{count} orders" };
     await mkdir(join(root, "lang"));
@@ -289,13 +289,13 @@ describe("lang:keys", () => {
     expect(listed["app.orders"]).toEqual(orders);
   });
 
-  test("fails if no key begins so", async () => {
+  test("fails if no key begins with the argument", async () => {
     const { code, errors } = await ashlar(await generatedApplication(), "lang:keys", "pages.wellcome");
     expect([code, errors]).toEqual([1, 'No key begins with "pages.wellcome". Run: npx ashlar lang:keys']);
   });
 });
 
-test("prune deletes what has expired, and reports how much that was", async () => {
+test("prune deletes expired rows, and reports how many", async () => {
   const root = await generatedApplication();
   await ashlar(root, "migrate");
   const script = `

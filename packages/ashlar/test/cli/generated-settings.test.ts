@@ -43,7 +43,7 @@ test("a new application's configuration equals the framework's defaults", async 
   expect(readPostgresSettings({ poolSize }, { where: "" })).toEqual(readPostgresSettings({}, { where: "" }));
   expect(poolSize).toBeDefined();
 
-  // Tokens expire, and are looked up, although neither is the framework's default.
+  // Tokens expire, and are checked in the database; neither is the framework's default.
   const { secret, model } = section("api").DRIVERS!.jwt!;
   const jwt = { secret, model, expires: 60, authenticates: true };
   expect(readApiSettings(section("api").DRIVERS)).toEqual(readApiSettings({ jwt }));

@@ -50,7 +50,7 @@ async function submit(client: TestClient, path: string, fields: Readonly<Record<
   return client.follow(answer);
 }
 
-test("the life of an account is shown in German to a browser that prefers it", async () => {
+test("a browser that prefers German gets it throughout the life of an account", async () => {
   const mail = await captureMail(application);
   const client = createTestClient(application).withLanguage(LANGUAGE);
   (await client.get("/")).assertSee("Die Anwendung läuft. Diese Seite ist views/welcome.edge", "Das ist dabei");
@@ -111,7 +111,7 @@ test("a form's problems are shown in the language of the page, and keep their ru
   english.assertSee("This is not a valid email address.", "Use at least 8 characters.", "The passwords do not match.");
 });
 
-test("the generated controllers give programs the rule along with the sentence", async () => {
+test("the generated controllers send programs the rule along with the message", async () => {
   const client = createTestClient(application).withLanguage(LANGUAGE).withCsrfToken();
   const answer = await client.postJson("/login", { email: "niemand@example.com", password: PASSWORD });
   answer.assertStatus(422).assertJsonPath("errors", {
@@ -137,7 +137,7 @@ test("a user's own language takes precedence over the browser's, in pages and in
   expect([home.headers.get("content-language"), home.headers.get("vary")]).not.toContain("accept-language");
 });
 
-test("the README's sample counts in both languages", () => {
+test("the README's sample has plural forms in both languages", () => {
   const say = (language: string, count: number) =>
     application.messages.translator(language)("app.orders.count", { count });
   expect([say("en", 1), say("en", 2), say("de", 1), say("de", 1200)]).toEqual([

@@ -1,4 +1,4 @@
-// Newer Nodes tell the parent of a worker thread about its imports under --watch, on the worker's own port.
+// Under --watch, newer versions of Node report a worker thread's imports to its parent, on the worker's own port.
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -41,7 +41,7 @@ async function token(url: string, username: string, password: string): Promise<n
   return (await fetch(`${url}api/auth`, { method: "POST", body })).status;
 }
 
-/** Makes it hash on all of its threads, and then respond once more. */
+/** Makes the application hash on all of its threads, and then respond once more. */
 async function expectToHash(dev: LongProcess): Promise<void> {
   const [, url] = await dev.printed(/ is listening on (http:\S+)/);
   const registered = await register(url!, "ada@example.com");

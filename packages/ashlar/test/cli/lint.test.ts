@@ -28,7 +28,7 @@ describe("npm run lint of a new application", () => {
     expect(await lint(await generatedApplication(options))).toMatchObject({ code: 0, found: [] });
   });
 
-  test("finds nothing in what the commands create", async () => {
+  test("finds nothing in files that the commands create", async () => {
     const root = await generatedApplication();
     for (const args of [
       ["make:controller", "Order", "--resource"],

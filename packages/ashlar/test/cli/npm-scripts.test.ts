@@ -9,7 +9,7 @@ test.each(["start", "dev"])(
     const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });
     const [, url] = await npm.printed(/ is listening on (http:[^\s"]+)/);
     npm.child.kill("SIGTERM");
-    // Its streams are those of the server: they end with it.
+    // npm's streams are also the server's, so that they end with the server.
     await npm.ended;
     await expect(fetch(url!)).rejects.toThrow();
   },

@@ -1,4 +1,4 @@
-// What the commands do with the application at the beginning of the README: one file, without folders.
+// The commands, run on the application at the beginning of the README: one file, without folders.
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -25,7 +25,7 @@ const MANIFEST = `{
 `;
 
 /**
- * The README's own application, set up so that it finds the framework, with further or other files if a test has any.
+ * The README's own application, set up so that it finds the framework, with a test's additional or other files.
  */
 async function oneFileApplication(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const parent = await mkdtemp(join(process.env[RUN_FOLDER]!, "one-file-"));
@@ -56,10 +56,10 @@ const migrationsOf = (files: Readonly<Record<string, string>>): string[] =>
     .map((path) => path.replace(/^.*\d{6}_/, ""))
     .toSorted();
 
-/** What the command leaves to the author, as printed. */
+/** The printed steps that the command leaves to the author. */
 const remaining = (output: string): string => output.split("Add the following by hand:\n\n")[1] ?? "";
 
-/** Does what is printed, line by line: where a comment says, and imports at the top. */
+/** Follows the printed steps, line by line: puts imports at the top, and other lines where a comment says. */
 async function follow(root: string, output: string): Promise<void> {
   for (const block of remaining(output).split("\n\n")) {
     const [file = "", ...lines] = block.split("\n").map((line) => line.trim());
@@ -113,7 +113,7 @@ async function me(url: string): Promise<unknown> {
   return await response.json();
 }
 
-test("auth, what it prints, and migrate: visitors register and log in; api:install then does everything by itself", async () => {
+test("after auth, its printed steps and migrate, visitors register and log in; api:install then leaves no steps", async () => {
   const root = await oneFileApplication();
   const before = await snapshot(root);
   const { code, output } = await ashlar(root, "auth");
@@ -170,7 +170,7 @@ ${APPLICATION}`);
   expect(await me(api.url)).toMatchObject({ email: "ada@example.com" });
 }, 60_000);
 
-test("api:install, what it prints, and migrate: a user gets a token, and auth then does everything by itself", async () => {
+test("after api:install, its printed steps and migrate, a user gets a token; auth then leaves one step", async () => {
   const root = await oneFileApplication();
   const { code, output } = await ashlar(root, "api:install");
   expect([code, remaining(output)]).toEqual([0, APPLICATION]);
@@ -193,7 +193,7 @@ test("api:install, what it prints, and migrate: a user gets a token, and auth th
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_verified_at_to_users$/m);
 }, 60_000);
 
-test("migrate says what it needs, and that alone is enough", async () => {
+test("migrate prints the configuration it needs, which is sufficient", async () => {
   const root = await oneFileApplication();
   const { code, errors } = await ashlar(root, "migrate");
   expect([code, errors]).toEqual([
@@ -218,7 +218,7 @@ test("--dry-run shows everything that would be created, and creates nothing", as
   expect(await snapshot(root)).toEqual(before);
 });
 
-describe("what already exists", () => {
+describe("existing files", () => {
   test.each([
     ["a migration that creates it", "database/migrations/2026_01_01_000000_people.ts", "db.createTable('users')"],
     [
@@ -260,7 +260,7 @@ describe("what already exists", () => {
     expect((await ashlar(root, "migrate")).output).toContain("_create_users");
   });
 
-  test("the author's .env gets its secret, and what else it lacks is printed", async () => {
+  test("the author's .env gets its secret, and other missing variables are printed", async () => {
     const root = await oneFileApplication({ ".env": "SHOP=1\n" });
     const { output } = await ashlar(root, "auth");
     expect(remaining(output)).toMatch(/^\.env\n {2}# Mail is sent by SMTP/);
@@ -269,7 +269,7 @@ describe("what already exists", () => {
     expect(Object.keys(files)).not.toContain(".env.example");
   });
 
-  test("nothing is said about an app.ts that has what it needs, in whatever form", async () => {
+  test("no steps are printed for an app.ts that already has what it needs, in whatever form", async () => {
     const root = await oneFileApplication({
       "app.ts": `import { createApplication } from "ashlar";
         import { Kernel } from "./app/kernel.ts";
@@ -280,7 +280,7 @@ describe("what already exists", () => {
     expect(remaining((await ashlar(root, "api:install")).output)).toBe("");
   });
 
-  test("for an app.ts with providers and another name for its application, it says what to do about them", async () => {
+  test("for an app.ts with providers and another name for its application, the steps take both into account", async () => {
     const root = await oneFileApplication({
       "app.ts": `import { createApplication } from "ashlar";
         const shop = await createApplication({ root: import.meta.dirname, providers: [] });`,
@@ -298,7 +298,7 @@ app.ts
   export default shop;`);
   });
 
-  test("for the author's kernel that binds no routes file, it says to do so", async () => {
+  test("for a kernel that does not bind a routes file, the steps say to do so", async () => {
     const kernel = 'import { HttpKernel } from "ashlar";\nexport class Kernel extends HttpKernel {}\n';
     const root = await oneFileApplication({ "app/kernel.ts": kernel });
     const first = remaining((await ashlar(root, "api:install")).output);
@@ -329,7 +329,7 @@ describe(".gitignore keeps secrets out of the repository", () => {
   });
 
   test.each([".env", "/.env", "**/.env", "*.env", ".*", "*"])(
-    "%s is enough, and the author's own database is left to them",
+    "%s is sufficient, and the author's own database is not added",
     async (line) => {
       const config = "export const DATABASES = { default: 'main', main: { driver: 'sqlite', path: 'my.db' } };\n";
       const root = await oneFileApplication({ ".gitignore": `dist\n${line}\n`, "config/database.ts": config });

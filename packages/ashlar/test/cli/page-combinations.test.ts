@@ -124,7 +124,7 @@ await onEachDatabase("the generated pages", (engine) => {
     });
   });
 
-  test("without them the front page is shown, and there are no accounts: with and without an API", async () => {
+  test("without them, the front page is shown and there are no accounts, with and without an API", async () => {
     for (const api of [true, false]) {
       const { application } = await started({ engine, api, pages: false });
       const client = createTestClient(application);
@@ -143,7 +143,7 @@ test.for([
     "Auth.routes(AuthControllers, { register: false })",
   ],
   [
-    "what a user can change",
+    "account settings",
     "routes/web.ts",
     "Auth.routes(AuthControllers)",
     "Auth.routes(AuthControllers, { changeEmail: false, changePassword: false, logins: false })",
@@ -173,7 +173,7 @@ test.for([
   expect((await mail.all()).length).toBe(from.startsWith("newDevice") ? 0 : 1);
 });
 
-test("a registration that waits for a step of the login is mailed the link that verifies its address", async () => {
+test("a registration that waits for a login step is still mailed its verification link", async () => {
   const engine = { name: "sqlite" } as TestEngine;
   const steps = 'steps: [{ name: "terms", page: "terms", check: () => "pending" }],';
   const { application, mail } = await started({

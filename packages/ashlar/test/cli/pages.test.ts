@@ -47,7 +47,7 @@ function checkPage({ path, status, headers, html }: Page): void {
     for (const id of (input["aria-describedby"] ?? "").split(" ").filter(Boolean)) expect(ids, path).toContain(id);
     if (input.type !== "checkbox") expect(input.autocomplete, `${path} ${input.name}`).not.toBe("");
   }
-  // Nothing inline, nothing from elsewhere: what the policy forbids must not exist in the first place.
+  // Nothing inline, nothing from other sites: the policy would block it.
   expect(html, path).not.toMatch(/<script|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//i);
   expect(headers.get("content-security-policy"), path).toBe(
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
@@ -59,7 +59,7 @@ function checkPage({ path, status, headers, html }: Page): void {
 }
 
 describe("the pages", () => {
-  test("S49 are complete, labelled and without anything inline, for guests and for users", async () => {
+  test("S49 are complete, labeled and without inline scripts or styles, for guests and for users", async () => {
     const somebody = await visitor();
     for (const path of GUESTS) {
       const page = await somebody.open(path);
@@ -74,13 +74,13 @@ describe("the pages", () => {
     }
   });
 
-  test("S41 show what a user typed as text", async () => {
+  test("S41 show user input as text", async () => {
     const page = await (await (await visitor()).register()).open("/home");
     expect(page.html).toContain("<h1>Hello, Ada &lt;b&gt;</h1>");
     expect(page.html).not.toContain("<b>");
   });
 
-  test("a problem is shown at the top and at its field, and what was typed stays, except for passwords", async () => {
+  test("show a problem at the top and at its field, and keep the input, except for passwords", async () => {
     const somebody = await visitor();
     const form = await somebody.open("/register");
     const typed = { name: "Ada", email: "ada@example.com", password: "secret words", password_confirmation: "others" };
@@ -115,7 +115,7 @@ describe("the pages", () => {
     ]);
   });
 
-  test("GET /logout says why it logs no one out", async () => {
+  test("GET /logout explains why it does not log the user out", async () => {
     const somebody = await (await visitor()).register();
     const page = await somebody.open("/logout");
     expect(page.status).toBe(405);
@@ -150,7 +150,7 @@ describe("the stylesheet", () => {
     ["bad", "card", 4.5],
     ["edge", "card", 3],
     ["edge", "paper", 3],
-  ] as const)("has the contrast of WCAG AA, in light and in dark: %s on %s", async ([front, back, least]) => {
+  ] as const)("has WCAG AA contrast, in light and in dark mode: %s on %s", async ([front, back, least]) => {
     const css = await readFile(join(STUBS, "application/public/style.css.stub"), "utf8");
     const colours = (name: string) => new RegExp(`--${name}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(css)!.slice(1);
     const [fronts, backs] = [colours(front), colours(back)];
@@ -158,12 +158,12 @@ describe("the stylesheet", () => {
     expect(contrast(fronts[1]!, backs[1]!)).toBeGreaterThanOrEqual(least);
   });
 
-  test("loads nothing from elsewhere", async () => {
+  test("loads nothing from other sites", async () => {
     expect(await readFile(join(STUBS, "application/public/style.css.stub"), "utf8")).not.toMatch(/@import|url\(|http/);
   });
 });
 
-test("the generated files are short: no file is longer than a hundred lines, except for the stylesheet", async () => {
+test("no generated page file is longer than a hundred lines, except for tests", async () => {
   const paths = (await readdir(join(STUBS, "pages"), { recursive: true })).filter((path) => path.endsWith(".stub"));
   expect(paths.length).toBeGreaterThan(40);
   for (const path of paths) {

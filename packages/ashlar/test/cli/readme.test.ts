@@ -15,7 +15,7 @@ function commandsOf(document: string, heading: string): string[] {
   return text.split("\n").flatMap((line) => (line.startsWith("    ") ? [line.trim()] : []));
 }
 
-/** The repository's document, with the remarks left out. */
+/** The commands in the repository's README, without their remarks. */
 async function readmeCommands(): Promise<string[]> {
   const document = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
   return commandsOf(document, "A new application").map((line) => line.replace(/\s+#.*$/, ""));
@@ -24,11 +24,11 @@ async function readmeCommands(): Promise<string[]> {
 interface Machine {
   /** Runs commands in a folder, one after the other. */
   run(folder: string, commands: readonly string[]): LongProcess;
-  /** Waits until what runs returns the requested page, and ends it. */
+  /** Waits until the application returns a page, and ends it. */
   answers(application: LongProcess): Promise<void>;
 }
 
-/** A developer's machine with a Node, where this repository's packages can be installed. */
+/** A developer's machine with this version of Node, where this repository's packages can be installed. */
 async function machine(node: Runtime): Promise<Machine> {
   const registry = await packageRegistry();
   const port = String(await freePort());

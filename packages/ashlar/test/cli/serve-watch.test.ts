@@ -11,13 +11,13 @@ const ROUTES = "export const ROUTES: RouteEntry[] = [";
 interface Dev extends LongProcess {
   readonly root: string;
   readonly url: string;
-  /** What the application returns at a path after it has restarted because of this file. */
+  /** The application's response at a path after it has restarted because of this file. */
   again(file: string, path: string): Promise<string>;
 }
 
 const textAt = async (url: string): Promise<string> => (await fetch(url)).text();
 
-/** `ashlar serve --watch` of an application with a route that returns what its files say. */
+/** `ashlar serve --watch` of an application whose routes return the contents of its files. */
 async function dev(node = process.execPath): Promise<Dev> {
   const root = await generatedApplication({ pages: false, api: false });
   await mkdir(join(root, "lang"));
@@ -58,7 +58,7 @@ const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<vo
   "by sed -i": (root, value) => {
     execFileSync("sed", ["-i", `s/".*"/"${value}"/`, join(root, "app/word.ts")]);
   },
-  // As vim does it: the old file becomes the backup, the new one takes its name.
+  // Like vim: the old file becomes the backup, and the new one takes its name.
   "as a new file next to a backup": async (root, value) => {
     await writeFile(join(root, "app/4913"), "");
     await rm(join(root, "app/4913"));
@@ -73,11 +73,11 @@ const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<vo
 };
 
 describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", ({ path }) => {
-  // A file watcher must notice that another file has replaced its own. Which system calls tell it is the runtime's
+  // A file watcher must notice that another file has replaced its own. Which system calls report that is the runtime's
   // choice, and does not change from one round to the next.
   const rounds = path === process.execPath ? [1, 2] : [1];
 
-  test("serves what was saved, in every way", async () => {
+  test("serves a saved file, in whatever way it is saved", async () => {
     const { root, again } = await dev(path);
     for (const round of rounds) {
       for (const [way, save] of Object.entries(SAVES)) {
@@ -92,7 +92,7 @@ describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", (
 });
 
 describe("serve --watch", () => {
-  test("sees .env, a language file and a view, saved in place and by rename", async () => {
+  test("notices .env, a language file and a view, saved in place and by rename", async () => {
     const { root, again } = await dev();
     const env = await readFile(join(root, ".env"), "utf8");
     for (const value of ["one", "two"]) {
@@ -174,7 +174,7 @@ describe("serve --watch", () => {
     ).toHaveLength(3);
   });
 
-  test("doesn't restart for what the application itself writes", async () => {
+  test("doesn't restart for files that the application itself writes", async () => {
     const { root, again, output } = await dev();
     for (const path of ["database/app.sqlite", "server.log", "public/app.js", "tests/new.test.ts", "app/upload.pdf"]) {
       await writeFile(join(root, path), "x");
@@ -212,7 +212,7 @@ describe("serve --watch", () => {
 });
 
 describe("the end of serve --watch", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)("%s only to it ends both, with code 0", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("%s to the command only ends both, with code 0", async (signal) => {
     const { child, ended, url } = await dev();
     child.kill(signal);
     expect(await ended).toEqual({ code: 0, signal: null });
@@ -228,7 +228,7 @@ describe("the end of serve --watch", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test("also ends while the application isn't running", async () => {
+  test("a signal ends it even while the application isn't running", async () => {
     const { root, child, ended, printed } = await dev();
     await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
     await printed(/^The application exited/m);
@@ -236,7 +236,7 @@ describe("the end of serve --watch", () => {
     expect(await ended).toEqual({ code: 0, signal: null });
   });
 
-  test("the application doesn't outlive it when it is killed", async () => {
+  test("the application ends too if the command is killed", async () => {
     const { child, ended, url } = await dev();
     child.kill("SIGKILL");
     // The streams are the application's as well: they end when it has.

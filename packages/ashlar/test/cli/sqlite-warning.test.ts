@@ -7,7 +7,7 @@ import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 const SQLITE = "ExperimentalWarning: SQLite is an experimental feature";
 const { path: node, version } = OLDEST_RUNTIME;
 
-test(`Node ${version} warns about SQLite by itself`, async () => {
+test(`Node ${version} warns about SQLite by default`, async () => {
   const { output } = await execute(".", node, ["--eval", 'require("node:sqlite")']);
   expect(output).toContain(SQLITE);
 });
@@ -30,7 +30,7 @@ test("other warnings are printed, including those about other experiments", asyn
   expect(output).not.toContain(SQLITE);
 });
 
-test("an application that loads SQLite by itself still gets Node's warning", async () => {
+test("an application that loads SQLite directly still gets Node's warning", async () => {
   const root = await generatedApplication();
   const script =
     'await import("node:sqlite"); const { default: application } = await import("./app.ts"); await application.shutdown();';

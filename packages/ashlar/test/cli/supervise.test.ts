@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { supervise } from "../../src/cli/watch/supervise.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** What each application starts with: it writes to a log when it starts, and when it ends in order. */
+/** The beginning of each application: it writes to a log when it starts, and when it ends gracefully. */
 const TELLING = `
 import { spawnSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -12,18 +12,18 @@ const tell = (what) => appendFileSync(import.meta.dirname + "/told.log", what + 
 process.on("exit", () => tell("ends"));
 tell("begins");
 `;
-/** One that ignores every message. */
+/** An application that ignores every message. */
 const HANGING = `${TELLING}Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
-/** One that runs until it is told to end. */
+/** The end of an application that runs until it is told to end. */
 const WAITING = `setInterval(() => {}, 60_000);\nawait new Promise(() => {});`;
 
 interface Supervised {
   readonly root: string;
   /** Settles when the supervisor has ended. */
   readonly ended: Promise<void>;
-  /** What the supervisor's process receives for a signal. */
+  /** Sends the supervisor a signal. */
   signal(name: "SIGINT" | "SIGTERM"): void;
-  /** The applications' log so far, without their numbers. */
+  /** The applications' log so far, without process ids. */
   told(): string[];
 }
 
@@ -75,7 +75,7 @@ test("a second Ctrl+C kills an application that hangs immediately", async () => 
   await ended;
 });
 
-test("a Ctrl+C that npm repeats is the same one: the application ends in order", async () => {
+test("a Ctrl+C that npm repeats counts once, and the application ends gracefully", async () => {
   const { ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
   stopClock();
   signal("SIGINT");
@@ -85,8 +85,8 @@ test("a Ctrl+C that npm repeats is the same one: the application ends in order",
   expect(told()).toEqual(["begins", "ends"]);
 });
 
-test("an application that takes its time to end has ended before the next one starts", async () => {
-  // As long as it takes to start a few others.
+test("the next application starts only after a slow one has ended", async () => {
+  // Ending takes as long as starting a few other processes.
   const slow = `
 process.prependListener("exit", () => {
   for (let count = 0; count < 4; count++) spawnSync(process.execPath, [process.argv[1], "--version"]);

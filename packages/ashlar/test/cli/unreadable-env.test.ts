@@ -7,7 +7,7 @@ import { COMMAND, execute, generatedApplication } from "../support/generated-app
 
 const COMMANDS = [["serve"], ["migrate"], ["routes"], ["key:generate"], ["key:generate", "--rotate"], ["api:install"]];
 
-test.for(COMMANDS)("a directory called .env: %s says what to do", async (args) => {
+test.for(COMMANDS)("if .env is a directory, %s says what to do", async (args) => {
   const root = await generatedApplication();
   await rm(join(root, ".env"));
   await mkdir(join(root, ".env"));
@@ -23,7 +23,7 @@ test.for([
   { what: "UTF-16 with its mark, as PowerShell writes it", bytes: Buffer.from("\uFEFFAPP_KEY=x\n", "utf16le") },
   { what: "UTF-16 without a mark", bytes: Buffer.from("APP_KEY=x\n", "utf16le") },
   { what: "Latin-1", bytes: Buffer.from("APP_NAME=Café\nAPP_KEY=geheim\n", "latin1") },
-])("$what: the commands say what to do, and write nothing", async ({ bytes }) => {
+])("if .env is $what, the commands say what to do, and write nothing", async ({ bytes }) => {
   const root = await generatedApplication();
   const path = join(root, ".env");
   await writeFile(path, bytes);
@@ -43,7 +43,7 @@ test("UTF-8 with a byte order mark is read, including its first variable", async
   expect((await ashlar(root, "key:generate")).output).toBe("JWT_SECRET was written to .env.");
 });
 
-test("a .env of another user: the commands say what to do", async () => {
+test("if .env belongs to another user, the commands say what to do", async () => {
   const root = await generatedApplication();
   const path = join(root, ".env");
   await chmod(path, 0);

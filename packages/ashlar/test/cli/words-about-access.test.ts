@@ -5,7 +5,7 @@ import { travelBack } from "../../src/testing/index.ts";
 import { edit, generatedApplication } from "../support/generated-application.ts";
 
 /**
- * What a run of {@link SCRIPT} saw of one event: the text before and after it, its mail, and what a token can still do.
+ * One event in a run of {@link SCRIPT}: the text before and after it, its mail, and what a token can still do.
  */
 interface Seen {
   readonly page: string;
@@ -169,7 +169,7 @@ function checkWords({ changed, reset, newDevice, undo, others }: Run, notice: st
   expect(newDevice).toMatch(sentence(`logs you out ${everywhere}.${tail}`));
 }
 
-/** The end of a paragraph: it says nothing more and nothing less. */
+/** Matches the words at the end of a paragraph. */
 function sentence(words: string): RegExp {
   return new RegExp(`${words.replaceAll(".", "\\.")}\\s*(?:\n|</p>)`);
 }
@@ -184,7 +184,7 @@ const FOR_AN_HOUR = "API tokens issued before then keep working. They expire wit
 // An hour passes in each run.
 afterEach(travelBack);
 
-describe("S56 what pages and mails say about ended access is what happens to API tokens", () => {
+describe("S56 pages and mails say correctly what happens to API tokens when access ends", () => {
   const cases = [
     { expires: "60", authenticates: true, notice: "", token: ENDED, later: ENDED },
     { expires: "null", authenticates: true, notice: "", token: ENDED, later: ENDED },

@@ -22,7 +22,7 @@ describe("attempt", () => {
     ["right", ADA.email, PASSWORD, "302 /home", true],
     ["wrong", ADA.email, "another password", "303 /login", false],
     ["unknown", "nobody@example.com", PASSWORD, "303 /login", false],
-  ])("%s: the model or null, and the cookie token only in the first case", async (_, email, password, where, isIn) => {
+  ])("%s: returns the model or null, and a cookie only in the first case", async (_, email, password, where, isIn) => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     const answer = await visitor.post("/login", { email, password });
@@ -44,7 +44,7 @@ describe("attempt", () => {
 });
 
 describe("the middleware verified", () => {
-  test("a guest is redirected to /login, and from there to where they were heading", async () => {
+  test("a guest is redirected to /login, and after the login to the page they asked for", async () => {
     const accounts = await testAccounts();
     const visitor = accounts.visitor();
     expect(target(await visitor.get("/members?page=2"))).toBe("302 /login");
@@ -111,7 +111,7 @@ describe("the verification link", () => {
     expect((await accounts.user()).hasVerifiedEmail()).toBe(true);
   });
 
-  test("used logged out with its button, used again, and with one character changed", async () => {
+  test("verifies once, with its button, for a logged-out visitor; is invalid with one character changed", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const link = await accounts.link();
@@ -132,7 +132,7 @@ describe("the verification link", () => {
 });
 
 describe("logout", () => {
-  test("a plain link to /logout is 405, with Allow: POST and a page that says why; no one is logged out", async () => {
+  test("GET /logout is 405, with Allow: POST and a page that says why; no one is logged out", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout");
@@ -156,7 +156,7 @@ describe("one login form, sent many times concurrently", () => {
     const visitor = accounts.visitor();
     await visitor.get("/login");
     const credentials = { email: ADA.email, password: PASSWORD };
-    // Tabs of one browser: all send the cookies that it had when the form was opened.
+    // Tabs of one browser: all send the cookies it had when the form was opened.
     const tabs = Array.from({ length: 20 }, () => visitor.copy());
     const answers = await Promise.all(tabs.map((tab) => tab.post("/login", credentials, { accept: "text/html" })));
     expect(answers.map(target)).toEqual(Array.from({ length: 20 }, () => "302 /home"));
@@ -166,7 +166,7 @@ describe("one login form, sent many times concurrently", () => {
     expect(await other.get("/home")).toMatchObject({ status: 200 });
   });
 
-  test("S33 with a limit of five, five of 20 reach the password", async () => {
+  test("S33 with a limit of five, only five of 20 attempts check the password", async () => {
     const buckets = [{ by: ["account", "address"], attempts: 5, windowSeconds: 60 }];
     const accounts = await testAccounts({ throttle: { login: { account: "email", buckets } } });
     const visitor = accounts.visitor();
@@ -177,7 +177,7 @@ describe("one login form, sent many times concurrently", () => {
   });
 });
 
-describe("the routes of the source", () => {
+describe("the account routes", () => {
   test.each([
     ["/login", "Log in"],
     ["/register", "Register"],

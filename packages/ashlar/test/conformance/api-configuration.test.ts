@@ -104,7 +104,7 @@ describe("Token response", () => {
     }
   });
 
-  test("S16 it is never cached, and neither is its refusal", async () => {
+  test("S16 neither it nor a refusal is ever cached", async () => {
     const api = await testApi();
     const bodies = [{ username: "ada@example.com", password: PASSWORD }, { username: "a", password: "b" }, {}];
     const answers = await Promise.all(bodies.map((body) => api.post("/api/auth", body)));
@@ -115,7 +115,7 @@ describe("Token response", () => {
     ]);
   });
 
-  test("claims: sub, iat, jti; exp, ver, iss, aud as configured; nothing personal", async () => {
+  test("claims: sub, iat, jti; exp, ver, iss, aud as configured; no personal data", async () => {
     const plain = part(await (await testApi()).token(), 1);
     expect(plain).toEqual({ sub: "1", iat: expect.any(Number), jti: expect.stringMatching(/^[\w-]{22}$/) });
     const driver = { expires: 5, version: 3, issuer: "https://shop.example", audience: "app" };

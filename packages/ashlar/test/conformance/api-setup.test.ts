@@ -9,7 +9,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const PASSWORD = "correct horse battery staple";
 
-/** A change of one file: without a part of it, or with another instead. */
+/** A change to one file: a part of it removed or replaced. */
 function without(path: string, part: string, replacement = ""): Record<string, string> {
   const text = API_FILES[path]!;
   expect(text).toContain(part);
@@ -48,7 +48,7 @@ async function send(application: Application, method: string, path: string, fiel
 const credentials = { username: "ada@example.com", password: PASSWORD };
 
 describe("API setup steps (all required)", () => {
-  test("with all of them, credentials return a token, the token a user, and the old token a new one", async () => {
+  test("with all of them, credentials get a token, the token loads a user, and the old token gets a new one", async () => {
     const application = await apiOfFiles();
     await createUsers(application);
     const { status, body } = await send(application, "POST", "/api/auth", credentials);
@@ -171,7 +171,7 @@ describe("API setup steps (all required)", () => {
 });
 
 describe("User model (token-bearing)", () => {
-  test("api_token: string column, nullable; stores the active token for the user, by its digest", async () => {
+  test("api_token: string column, nullable; stores the digest of the user's active token", async () => {
     const application = await apiOfFiles();
     await createUsers(application);
     const { kysely } = application.container.make("database");

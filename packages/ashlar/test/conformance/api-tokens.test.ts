@@ -116,7 +116,7 @@ describe("Token endpoints", () => {
     },
   );
 
-  test("both set no cookie, and their routes have names", async () => {
+  test("neither sets a cookie, and their routes have names", async () => {
     const api = await testApi();
     const auth = await api.post("/api/auth", { username: "ada@example.com", password: PASSWORD });
     const reauth = await api.post("/api/reauth", { token: (auth.body as { readonly data: string }).data });
@@ -174,7 +174,7 @@ describe("Calling protected API routes", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
 
-  test("a missing token is a 401 that asks for one, without an error", async () => {
+  test("a missing token is a 401 with a Bearer challenge, without an error", async () => {
     const api = await testApi();
     expect(told(await api.get("/api/open"))).toEqual({
       status: 401,
@@ -243,7 +243,7 @@ describe("authenticates", () => {
     }
   });
 
-  test("true: a token that was replaced or revoked, or whose user is gone, is refused", async () => {
+  test("true: a token that was replaced or revoked, or whose user was deleted, is refused", async () => {
     const api = await testApi({ driver: { authenticates: true } });
     const [first, second] = [await api.token(), await api.token()];
     expect(told(await api.get("/api/open", { token: first }))).toEqual(REFUSED);
@@ -269,7 +269,7 @@ describe("The user of an API request", () => {
     expect(body).toEqual(BOB);
   });
 
-  test("guard:jwt on a route without the api stack refuses no one", async () => {
+  test("guard:jwt on a route without the api stack does not refuse anyone", async () => {
     const web = [...Api.routes(), Route.get("/who", ({ request }) => request.user()).middleware("guard:jwt")];
     const api = await testApi({ web });
     expect(await api.get("/who", { token: await api.token() })).toMatchObject({ status: 200, body: ADA });
@@ -290,7 +290,7 @@ describe("The user of an API request", () => {
     }
   });
 
-  test("auth refuses a valid token whose user is gone", async () => {
+  test("auth refuses a valid token whose user has been deleted", async () => {
     const api = await testApi();
     const token = await api.token();
     await (await api.User.find(1))!.delete();
@@ -350,7 +350,7 @@ describe("Lifetime", () => {
 });
 
 describe("Versioning", () => {
-  test("without a version, a token has none; with one, it has that", async () => {
+  test("a token contains the configured version, if there is one", async () => {
     const plain = await testApi();
     const versioned = await testApi({ sharing: plain, driver: { version: "2026-11" } });
     expect(payload(await plain.token())).not.toHaveProperty("ver");

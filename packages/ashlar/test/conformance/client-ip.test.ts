@@ -33,7 +33,7 @@ describe("Client IP resolution", () => {
     },
   );
 
-  test("REMOTE_ADDR is the last: the address of the socket", async () => {
+  test("REMOTE_ADDR, the socket's address, is the last", async () => {
     expect(await resolved({}, "93.16.100.7")).toBe("93.16.100.7");
     expect(await resolved({}, "192.168.1.1")).toBe("192.168.1.1");
     expect(await askOverSocket(ip, { httpMiddleware: [IpMiddleware] })).toBe("127.0.0.1");
@@ -104,10 +104,10 @@ describe("ip()", () => {
 
     test.each([
       ["the headers of any other peer are ignored", "8.8.4.4", "1.1.1.1", "8.8.4.4"],
-      ["a trusted peer's X-Forwarded-For is believed", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
-      ["it is walked from the right", "10.0.0.1", "8.8.8.8, 1.1.1.1", "1.1.1.1"],
-      ["past the trusted ones", "10.0.0.1", "8.8.8.8, 1.1.1.1, 93.16.100.1, 10.2.3.4", "1.1.1.1"],
-      ["up to what is no address", "10.0.0.1", "8.8.8.8, garbage, 93.16.100.1", "93.16.100.1"],
+      ["a trusted peer's X-Forwarded-For is used", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
+      ["it is read from the right", "10.0.0.1", "8.8.8.8, 1.1.1.1", "1.1.1.1"],
+      ["trusted entries are skipped", "10.0.0.1", "8.8.8.8, 1.1.1.1, 93.16.100.1, 10.2.3.4", "1.1.1.1"],
+      ["an invalid entry ends it", "10.0.0.1", "8.8.8.8, garbage, 93.16.100.1", "93.16.100.1"],
     ])("%s", async (_, peer, chain, address) => {
       const headers = { "x-forwarded-for": chain, "client-ip": "9.9.9.9" };
       expect(await ask(ip, { headers, ip: peer, httpMiddleware: [IpMiddleware], trustedProxies })).toBe(address);

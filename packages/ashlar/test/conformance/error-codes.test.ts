@@ -9,7 +9,7 @@ import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 const AUGMENTATION = /^ {2}interface FrameworkErrors \{\n([\s\S]*?)^ {2}\}/m;
-/** A code where it is thrown, not where something is compared with it. */
+/** A code that is thrown, not one that something is compared with. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 
 const files = new Map(
@@ -70,7 +70,7 @@ test("every bare import of errors.ts or of another folder is for a code that the
   expect(bare).toEqual([]);
 });
 
-test("every file that throws a feature's code has loaded the file that declares it", () => {
+test("every file that throws a feature's code imports the file that declares it", () => {
   const missing = [...files].flatMap(([name, text]) => {
     // Translations use codes only in types.
     if (/\/messages\.\w+\.ts$/.test(name)) return [];

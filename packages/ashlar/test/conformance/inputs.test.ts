@@ -69,7 +69,7 @@ describe("Inputs", () => {
     expect(await ask(question, { body })).toEqual([[1, 6], 2, "d"]);
   });
 
-  test("JSON list as the body: reachable by index and as *; the query is still there", async () => {
+  test("JSON list as the body: accessible by index and as *; the query is still available", async () => {
     const answer = await ask(inputs("0", "*", "page"), { url: "/?page=2", body: ["first", { b: 2 }] });
     expect(answer).toEqual(["first", ["first", { b: 2 }], "2"]);
   });
@@ -167,7 +167,7 @@ describe("Dot notation and *", () => {
   });
 
   test.each(["a.x", "a.b.x", "a.b.0.c.d", "a.b.-1", "x.y.z", "*.x.y", "a.b.*.x", ".", "..", "a.", ".a", ""])(
-    "the path %j leads nowhere: the default, never a crash",
+    "the path %j does not exist: returns the default, never throws",
     async (path) => {
       expect(await ask(({ request }) => request.input(path, "default"), { body })).toBe("default");
     },
@@ -200,7 +200,7 @@ describe("Dot notation and *", () => {
   });
 });
 
-/** JSON as text, which none of our parsers has seen before it is sent. */
+/** The headers for JSON that is sent as text, unparsed. */
 function headersFor(body: unknown): Record<string, string> {
   return typeof body === "string" ? { "content-type": "application/json" } : {};
 }

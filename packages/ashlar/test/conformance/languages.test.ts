@@ -38,7 +38,7 @@ const { messages } = await createApplication({
 const english = messages.sentencesIn("en");
 const german = messages.sentencesIn("de");
 
-test("every sentence of the framework exists in German, and no other", () => {
+test("every message of the framework exists in German, and German has no others", () => {
   expect(english.size).toBeGreaterThan(100);
   expect([...german.keys()].sort()).toEqual([...english.keys()].sort());
 });
@@ -50,14 +50,14 @@ test("no sentence is empty", () => {
   expect(texts.filter(([, text]) => text === "")).toEqual([]);
 });
 
-test("a sentence has the same placeholders in German, and no plural form that German lacks", () => {
+test("a message has the same placeholders in German, and plural forms only if the English one does", () => {
   for (const [key, sentence] of german) {
     expect([key, [...paramNames(sentence)].sort()]).toEqual([key, [...paramNames(english.get(key)!)].sort()]);
     expect([key, typeof sentence]).toEqual([key, typeof english.get(key)]);
   }
 });
 
-test("the compiler names the sentences that a language lacks", () => {
+test("the compiler reports messages that a language lacks", () => {
   // @ts-expect-error the sentences of the framework are missing
   const incomplete: Readonly<Record<MessageKey, Sentence>> = {};
   expect(incomplete).toEqual({});

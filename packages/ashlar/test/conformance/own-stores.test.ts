@@ -9,7 +9,7 @@ import { oneConnection } from "../support/one-connection-dialect.ts";
 const PASSWORD = "a password of hers";
 const DAY_MS = 86_400_000;
 
-describe("an application's own session store keeps the promises", () => {
+describe("an application's own session store passes the suite", () => {
   for (const { title, run } of sessionStoreSuite(() => new MemorySessions())) test(title, run);
 });
 
@@ -35,11 +35,11 @@ describe("a generated application with its own session store and dialect", () =>
   afterEach(() => application.shutdown());
   afterAll(() => remove());
 
-  test("its dialect is the one that is used", () => {
+  test("uses its own dialect", () => {
     expect(application.container.make("database").dialect.name).toBe("one-connection");
   });
 
-  test("a visitor registers, makes mistakes, logs out and in, and finds what was typed", async () => {
+  test("a visitor registers, makes mistakes, finds the form still filled in, and logs out and in", async () => {
     const client = createTestClient(application);
     const person = { name: "Ada", email: "ada@example.com", password: PASSWORD };
     const refused = await client.submit(await client.get("/register"), { ...person, password_confirmation: "other" });
@@ -61,7 +61,7 @@ describe("a generated application with its own session store and dialect", () =>
     expect((await client.get("/home")).status).toBe(200);
   });
 
-  test("nothing from a cookie is in the store, and every session in it can be pruned", async () => {
+  test("the store does not contain the cookie's value, and every session in it can be pruned", async () => {
     const client = createTestClient(application);
     await client.get("/login");
     const cookie = client.cookies.get("session")!;

@@ -119,7 +119,7 @@ describe("Request object operations", () => {
     expect(await api.get("/api/who", { token: await api.token() })).toMatchObject({ status: 200, body: ADA });
   });
 
-  test("S37 user(): what the request claims about a user changes nothing", async () => {
+  test("S37 user(): headers, cookies and inputs that name another user are ignored", async () => {
     const api = await testApi();
     const sent = { token: await api.token(), headers: { "x-user-id": "2", cookie: "user_id=2; user=2" } };
     expect(await api.get("/api/me?user_id=2&user=2&id=2&sub=2", sent)).toMatchObject({ status: 200, body: ADA });
@@ -198,7 +198,7 @@ describe("Request", () => {
     expect(await askOverSocket(question, { headers: { host: authority } })).toEqual([subdomain, host]);
   });
 
-  test("POST with body __method=PATCH; the same in the query; on GET: PATCH; POST; GET", async () => {
+  test("__method=PATCH in the body of a POST is PATCH, in its query POST, and on a GET it is GET", async () => {
     const method = ({ request }: HttpContext) => request.getRequestMethod();
     const fields = "__method=PATCH";
     const headers = {
@@ -217,7 +217,7 @@ describe("Request", () => {
     ["GET", "POST"],
     ["OPTIONS", "POST"],
     ["LINK", "POST"],
-  ])("POST with body __method=%s is %s: only PUT, PATCH, DELETE", async (wanted, method) => {
+  ])("POST with body __method=%s is %s: only PUT, PATCH and DELETE count", async (wanted, method) => {
     const question = ({ request }: HttpContext) => request.getRequestMethod();
     expect(await ask(question, { body: new URLSearchParams({ __method: wanted }) })).toBe(method);
   });
@@ -231,7 +231,7 @@ describe("Request", () => {
   });
 });
 
-describe("what else a request can tell", () => {
+describe("other request operations", () => {
   test("bearerToken, has, hasAny, missing, filled, except, merge", async () => {
     const question = ({ request }: HttpContext) => [
       request.bearerToken(),

@@ -5,7 +5,7 @@ import { type Application, createApplication, type HttpContext, Route } from "..
 import { ashlar } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Returns which action it was, of which route, and for which member. */
+/** Returns the action, the route's name, and the member's id. */
 class OrdersController {
   index(context: HttpContext) {
     return told("index", context);
@@ -74,7 +74,7 @@ describe("Resource routes", () => {
     expect(router.to("orders.update", { id: 7 })).toBe("/orders/7");
   });
 
-  test("there are no others: no pages with forms, no DELETE of all", async () => {
+  test("there are no other routes: no pages with forms, no DELETE of the collection", async () => {
     const application = await applicationWith(Route.api("orders", OrdersController));
     const answers = [
       await send(application, "DELETE", "/orders"),
@@ -96,7 +96,7 @@ describe("Resource routes", () => {
     expect(await send(application, "GET", "/orders/7")).toEqual({ action: "show", name: "orders.show", id: "7" });
   });
 
-  test("the controller command with the flag -a makes index, show, store, update, destroy", async () => {
+  test("the controller command with the flag -a creates index, show, store, update, destroy", async () => {
     const root = await temporaryFolder();
     expect(await ashlar(root, "make:controller", "Orders", "-a")).toMatchObject({ code: 0 });
     const source = await readFile(join(root, "app/controllers/orders-controller.ts"), "utf8");

@@ -38,7 +38,7 @@ async function problemWith(...routes: RouteEntry[]): Promise<unknown> {
 }
 
 describe("Routing", () => {
-  test("/home/ for route /home: found, and counts as the same route", async () => {
+  test("/home/ for the route /home: found, the same route", async () => {
     const routes = [Route.get("/home", told).name("home")];
     expect(await get(routes, "/home")).toEqual({ route: "/home", params: {} });
     expect(await get(routes, "/home/")).toEqual({ route: "/home", params: {} });
@@ -73,7 +73,7 @@ describe("Routing", () => {
     expect(await get([Route.get("/home/?id", told)], "/home1")).toBe(404);
   });
 
-  test("path known, method not: 405 with Allow", async () => {
+  test("known path, other method: 405 with Allow", async () => {
     const application = await applicationWith([Route.get("/home", told), Route.put("/home", told)]);
     const response = await respond(application, "/home", "DELETE");
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, PUT, OPTIONS"]);

@@ -7,7 +7,7 @@ import { ADA, BOB, PASSWORD, testWeb } from "../support/web-application.ts";
 const tokensOf = (cookies: readonly string[]) => cookies.filter((cookie) => cookie.startsWith("token="));
 
 await onEachDatabase("Auth class operations", (engine) => {
-  test("attempt: right, wrong, unknown return the model, null, null; only the first sets the cookie token", async () => {
+  test("attempt: a right password returns the model and sets the cookie; a wrong one or an unknown user returns null", async () => {
     const web = await testWeb({ engine });
     const attempts = [
       { email: ADA.email, password: PASSWORD },
@@ -42,7 +42,7 @@ await onEachDatabase("Auth class operations", (engine) => {
     expect((await web.browser().get("/me")).body).toEqual({ user: null });
   });
 
-  test("guard supports the same operations on the guard that it switches to", async () => {
+  test("guard() supports the same operations on the guard it switches to", async () => {
     const web = await testWeb({
       engine,
       guard: { cookie: "first" },

@@ -32,7 +32,7 @@ const boot = (auth: Record<string, unknown>, others: Record<string, Record<strin
     environment: { APP_ENV: "test" },
   });
 
-/** What reads an object of the configuration, a misspelt name, and the suggested one. */
+/** The function that reads an object of the configuration, a misspelt name, and the suggested one. */
 const OBJECTS: readonly (readonly [
   where: string,
   read: (settings: object) => unknown,

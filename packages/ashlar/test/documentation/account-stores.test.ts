@@ -6,7 +6,7 @@ import { compile, installedApplication } from "../support/installed-application.
 import { filesOf } from "../support/sample-modules.ts";
 import { markdownSamples } from "../support/samples.ts";
 
-/** Changes a file of an application, each text where it occurs. */
+/** Changes a file of an application, replacing each text wherever it occurs. */
 async function rewrite(path: string, changes: Readonly<Record<string, string>>): Promise<void> {
   let text = await readFile(path, "utf8");
   for (const [from, to] of Object.entries(changes)) {

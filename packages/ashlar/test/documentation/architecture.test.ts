@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 const repository = join(import.meta.dirname, "../../../..");
 const packageFolder = join(repository, "packages/ashlar");
 const FOLDERS = [repository, packageFolder, join(packageFolder, "src")];
-/** What a table says an addition would create. */
+/** The files that a table says an addition would create. */
 const ADDED = /^\|[^|]+\|([^|]+)\| \d/gm;
 /** A line of the drawing of the layers: the layer's number, if it begins there, and its folders. */
 const DRAWN = /^ {4}(?: ?(\d+)| {2}) {2}((?:\w+\/ +)+)/gm;

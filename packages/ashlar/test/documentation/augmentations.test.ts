@@ -6,7 +6,7 @@ import { docCommentSamples, REPOSITORY } from "../support/samples.ts";
 
 const SOURCE = "packages/ashlar/src";
 
-/** The content of an application that follows one of the documented examples: what the example assumes, and its use. */
+/** An application that follows one of the documented examples: what the example assumes, and how it is used. */
 interface Case {
   /** A part of the example. */
   readonly shows: string;
@@ -51,7 +51,7 @@ const CASES: readonly Case[] = [
     shows: "interface ErrorCodes { E_ORDER_CLOSED: 409 }",
     before: `import { AshlarError, declareErrors, type ErrorCode } from "ashlar";`,
     after: `declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
-            // @ts-expect-error its status is another
+            // @ts-expect-error its status is different
             declareErrors({ E_ORDER_CLOSED: [500, "The order is closed."] });
             export const closed = new AshlarError("E_ORDER_CLOSED");
             export const isCsrf = (error: AshlarError): boolean => error.code === "E_CSRF";
@@ -172,7 +172,7 @@ const PUBLIC = {
   AccountMailMap: "ashlar/auth",
 } as const;
 
-/** The interface that an application augments, by the one that features augment. */
+/** The interface that applications augment, by the one that features augment. */
 const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkContext: "HttpContext",
   FrameworkServices: "Services",
@@ -202,7 +202,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     const text = await readFile(join(folder, entry), "utf8");
     for (const [, block = ""] of text.matchAll(/^declare module "[./][^"]*" \{\n([\s\S]*?)^\}/gm)) {
       const [, name = ""] = /interface (\w+)/.exec(block) ?? [];
-      // These extend the types of what they hold, and have no members of their own that could be lost.
+      // These have no members of their own that could be lost.
       if (name === "FrameworkMessages" || name === "Visitor") continue;
       const key = AUGMENTED[name];
       if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);

@@ -7,12 +7,12 @@ import { compile, installedApplication } from "../support/installed-application.
 
 const ts = createRequire(import.meta.url)("typescript-5") as typeof TypeScript;
 
-/** What isn't named by itself: maps (`EventMap["auth.login"]`), and what is written as a literal. */
+/** Types that are not named directly: maps (`EventMap["auth.login"]`), and those written as a literal. */
 const INDEXED = /^(?:EventMap|AccountMailMap|Services|MiddlewareArguments|\w+Settings|\w+Options)$/;
 
 /**
- * What has no public name, so that a library annotates it if it passes it on: the framework's own parts, and results that
- * are looked at where they are asked for.
+ * Types without a public name, which a library annotates if it passes them on: the framework's own parts, and results
+ * that are used where they are returned.
  */
 const UNNAMED = [
   "Accounts_findEmailChange",

@@ -7,7 +7,7 @@ import { startProcess } from "../support/long-process.ts";
 import { filesOf, moduleOf, publicNames, type SampleModule, settingNames } from "../support/sample-modules.ts";
 import { docCommentSamples, markdownSamples, type Sample } from "../support/samples.ts";
 
-/** What samples assume to exist; both files are in the folder `samples/` of an application. */
+/** The files that samples import from; both are in the folder `samples/` of an application. */
 const SETTING = ["given.ts", "setting.ts"];
 const SOURCES = ["packages/ashlar/src", "packages/create-ashlar/src"];
 const READMES = ["README.md", "packages/ashlar/README.md"];
@@ -57,7 +57,7 @@ async function applicationForSamples(): Promise<string> {
   return root;
 }
 
-test("every fence has its language", async () => {
+test("every fence names a known language", async () => {
   const samples = await allSamples();
   const unknown = samples.filter(({ language }) => language !== "ts" && !OTHER_LANGUAGES.includes(language));
   expect(unknown.map(({ file, line, language }) => `${file}:${line} ${language}`)).toEqual([]);
@@ -67,7 +67,7 @@ test("every fence has its language", async () => {
 /** Samples that are compiled but not run, identified by a part of them, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'auth.guard("staff")': "the generated application has one guard with logins",
-  "Bun.serve(": "Bun and Deno are not there",
+  "Bun.serve(": "Bun and Deno are not installed",
   "dialectSuite(": "its database does not exist",
 };
 
@@ -192,7 +192,7 @@ test.for(READMES)("the application in %s boots unchanged, and responds", async (
   });
 });
 
-test.for(READMES)("the first program in %s says where it listens, and responds there", async (readme) => {
+test.for(READMES)("the first program in %s prints the URL it listens on, and responds there", async (readme) => {
   const sample = (await markdownSamples(readme)).find(({ code }) => code.includes(".listen("))!;
   const root = await installedApplication();
   const port = await freePort();

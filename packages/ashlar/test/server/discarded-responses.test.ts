@@ -14,12 +14,12 @@ const folder = join(import.meta.dirname, "public");
 const large = join(folder, "large.bin");
 let closed = 0;
 
-/** What is being read at the moment. */
+/** The files that are being read now. */
 function resources() {
   return process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS"));
 }
 
-/** How many files of the folder are open, when everything that nobody refers to has been collected. */
+/** How many files of the folder are open after garbage collection. */
 async function openFiles() {
   let open = [];
   for (let round = 0; round < 5; round++) {
@@ -38,7 +38,7 @@ async function openFiles() {
   return open.length;
 }
 
-/** Reads the first piece of a response and drops the rest; in a frame of its own, which holds on to nothing. */
+/** Reads the first piece of a response and drops the rest; in its own function, so that nothing refers to it later. */
 async function begin(path) {
   const { body } = await application.fetch(new Request("http://localhost/" + path));
   const { value } = await body.getReader().read();
@@ -104,13 +104,13 @@ const FILES = {
 
 let port: number;
 let kill: () => void;
-// One server for all: every test ends by checking what is open there.
+// One server for all tests, each of which ends by checking that no files are open in it.
 beforeAll(async () => {
   ({ port, kill } = await startScript(SCRIPT, { flags: ["--expose-gc"], files: FILES }));
 });
 afterAll(() => kill());
 
-/** Requests a path many times, reads each response, and returns what came. */
+/** Requests a path many times, and returns the distinct responses. */
 async function ask(port: number, path: string, init: RequestInit = {}, times = 20): Promise<string[]> {
   const responses = Array.from({ length: times }, async () => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
@@ -128,7 +128,7 @@ async function openFiles(port: number): Promise<unknown> {
 const NOTHING_OPEN = { open: 0, closed: expect.any(Number), resources: [] };
 const FAILED = expect.stringMatching(/^500 /);
 
-describe("a response that replaces another leaves none of it open", () => {
+describe("no files stay open when a response is replaced or dropped", () => {
   test.each([
     ["/large.bin?how=leave", ["200 1048576"]],
     ["/large.bin?how=replace", ["200 another"]],
@@ -177,7 +177,7 @@ describe("a response that replaces another leaves none of it open", () => {
     expect(await openFiles(port)).toEqual(NOTHING_OPEN);
   });
 
-  test.each(["large.bin", "download"])("S62 %s that a caller of fetch begins to read, and drops", async (path) => {
+  test.each(["large.bin", "download"])("S62 %s, if a caller of fetch begins to read it and drops it", async (path) => {
     expect(await (await fetch(`http://127.0.0.1:${port}/bare/${path}`)).json()).toEqual({ begun: 20, open: 0 });
   });
 
@@ -197,7 +197,7 @@ describe("a response that replaces another leaves none of it open", () => {
     await Promise.all(gone);
     const response = (await openFiles(port)) as { closed: number };
     expect(response).toEqual(NOTHING_OPEN);
-    // Every generator that was started has ended: those whose first chunk arrived were started.
+    // Every started generator has ended; those whose first chunk arrived were started.
     expect(response.closed - closed).toBeGreaterThanOrEqual(5);
   });
 });

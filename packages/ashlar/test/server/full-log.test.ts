@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** An application whose log goes to a device that is always full, and to another file when told to. */
+/** An application whose log goes to a device that is always full, and to a file after SIGUSR2. */
 const SCRIPT = `
 import { closeSync, openSync } from "node:fs";
 import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
@@ -49,7 +49,7 @@ async function makeRoom(running: ScriptProcess): Promise<void> {
   await expect.poll(() => running.output()).toContain("room again");
 }
 
-test("S50 if the log's reader is gone, requests are answered, and nothing is kept for another", async () => {
+test("S50 if the log's reader is gone, requests are still handled, and nothing is kept for another reader", async () => {
   const running = await runScript(SCRIPT, { env: { READER: "" } });
   running.child.stdout!.destroy();
   await once(running.child.stdout!, "close");
@@ -60,7 +60,7 @@ test("S50 if the log's reader is gone, requests are answered, and nothing is kep
 });
 
 describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () => {
-  test("requests are still handled, and the shutdown is orderly", async () => {
+  test("requests are still handled, and the shutdown is graceful", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
     running.child.kill("SIGTERM");
@@ -69,7 +69,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     expect(running.output()).toMatch(/^port \d+\n33 lines of the log could not be written to standard output\.\n$/);
   });
 
-  test("an unhandled error ends the process, which does not wait, and is printed on standard error", async () => {
+  test("an unhandled error ends the process immediately, and is printed on standard error", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/broken")).toBe("answered");
     expect(await running.ended).toEqual([1, null]);
@@ -78,7 +78,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     expect(running.output()).toMatch(/\n4 lines of the log could not be written to standard output\.\n$/);
   });
 
-  test("a process that has nothing else to do ends", async () => {
+  test("a process that has nothing else to do exits", async () => {
     const running = await runScript(
       SCRIPT.replace(
         "const server = await application.listen({ port: 0 });",
@@ -88,7 +88,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     expect(await running.ended).toEqual([0, null]);
   });
 
-  test("what was kept in the meantime is written as soon as there is room", async () => {
+  test("lines kept in the meantime are written as soon as there is room", async () => {
     const running = await runScript(SCRIPT);
     for (let count = 0; count < 3; count++) await get(running, `/page/${count}`);
     await makeRoom(running);
@@ -100,7 +100,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     expect(paths).toEqual(["/page/0", "/page/1", "/page/2", "/page/last"]);
   });
 
-  test("at most a megabyte is kept, and what is logged beyond that is dropped", async () => {
+  test("at most a megabyte is kept, and further lines are dropped", async () => {
     const running = await runScript(SCRIPT);
     expect(await get(running, "/many")).toBe("logged");
     expect(running.output().match(/log lines are being dropped/g)).toHaveLength(1);

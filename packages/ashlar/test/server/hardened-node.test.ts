@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-/** What a generated application returns in a process with one of Node's options. */
+/** The statuses that a generated application returns in a process with one of Node's options. */
 async function statuses(option: string, paths: readonly string[]): Promise<number[]> {
   const { url } = await serve(root, { APP_ENV: "test", NODE_OPTIONS: option });
   const headers = { accept: "application/json" };

@@ -122,7 +122,7 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
     "an upgrade to HTTP/2",
     "GET /ok HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
   ],
-  ["HTTP/2 without asking", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"],
+  ["HTTP/2 without an upgrade", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"],
   ["TLS", "\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03"],
   ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n"],
   ["TRACE of a mount", "TRACE /mounted HTTP/1.1\r\nHost: a\r\n\r\n"],
@@ -131,7 +131,7 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
     'POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a":1}',
   ],
   [
-    "an expectation of more than is taken",
+    "an expectation with a body that is too large",
     "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n",
   ],
   ["an unknown expectation", "POST /echo HTTP/1.1\r\nHost: a\r\nExpect: the-unexpected\r\nContent-Length: 0\r\n\r\n"],
@@ -140,15 +140,15 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
     "POST /mounted HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n",
   ],
   [
-    "a body that is cut off",
+    "an incomplete body",
     'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a":',
   ],
   [
-    "a multipart body that is cut off",
+    "an incomplete multipart body",
     'POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\nabc',
   ],
   [
-    "a chunked body that is malformed",
+    "a malformed chunked body",
     "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\nZZZ\r\n",
   ],
   [
@@ -172,13 +172,13 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
     ),
   ],
   [
-    "a range of nonsense",
+    "an invalid range",
     "GET /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=99999999999999999999-\r\nIf-Range: \0\r\n\r\n",
   ],
-  ["a path of nonsense", "GET /%00%ff%zz/../..//%2e%2e HTTP/1.1\r\nHost: a\r\n\r\n"],
-  ["an absolute target that is none", "GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n"],
-  ["a host of nonsense", "GET /mounted HTTP/1.1\r\nHost: a:99999999\r\n\r\n"],
-  ["a path of which no URL can be made, for a mount", "GET /mounted/\\\\\\a:b@[ HTTP/1.1\r\nHost: a\r\n\r\n"],
+  ["an invalid path", "GET /%00%ff%zz/../..//%2e%2e HTTP/1.1\r\nHost: a\r\n\r\n"],
+  ["an invalid absolute target", "GET http://[::1 HTTP/1.1\r\nHost: a\r\n\r\n"],
+  ["an invalid host", "GET /mounted HTTP/1.1\r\nHost: a:99999999\r\n\r\n"],
+  ["a path that is not a valid URL, for a mount", "GET /mounted/\\\\\\a:b@[ HTTP/1.1\r\nHost: a\r\n\r\n"],
   ["headers beyond their limit", `GET /ok HTTP/1.1\r\nHost: a\r\nX: ${"a".repeat(100_000)}\r\n\r\n`],
   ...[
     "status",
@@ -209,7 +209,7 @@ const REQUESTS: readonly (readonly [name: string, bytes: string])[] = [
 
 describe("no request ends the process", () => {
   test.each(["wait", "end", "reset"] as const)(
-    "S50 whatever it is, and however the client disconnects: %s",
+    "S50 whatever it contains, and however the client disconnects: %s",
     async (how) => {
       const running = await start();
       const failed: string[] = [];
@@ -254,7 +254,7 @@ describe("no request ends the process", () => {
       "throwing",
     ];
     for (const path of broken) expect(await answerTo(`/${path}`)).toBe(`/${path} 500`);
-    // A response that had begun is cut off: without its last chunk, no client takes it for complete.
+    // A response that has begun is cut off: without the last chunk, clients know that it is incomplete.
     for (const path of ["later", "later-platform", "readable-later"]) {
       const answer = await send(port, `GET /${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, "wait", 20_000);
       expect(answer).not.toMatch(/^HTTP\/1\.1 500|\r\n0\r\n\r\n$/);

@@ -27,7 +27,7 @@ const application = await createApplication({
 export const { fetch } = application;
 `;
 
-/** How each host serves the function \`fetch\` of an application, with what it does when nothing is said. */
+/** How each host serves the function \`fetch\` of an application, with its defaults. */
 const HOSTS = {
   "@hono/node-server": `
 import { serve } from "@hono/node-server";
@@ -71,7 +71,7 @@ import { fetch } from "./served.ts";
 const server = createServer(toNodeHandler(fetch)).listen(0, "127.0.0.1", () => console.log("port " + server.address().port));`,
 } as const;
 
-/** The hosts that tell the application nothing about the socket, unless they are configured to. */
+/** The hosts that by default don't pass the socket's address to the application. */
 const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@hono/node-server, loaded after the application",
@@ -129,7 +129,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
   });
   afterAll(() => served.end());
 
-  test("supports the whole life of an account", async () => {
+  test("supports the complete life cycle of an account", async () => {
     const { url, child } = served;
     const ada = await new PageVisitor(url).register();
     expect((await ada.open("/email/verify/notice")).html).toContain("ada@example.com");
@@ -192,7 +192,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     const address = WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1";
     expect(await (await fetch(`${url}address`)).json()).toEqual({ address });
     expect((await get("/", { method: "OPTIONS" }))[0]).toBe(204);
-    // The length of a response to HEAD is that of GET, and its connection serves the next request.
+    // HEAD has the length of GET, and its connection serves the next request.
     expect(await exchange(port, "HEAD /large.txt", "Host: a")).toMatch(
       /^HTTP\/1\.1 200 [^\n]*\n(?=.*content-length: 300000\n)/is,
     );

@@ -40,7 +40,7 @@ interface Line {
   readonly count?: number;
 }
 
-/** Serves, and records what is read of the log. */
+/** Serves, and records the log as it is read. */
 async function serve(): Promise<ScriptProcess & { readonly log: () => Line[] }> {
   const running = await runScript(SCRIPT);
   let text = "";
@@ -58,7 +58,7 @@ const get = async ({ port }: ScriptProcess, path: string): Promise<string> =>
   await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
 
 describe("S50 while the log's reader has stopped", () => {
-  test("requests are answered; then the log continues, and says how many lines were dropped", async () => {
+  test("requests are still handled; then the log continues, and reports how many lines were dropped", async () => {
     const running = await serve();
     running.child.stdout!.pause();
     expect(await get(running, "/many/300")).toBe("logged");
@@ -78,7 +78,7 @@ describe("S50 while the log's reader has stopped", () => {
     expect(numbers.length + pages + reports[0]!.count!).toBe(331);
   });
 
-  test("each time, as much is kept, and only the lines dropped this time are reported", async () => {
+  test("each stall keeps the same amount, and reports only its own dropped lines", async () => {
     const running = await serve();
     const reports = () => running.log().filter(({ msg }) => msg.includes("dropped"));
     running.child.stdout!.pause();
@@ -96,7 +96,7 @@ describe("S50 while the log's reader has stopped", () => {
     expect(reports()).toHaveLength(1);
   });
 
-  test("a line that is larger than what is kept is written completely, and the next is not part of it", async () => {
+  test("a line above the limit is written completely, and not joined with the next one", async () => {
     const running = await serve();
     running.child.stdout!.pause();
     expect(await get(running, "/huge")).toBe("logged");
@@ -122,7 +122,7 @@ describe("S50 while the log's reader has stopped", () => {
     expect(await once(running.child, "exit")).toEqual([0, null]);
   });
 
-  test("the last lines before an exit by an unhandled error are written if it comes back in time", async () => {
+  test("the last lines before an unhandled error ends the process are written if the reader continues in time", async () => {
     const running = await serve();
     running.child.stdout!.pause();
     expect(await get(running, "/many/60")).toBe("logged");
@@ -141,7 +141,7 @@ async function closeReader({ child: { stdout } }: ScriptProcess): Promise<void> 
 }
 
 describe("S50 when the log's reader is gone", () => {
-  test("requests are answered, and standard error says that the log is lost, and how much of it", async () => {
+  test("requests are still handled, and standard error reports that the log is lost, and how many lines", async () => {
     const running = await serve();
     await closeReader(running);
     for (let count = 0; count < 3; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
@@ -153,7 +153,7 @@ describe("S50 when the log's reader is gone", () => {
     expect(running.output()).toMatch(/\n4 lines of the log could not be written to standard output\.\n$/);
   });
 
-  test("what is kept for it is counted too", async () => {
+  test("lines that were kept for it are counted too", async () => {
     const running = await serve();
     running.child.stdout!.pause();
     expect(await get(running, "/many/300")).toBe("logged");
@@ -182,7 +182,7 @@ describe("S50 when the log's reader is gone", () => {
     expect(running.output()).toContain("Error: write EPIPE\n    at ");
   });
 
-  test("it does not matter that standard error is gone too", async () => {
+  test("requests are still handled if standard error is gone too", async () => {
     const running = await serve();
     await closeReader(running);
     running.child.stderr!.destroy();

@@ -3,7 +3,7 @@ import { builtModule } from "../support/built-module.ts";
 import { outputOf } from "../support/own-process.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** An application that logs, whose requests forget a promise, or throw where nothing catches. */
+/** An application that logs, with routes that leave promises unhandled, or throw where nothing catches. */
 const SCRIPT = `
 import { setImmediate as turn } from "node:timers/promises";
 import { createApplication, createLogger, Provider, Route } from ${JSON.stringify(builtModule("index"))};
@@ -112,12 +112,12 @@ const get = async (running: ScriptProcess, path: string): Promise<string> => {
   return await (await fetch(`http://127.0.0.1:${running.port}${path}`)).text();
 };
 
-/** Waits until a process has printed something. */
+/** Waits until a process has printed this text. */
 async function printed(running: ScriptProcess, text: string): Promise<void> {
   await expect.poll(() => running.output()).toContain(text);
 }
 
-/** A script that serves an application with more options, whose page leaves behind a rejected promise. */
+/** A script that serves an application with further options, whose page leaves a rejected promise unhandled. */
 function rejecting(options = ""): string {
   return `
 import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
@@ -130,7 +130,7 @@ console.log("port " + (await application.listen({ port: 0, hostname: "127.0.0.1"
 `;
 }
 
-/** Waits until a process accepts no more requests. Requests that arrived before its server closed are handled. */
+/** Waits until a process refuses requests. Requests that arrived before its server closed are still handled. */
 async function refusal(running: ScriptProcess): Promise<void> {
   await expect.poll(() => get(running, "/harmless/late").catch(() => "refused")).toBe("refused");
 }
@@ -141,7 +141,7 @@ describe("an error that nothing handles", () => {
     ["/synchronous", "no such table: synchronous"],
     ["/timer", "thrown in a timer"],
     ["/text", "a text"],
-  ])("S50 GET %s leaves one fatal line with the request's id, and the process ends with 1", async (path, message) => {
+  ])("S50 GET %s logs one fatal line with the request's id, and the process exits with 1", async (path, message) => {
     const running = await runScript(SERVE);
     expect(await get(running, "/harmless/a")).toBe("answered");
     expect(await get(running, path)).toBe("answered");
@@ -158,7 +158,7 @@ describe("an error that nothing handles", () => {
     expect(running.output()).toContain("provider down");
   });
 
-  test("S50 the id belongs to the right one of many requests on few connections", async () => {
+  test("S50 the logged id is that of the failed request, among many requests on few connections", async () => {
     const running = await runScript(SERVE);
     const answers = Array.from({ length: 200 }, (_, index) =>
       get(running, index === 150 ? "/forgotten/guilty" : `/harmless/${index}`).catch(() => "refused"),
@@ -169,7 +169,7 @@ describe("an error that nothing handles", () => {
     expect(fatal(running).map(({ requestId }) => requestId)).toEqual([guilty!.requestId]);
   });
 
-  test("S50 the id is that of the stream whose source failed, among streams that were started together", async () => {
+  test("S50 the logged id is that of the stream whose source failed, among streams that started together", async () => {
     const running = await runScript(SERVE);
     const names = ["a", "b", "bad", "c"];
     await Promise.all(names.map((name) => get(running, `/stream/${name}`).catch(() => "")));
@@ -178,7 +178,7 @@ describe("an error that nothing handles", () => {
     expect(fatal(running).map(({ requestId }) => requestId)).toEqual([bad!.requestId]);
   });
 
-  test("S50 running requests are finished, and no new ones accepted", async () => {
+  test("S50 running requests finish, and no new ones are accepted", async () => {
     const running = await runScript(SERVE);
     const slow = get(running, "/slow");
     await printed(running, "slow begun");
@@ -201,7 +201,7 @@ describe("an error that nothing handles", () => {
     expect(running.output()).toContain("provider down");
   });
 
-  test("S50 providers that hang one after the other do not keep the process for longer than twice that time", async () => {
+  test("S50 several hanging providers do not keep the process alive for longer than twice that time", async () => {
     const hanging = SERVE.replace(
       "providers: [Loud]",
       "providers: Array.from({ length: 8 }, () => class extends Loud {})",
@@ -209,11 +209,11 @@ describe("an error that nothing handles", () => {
     const running = await runScript(hanging, { env: { SERVER: '{"shutdownTimeoutSeconds":1}' } });
     await get(running, "/forgotten/users");
     expect(await running.ended).toEqual([1, null]);
-    // Each of the eight would have had its time, one after the other.
+    // Otherwise each of the eight would have had its full time, one after the other.
     expect(running.output().match(/provider down/g)!.length).toBeLessThan(5);
   });
 
-  test("S50 errors that follow during the shutdown are logged, up to a few, and change nothing", async () => {
+  test("S50 the first few errors during the shutdown are logged, and do not affect it", async () => {
     const running = await runScript(SERVE);
     const again = get(running, "/again");
     await printed(running, "again begun");
@@ -230,7 +230,7 @@ describe("an error that nothing handles", () => {
     expect(running.output().match(/provider down/g)).toHaveLength(1);
   });
 
-  test("S50 the log is written to its end, however slowly it is read", async () => {
+  test("S50 the log is written completely, however slowly it is read", async () => {
     const running = await runScript(
       SERVE.replace('console.log("provider down");', 'for (let i = 0; i < 100_000; i++) console.log("provider down");'),
     );
@@ -253,7 +253,7 @@ describe("an error that nothing handles", () => {
     expect(await running.ended).toEqual([1, null]);
   });
 
-  test("S50 an error during the shutdown that a signal asked for is logged, and makes it a failure", async () => {
+  test("S50 an error during a shutdown by signal is logged, and makes the exit code 1", async () => {
     const running = await runScript(SERVE);
     const again = get(running, "/again");
     await printed(running, "again begun");
@@ -281,7 +281,7 @@ describe("an error that nothing handles", () => {
     },
   );
 
-  test("S64 of two applications, the one it came from reports it, and both finish", async () => {
+  test("S64 with two applications, the one that caused the error reports it, and both finish", async () => {
     const running = await runScript(`${SCRIPT}
 const first = await (await application("First")).listen({ port: 0 });
 const second = await (await application("Second")).listen({ port: 0 });
@@ -300,7 +300,7 @@ console.log("port " + second.port);
     expect(running.output().match(/provider down/g)).toHaveLength(2);
   });
 
-  test("S50 a signal to two applications lets both finish", async () => {
+  test("S50 a signal to a process with two applications lets both finish", async () => {
     const running = await runScript(`${SCRIPT}
 await (await application("First")).listen({ port: 0 });
 const second = await (await application("Second")).listen({ port: 0 });
@@ -333,7 +333,7 @@ console.log("port " + second.port);
   });
 });
 
-test("only a server that listens, by default, handles errors and signals of its process", async () => {
+test("only a listening server, and only by default, handles the errors and signals of its process", async () => {
   const counts = await outputOf(`
 import { createApplication, Route } from ${JSON.stringify(builtModule("index"))};
 const names = ["uncaughtException", "unhandledRejection", "SIGTERM", "SIGINT", "SIGHUP"];

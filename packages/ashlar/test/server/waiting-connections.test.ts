@@ -26,7 +26,7 @@ const answers = Array.from({ length: connections }, () => new Promise((resolve) 
 Promise.all(answers).then((all) => parentPort.postMessage(all));
 `;
 
-test("S50 a server that closes responds on connections that the system has completed for it", async () => {
+test("S50 a closing server still responds on connections that the system has already accepted", async () => {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     routes: [Route.get("/", () => "hello")],
@@ -37,13 +37,13 @@ test("S50 a server that closes responds on connections that the system has compl
   onTestFinished(async () => void (await worker.terminate()));
   const answers = once(worker, "message");
   await once(worker, "online");
-  // This is the server's thread: it accepts nothing until all of them have connected and sent.
+  // This is the server's thread: it accepts no connections until all clients have connected and sent.
   expect(Atomics.wait(flag, 0, 0, 30_000)).not.toBe("timed-out");
   await application.shutdown();
   expect(await answers).toEqual([Array(CONNECTIONS).fill(["HTTP/1.1 200 OK", "close"])]);
 });
 
-test("S50 a server that closes stops listening, even if connections keep coming", async () => {
+test("S50 a closing server stops listening, even if connections keep coming", async () => {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     routes: [Route.get("/", () => "hello")],

@@ -260,7 +260,7 @@ const WIDE_LIMITS = Object.fromEntries(
 );
 
 const ROUTES: readonly RouteEntry[] = [Route.get("/me", async ({ auth }) => ({ user: await auth.user() }))];
-/** For applications with the pages that it sends visitors to. */
+/** Only for applications with the pages that it redirects to. */
 const MEMBERS = Route.get("/members", () => "for members").middleware("verified");
 
 /**

@@ -19,7 +19,7 @@ export interface Page {
   readonly body: unknown;
 }
 
-/** A browser, as far as cookies are concerned: sends those it has, stores those it gets, drops those that end. */
+/** A browser, as far as cookies are concerned: sends its cookies, stores new ones, and drops expired ones. */
 export class Browser {
   readonly cookies: Map<string, string> = new Map();
   readonly #application: Application;

@@ -9,10 +9,10 @@ import { quickHasher } from "../../src/testing/index.ts";
 import { kernelWith } from "./application-parts.ts";
 import { type Contents, sqlite, type TestEngine } from "./services.ts";
 
-/** Receives what to do when a test is finished, or all that share an application. */
+/** Registers work for the end of a test, or of all tests that share an application. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
-/** What a test's application is made of. */
+/** The parts of a test's application. */
 export interface BuildOptions {
   readonly root?: string;
   readonly routes: readonly RouteEntry[];
@@ -25,7 +25,7 @@ export interface BuildOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** `DATABASES` of the configuration. */
   readonly databases?: object;
-  /** What uses the application's database. */
+  /** Models that use the application's database. */
   readonly models?: readonly (typeof Model)[];
   /** The password hasher; default: a quick one. */
   readonly hasher?: PasswordHasher;
@@ -58,7 +58,7 @@ export async function buildApplication(options: BuildOptions): Promise<Applicati
   return application;
 }
 
-/** With as little work as possible, except in production, where that is refused. */
+/** Hashing with as little work as possible, except in production, which refuses that. */
 function passwordsOf(hasher?: PasswordHasher, environment?: Readonly<Record<string, string>>): object {
   if (hasher !== undefined) return { hasher };
   return environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };

@@ -3,7 +3,7 @@ import { type Browser, chromium } from "playwright-core";
 import { describe } from "vitest";
 
 /**
- * What the browser does without. The first of these each start a process for every window: parts of its address bar, and
+ * Features that are turned off. The first of these each start a process for every window: parts of its address bar, and
  * one in reserve. The others are those that Playwright turns off; of two such lists, the last one counts.
  */
 const WITHOUT = [

@@ -16,12 +16,12 @@ export class DrizzleSqlite {
     this.drizzle = drizzle((sql, values, method) => this.#inTurn(async () => this.#execute(sql, values, method)));
   }
 
-  /** Does some work in a transaction. */
+  /** Runs work in a transaction. */
   transaction<T>(work: () => Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#inside.run(true, () => this.drizzle.transaction(work)));
   }
 
-  /** After what came before; at once for what a transaction does itself. */
+  /** Runs work after all earlier work; immediately within a transaction. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inside.getStore() === true) return work();
     const result = this.#last.then(work);

@@ -35,7 +35,7 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
       await symlink(join(MODULES, name), join(modules, name), "junction");
     }
   }
-  // What npm could not put next to the others, because another version is there.
+  // Packages that npm could not put next to the others, because another version is there.
   const own = join(PACKAGE, "node_modules");
   if (existsSync(own)) await symlink(own, join(modules, "ashlar/node_modules"), "junction");
   return root;

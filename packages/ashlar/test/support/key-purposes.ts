@@ -4,9 +4,9 @@ import { KeyPurpose } from "../../src/security/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 
-/** What the sources derive keys for, once for each time they say so. */
+/** The purposes that the sources derive keys for, once per occurrence. */
 export const FRAMEWORK_PURPOSES: readonly string[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-  // There, features' purposes are created from the names that they declare.
+  // That file creates features' purposes from the names that they declare.
   .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts") && name !== join("security", "keys.ts"))
   .flatMap((name) => [...readFileSync(join(SOURCE, name), "utf8").matchAll(/new KeyPurpose\(([^)]*)\)/g)])
   .map(([, name]) => JSON.parse(name!) as string);

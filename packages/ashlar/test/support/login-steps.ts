@@ -28,7 +28,7 @@ export const accepted: Set<string> = new Set<string>();
 
 const emailOf = (user: object) => (user as FullUser).email;
 
-/** A step that refuses, with the application's own sentence. */
+/** A step that refuses, with the application's own message. */
 export const blocked: LoginStep = {
   name: "blocked",
   check: ({ user }) => (emailOf(user) === "" ? "passed" : { failed: "This account is blocked." }),
@@ -41,7 +41,7 @@ export const terms: LoginStep = {
   check: ({ user }) => (accepted.has(emailOf(user)) ? "passed" : "pending"),
 };
 
-/** A step that is passed by its own proof, in an input of any request. */
+/** A step with its own proof, which any request can contain as an input. */
 export const code: LoginStep = {
   name: "code",
   page: "code",

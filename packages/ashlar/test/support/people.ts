@@ -29,7 +29,7 @@ function hashOf(password: string): Promise<string> {
 export class Person implements Authenticatable {
   static readonly identifierColumn: string = "email";
   static rows: PersonRow[] = [];
-  /** Everything that was looked up, in order. */
+  /** All lookups, in order. */
   static lookups: unknown[] = [];
   readonly row: PersonRow;
 
@@ -149,7 +149,7 @@ type GuardClass = new (...parts: ConstructorParameters<typeof CookieGuard>) => G
  * Creates a provider that adds drivers.
  *
  * @param drivers the guards of each, by the driver's name
- * @param own those that are guards of people by themselves
+ * @param own the drivers that are registered with the model {@link Person}, so that they are guards without configuration
  */
 export function guardProvider(
   drivers: Readonly<Record<string, GuardClass>>,

@@ -5,7 +5,7 @@ import { Mailable, type MailContent } from "../../src/mail/index.ts";
 import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./account-application.ts";
 import { isOfLimits } from "./application-parts.ts";
 
-/** What an application did for one request before its response was handed to the socket. */
+/** The work that an application did for one request before its response was handed to the socket. */
 export interface ResponseWork {
   /** Database statements. */
   readonly statements: number;
@@ -15,7 +15,7 @@ export interface ResponseWork {
   readonly processor: number;
 }
 
-/** An application with accounts behind a socket, which notes what it does in the order in which it does it. */
+/** An application with accounts behind a socket, which records its steps in order. */
 export interface WatchedAccounts {
   readonly accounts: TestAccounts;
   readonly url: string;
@@ -79,7 +79,7 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
       processor: after.processor - before.processor,
     };
   };
-  // The first request of all looks for the table of limits.
+  // The very first request looks for the table of limits.
   await accounts.application.container.make("throttle").peek("login", { address: "203.0.113.7" });
   accounts.database.onQuery(({ sql }) => order.push(isOfLimits(sql) ? "attempt counted" : sql.split(" ", 1)[0]!));
   channel(STARTED).subscribe(started);

@@ -11,7 +11,7 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const PREFIX = ".generated-run-";
 
 /**
- * Creates a folder for one test run, for what several files share, none of which knows whether it is the last. It is
+ * Creates a folder for one test run, for data shared by files that cannot know which of them is the last. It is
  * inside the package, so that generated code finds the framework by name.
  *
  * @returns a function that removes it after the run

@@ -39,7 +39,7 @@ export interface TestEngine {
   open(settings?: Readonly<Record<string, unknown>>, contents?: Contents): Promise<TestDatabase>;
 }
 
-/** Whether contents are kept. The tool that changes the sources must see each test run the code that creates them. */
+/** Whether contents are kept. Mutation testing needs each test to run the code that creates them. */
 const IS_KEPT = process.env.ASHLAR_MUTANTS === undefined;
 
 const runFolder = process.env[RUN_FOLDER]!;

@@ -16,7 +16,7 @@ const LIKE_NUMBER = /^\s*[-+.]?\d/;
 const NUMBER = /^-?\d+$/;
 const TRUNCATED = 1292;
 
-/** A connection of the pool, while one caller has it. */
+/** A connection of the pool, borrowed by one caller. */
 export class MariadbConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
   inTransaction = false;
@@ -52,7 +52,7 @@ export class MariadbConnection implements PhysicalConnection {
     try {
       return (await this.execute(CompiledQuery.raw(text, [value]))).rows[0];
     } catch (error) {
-      // A value of another type than the column's is in no row.
+      // No row contains a value of another type than the column's.
       if (error instanceof AshlarError && error.code === "E_INVALID_INPUT") return undefined;
       throw error;
     }
