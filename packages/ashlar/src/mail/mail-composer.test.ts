@@ -295,7 +295,7 @@ describe("links", () => {
     );
   });
 
-  test("creating a link before the mail is composed fails, with the place where it belongs", () => {
+  test("creating a link before the mail is composed fails, and the error says where to do it", () => {
     expect(() => new Custom(() => ({ text: "mail/hello.text" })).links("/x")).toThrow(
       "Custom creates a link too early: call url(), route() and signedRoute() in subject() or content().",
     );
@@ -326,7 +326,7 @@ describe("the language of a mail", () => {
     expect(() => new Greeting().subject()).toThrow(expected);
   });
 
-  test("is no longer known after that", () => {
+  test("is unknown again afterwards", () => {
     const greeting = new Greeting();
     const links = new MailLinks(
       () => URL_OF_APP,

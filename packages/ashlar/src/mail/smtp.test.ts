@@ -518,7 +518,7 @@ describe("a server that does not accept a mail", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("after the last attempt it gives up", async () => {
+  test("a mail is given up after the last attempt", async () => {
     const { port, close } = await serve();
     await close();
     const { application, lines } = await make({ port });

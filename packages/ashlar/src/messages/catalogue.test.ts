@@ -199,7 +199,7 @@ describe("the boot fails", () => {
       'MESSAGES["cart.empty"]: has an unknown placeholder {count}. It has none.',
     ],
     [
-      "what is not a sentence",
+      "a value that is not a sentence",
       file("en", { "cart.empty": { some: "…" } }),
       'MESSAGES["cart.empty"]: is not a sentence. Write text, or { one: "…", other: "…" }.',
     ],

@@ -38,7 +38,7 @@ test("a request from srvx has the message and the response of node:http, and its
   expect(parsedUrl(request)).toMatchObject({ pathname: "/orders/7%20a", search: "?from=x%20y" });
 });
 
-test("srvx keeps what the server adds to the message and the response", async () => {
+test("srvx keeps the object with the message, the response and the server's additions", async () => {
   const { req, res } = await served("/");
   const trace = { id: "a" };
   const exchange = { req, res, trace, awaitsContinue: true };

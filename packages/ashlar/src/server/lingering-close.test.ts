@@ -88,7 +88,7 @@ test("S61 a client that keeps sending after its response is disconnected when th
   expect(socket.destroyed).toBe(true);
 });
 
-test("S61 no more than the limit is read of what a client sends after its response", async () => {
+test("S61 at most the limit is read of the data that a client sends after its response", async () => {
   holdTimers();
   const messages: IncomingMessage[] = [];
   const { client, ended, socket } = await connection(refusing(messages));

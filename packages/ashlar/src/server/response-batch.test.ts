@@ -151,7 +151,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     expect(batch.sent).toEqual(["one", "two", "three"]);
   });
 
-  test("S66 of asynchronous handlers that end in one turn, each counts the time since the previous one", async () => {
+  test("S66 each asynchronous handler that ends in the same turn counts the time since the previous one", async () => {
     const batch = observed();
     for (let count = 0; count < 3; count++) batch.begin();
     for (const name of ["one", "two", "three"]) {

@@ -267,7 +267,7 @@ describe("failures", () => {
     });
   });
 
-  test("an application without templates says so too", async () => {
+  test("a missing template is an error without suggestions if there are no templates", async () => {
     const views = new Views({ directory: join(directory, "none"), cache: true });
     expect(await failure(views.render("welcome"))).toMatchObject({
       code: "E_VIEW",

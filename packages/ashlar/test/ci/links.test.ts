@@ -5,7 +5,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../../../scripts/check-links.ts");
 
-/** What the check of the links in doc comments prints about a file, besides one that it imports. */
+/** The exit code of the check of links in doc comments, and the broken ones it finds in a file that imports another. */
 async function checked(source: string): Promise<[code: number | null, links: string[]]> {
   const guard = "export class Guard { user = null }\nexport class LoginGuard {}\n";
   const folder = folderWith({ "login.ts": source, "guard.ts": guard });
@@ -29,7 +29,7 @@ export class Login {
   expect(await checked(source)).toEqual([0, []]);
 });
 
-test("a link to a name that is not in scope, or no longer there, is found", async () => {
+test("a link to a name that is not in scope, or no longer exists, is found", async () => {
   const source = `import type { Guard } from "./guard.ts";
 
 /** See {@link Guard.attempt} and {@link LoginGuard}. */

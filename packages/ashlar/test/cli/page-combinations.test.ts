@@ -81,7 +81,7 @@ await onEachDatabase("the generated pages", (engine) => {
   ])("%j", (combination) => {
     const { mustVerify } = combination;
 
-    test("respond to guests and users, and redirect them where they belong", async () => {
+    test("respond to guests and users, with the right redirects", async () => {
       const { application, mail } = await started({ engine, ...combination });
       const guests = await visit(application, async () => createTestClient(application));
       expect(guests).toEqual(PAGES.map(([path, guest = path]) => [path, guest]));

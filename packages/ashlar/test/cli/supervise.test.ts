@@ -51,7 +51,7 @@ async function supervised(program: string): Promise<Supervised> {
   return { root, ended, signal, told };
 }
 
-/** Makes time stand still. */
+/** Stops the clock. */
 function stopClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

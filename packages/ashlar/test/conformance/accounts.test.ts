@@ -29,7 +29,7 @@ describe("attempt", () => {
     expect([target(answer), visitor.cookies.has("__Host-token")]).toEqual([where, isIn]);
   });
 
-  test("attemptById(1), then logout(): cookie set; then cookie gone, row gone, and user() is null", async () => {
+  test("attemptById(1) sets the cookie; logout() then removes cookie and row, and user() is null", async () => {
     const routes = [
       Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(1) })),
       Route.post("/out", async ({ auth }) => ({ logout: await auth.logout(), user: await auth.user() })),

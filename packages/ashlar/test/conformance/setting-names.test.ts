@@ -114,7 +114,7 @@ describe("a misspelt name of a setting makes the boot fail, with a suggestion", 
     ["app", "APPS", "APP"],
     ["database", "DATABASE", "DATABASES"],
     ["api", "DRIVER", "DRIVERS"],
-  ])("so does that of an export: config/%s.ts: %s", async (section, written, meant) => {
+  ])("a misspelt export makes it fail too: config/%s.ts: %s", async (section, written, meant) => {
     const others = section === "auth" ? {} : { [section]: { [written]: {} } };
     const auth = { GUARDS: { web: { model: User } }, ...(section === "auth" ? { [written]: {} } : {}) };
     await expect(boot(auth, others)).rejects.toThrow(

@@ -184,7 +184,7 @@ const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkAccountMails: "AccountMailMap",
 };
 
-/** What the framework's own features add, by interface: `{ HttpContext: ["view", …] }`. */
+/** The members that the framework's own features add, by interface: `{ HttpContext: ["view", …] }`. */
 async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
   const members: Record<keyof typeof PUBLIC, string[]> = {
     HttpContext: [],

@@ -47,7 +47,7 @@ async function modules(): Promise<SampleModule[]> {
   });
 }
 
-/** An installed application with what the samples assume. */
+/** An installed application with the files that the samples assume. */
 async function applicationForSamples(): Promise<string> {
   const root = await installedApplication();
   await mkdir(join(root, "samples"));

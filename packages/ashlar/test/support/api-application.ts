@@ -104,7 +104,7 @@ export class TestApi extends ObservedApplication {
     return (body as { readonly data: string }).data;
   }
 
-  /** What the table holds for a user's token. */
+  /** The stored digest of a user's token. */
   async storedDigest(id: number): Promise<string | null> {
     return (await this.User.find(id))?.api_token ?? null;
   }

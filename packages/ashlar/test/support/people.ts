@@ -166,5 +166,5 @@ export function guardProvider(
   };
 }
 
-/** Adds the drivers `cookie` and `header`; the latter is a guard of people by itself. */
+/** Adds the drivers `cookie` and `header`; the latter is also a guard without configuration. */
 export const PeopleProvider: ProviderClass = guardProvider({ cookie: CookieGuard, header: HeaderGuard }, ["header"]);

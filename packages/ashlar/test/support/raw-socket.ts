@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 
-/** A connection on which a test sends exactly what it wants. */
+/** A connection on which a test sends arbitrary bytes. */
 export interface RawSocket {
   readonly socket: Socket;
-  /** What has come back so far. */
+  /** Everything received so far. */
   readonly received: () => string;
-  /** Everything that came back, once the connection has ended. */
+  /** Everything received, once the connection has ended. */
   readonly closed: Promise<string>;
 }
 

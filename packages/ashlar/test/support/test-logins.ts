@@ -2,7 +2,7 @@ import { accessEpochOf, readAgain } from "../../src/auth/access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../src/auth/index.ts";
 import type { LoginProof, NewLogin } from "../../src/auth/logins/login-store.ts";
 
-/** What a guard knows about a user who has proved who they are. */
+/** A guard's proof that a user has authenticated. */
 export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {
   return {
     user,

@@ -127,7 +127,7 @@ describe("/dev/mailbox.json", () => {
 });
 
 describe("/dev/mailbox", () => {
-  test("without mails it says so", async () => {
+  test("it says if there are no mails yet", async () => {
     const [status, page] = await get("/dev/mailbox");
     expect(status).toBe(200);
     expect(page).toContain("No mail yet.");
