@@ -136,11 +136,11 @@ test("the first mixin is the innermost, and without any the class is the model's
 });
 
 test("types: the complete class is known", () => {
-  expectTypeOf(User.find(1)).toEqualTypeOf<Promise<User | null>>();
-  expectTypeOf(User.findOrFail("1")).toEqualTypeOf<Promise<User>>();
-  expectTypeOf(User.findBy("email", "a")).toEqualTypeOf<Promise<User | null>>();
-  expectTypeOf(User.all()).toEqualTypeOf<Promise<User[]>>();
-  expectTypeOf(User.where("verified_at", "<", new Date()).first()).toEqualTypeOf<Promise<User | null>>();
+  expectTypeOf(() => User.find(1)).returns.toEqualTypeOf<Promise<User | null>>();
+  expectTypeOf(() => User.findOrFail("1")).returns.toEqualTypeOf<Promise<User>>();
+  expectTypeOf(() => User.findBy("email", "a")).returns.toEqualTypeOf<Promise<User | null>>();
+  expectTypeOf(() => User.all()).returns.toEqualTypeOf<Promise<User[]>>();
+  expectTypeOf(() => User.where("verified_at", "<", new Date()).first()).returns.toEqualTypeOf<Promise<User | null>>();
   expectTypeOf(User.replaceToken).returns.toEqualTypeOf<Promise<boolean>>();
   expectTypeOf<User["verified_at"]>().toEqualTypeOf<Date | null>();
   expectTypeOf<Column<User>>().toEqualTypeOf<"id" | "email" | "password" | "admin" | "verified_at" | "api_token">();

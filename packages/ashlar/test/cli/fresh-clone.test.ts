@@ -35,7 +35,7 @@ describe("without .env", () => {
   test("the boot fails, and names the command to run", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
-      "The application ended:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
+      "The application ended: code 1, signal null:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
         "derived from it. Run: npx ashlar key:generate\n",
     );
   });
@@ -45,7 +45,9 @@ describe("without .env", () => {
     await ashlar(root, "key:generate");
     const env = await readFile(join(root, ".env"), "utf8");
     await writeFile(join(root, ".env"), env.replace(/^JWT_SECRET=.*$/m, "JWT_SECRET="));
-    await expect(serve(root)).rejects.toThrow(/DRIVERS\.jwt\.secret: is missing\. .* run: npx ashlar key:generate\n$/);
+    await expect(serve(root)).rejects.toThrow(
+      /DRIVERS\.jwt\.secret: is missing\. .*JWT_SECRET.*\. Run: npx ashlar key:generate\n$/,
+    );
   });
 });
 

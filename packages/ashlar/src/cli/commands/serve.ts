@@ -32,8 +32,10 @@ export function serveCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       // The child process of `--watch` ends with its parent.
       if (!options.supervised) endWithShell();
-      if (options.watch) await supervise(terminal, listenArguments(options));
-      else await serve(terminal, options);
+      if (!options.watch) return await serve(terminal, options);
+      await supervise(terminal, listenArguments(options));
+      // npm repeats a signal, even while this process is exiting: its exit code counts then, not the signal.
+      process.on("SIGINT", () => {}).on("SIGTERM", () => {});
     });
 }
 
