@@ -6,7 +6,6 @@
 // installs them without verification. `npm run lock -- --integrity` queries the registry again and adds what it returns.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
 
 interface Entry {
@@ -20,7 +19,8 @@ interface Entry {
 }
 type Entries = Record<string, Entry>;
 
-const FILE = join(import.meta.dirname, "..", "package-lock.json");
+/** In the folder that the script runs in; npm runs it in the repository's. */
+const FILE = "package-lock.json";
 /** Packages that may lack an integrity, by prefix. */
 const WITHOUT_INTEGRITY = ["@biomejs/cli-", "@oxc-parser/binding-", "@swc/core-"];
 
@@ -76,7 +76,7 @@ function published(name: string, version: string): Entry | null {
 }
 
 function committed(): Entries {
-  const { status, stdout } = spawnSync("git", ["show", "HEAD:package-lock.json"], {
+  const { status, stdout } = spawnSync("git", ["show", `HEAD:./${FILE}`], {
     encoding: "utf8",
     maxBuffer: 2 ** 26,
   });
@@ -87,7 +87,8 @@ function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
   const before = committed();
   for (const { name, range, parent } of missingOf(lock.packages)) {
     const place = `node_modules/${name}`;
-    const known = before[place]?.version === range ? before[place] : undefined;
+    const isSame = before[place]?.version === range || before[parent]?.optionalDependencies?.[name] === range;
+    const known = isSame ? before[place] : undefined;
     const found = known ?? published(name, range);
     if (found === null) continue;
     const { dev, ...entry } = found;
@@ -108,7 +109,9 @@ function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
 /** Returns the problems of the lock file, one per line. */
 export function problemsOf(entries: Entries): string[] {
   return [
-    ...missingOf(entries).map(({ name, parent }) => `${name}, which ${parent} depends on, has no entry.`),
+    ...missingOf(entries).map(
+      ({ name, parent }) => `${name}, which ${parent || "package.json"} depends on, has no entry.`,
+    ),
     ...unprovenOf(entries)
       .filter((path) => !WITHOUT_INTEGRITY.some((prefix) => nameOf(path).startsWith(prefix)))
       .map((path) => `${path} has no integrity.`),
