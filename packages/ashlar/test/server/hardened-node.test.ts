@@ -30,3 +30,26 @@ test("an API boots and responds under --disallow-code-generation-from-strings, a
   // Edge compiles templates with `new Function`; SECURITY.md says so.
   expect(await statuses("--disallow-code-generation-from-strings", ["/api/me", "/login"])).toEqual([401, 500]);
 });
+
+/** What an application with pages wrote to the standard error stream from its start to its end. */
+async function warned(options: string): Promise<string> {
+  const { url, child } = await serve(root, { APP_ENV: "test", NODE_OPTIONS: options });
+  let errors = "";
+  child.stderr?.on("data", (data: Buffer) => (errors += data.toString()));
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  expect((await fetch(new URL("/login", url))).status).toBe(200);
+  child.kill("SIGTERM");
+  await ended;
+  return errors;
+}
+
+test("--pending-deprecation warns of process.binding in what Edge loads, and of nothing else", async () => {
+  // SECURITY.md says so.
+  const errors = await warned("--pending-deprecation --trace-deprecation");
+  expect(errors.match(/\[DEP\d+\][^.]*/g)).toEqual(["[DEP0111] DeprecationWarning: process"]);
+  expect(errors).toMatch(/DEP0111.*\n +at .*\/chunk-edge\.js:/);
+});
+
+test("an application with pages prints no warning of Node otherwise", async () => {
+  expect(await warned("")).toBe("");
+});
