@@ -38,7 +38,7 @@ export class Ages {
 const { mutants, code, essence } = instrument("ages.ts", SOURCE, 100);
 const listed = mutants.map(({ scope, from, to }) => `${scope}: ${from} → ${to}`);
 
-test("conditions, comparisons, literals and returned values change", () => {
+test("conditions, comparisons, literals and returned values are mutated", () => {
   expect(listed.filter((line) => line.startsWith("Ages.younger"))).toEqual([
     "Ages.younger: a < 18 && b !== undefined → true",
     "Ages.younger: a < 18 && b !== undefined → false",
@@ -90,11 +90,11 @@ test("a `finally` is emptied, and a caught error is rethrown", () => {
   ]);
 });
 
-test("types, imports, names and error messages stay", () => {
+test("types, imports, names and error messages are not mutated", () => {
   expect(listed.filter((line) => /text\.ts|RangeError → |Nobody[^;]*→ "/.test(line))).toEqual([]);
 });
 
-test("messages of errors and log lines stay; their codes and data change", () => {
+test("messages of errors and log lines are not mutated, but their codes and data are", () => {
   const source = `
 function store(name: string): void {
   this.#logger.warn({ place: "the shop" }, \`\${name} is full.\`);
@@ -116,7 +116,7 @@ function shown(): string {
   ]);
 });
 
-test("every mutant is next to its original, and no line shifts", () => {
+test("every mutant is inserted next to its original, and no line moves", () => {
   expect(code.split("\n")).toHaveLength(SOURCE.split("\n").length);
   const compiled = stripTypeScriptTypes(code.replace(/^import .*$/m, "").replace("export class", "class"));
   let active = -1;
@@ -157,7 +157,7 @@ test("every mutant is next to its original, and no line shifts", () => {
   ]);
 });
 
-test("the digest of a source ignores changes to comments, imports and line breaks, and nothing else", () => {
+test("the digest of a source ignores only changes to comments, imports and line breaks", () => {
   const essenceOf = (source: string): string => instrument("ages.ts", source, 0).essence;
   const same = SOURCE.replace("./text.ts", "../words.ts").replace("of two", "of several").replace(" // the one", "");
   expect(essenceOf(same.replace("await table\n      .where", "await table.where"))).toBe(essence);
@@ -165,7 +165,7 @@ test("the digest of a source ignores changes to comments, imports and line break
   expect(essenceOf(SOURCE.replace("this.files--", "this.files++"))).not.toBe(essence);
 });
 
-test("what a result depends on is the member of the class, or the function, and nothing outside of it", () => {
+test("a result depends only on the class member or function, and nothing outside of it", () => {
   const changed = instrument("ages.ts", SOURCE.replace("this.files--", "this.files++"), 0).mutants;
   const unitsOf = (made: typeof mutants, scope: string): Set<string> =>
     new Set(made.filter((mutant) => mutant.scope.startsWith(scope)).map((mutant) => mutant.essence));

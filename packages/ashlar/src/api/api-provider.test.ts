@@ -46,7 +46,7 @@ describe("an application", () => {
     ["AuthProvider before it", [AuthProvider, ApiProvider]],
     ["AuthProvider after it", [ApiProvider, AuthProvider]],
     ["limits besides", [ThrottleProvider, AuthProvider, ApiProvider]],
-  ])("has its tokens with %s, and needs neither events nor a model of the framework", async (_, providers) => {
+  ])("issues tokens with %s, and needs neither events nor a model of the framework", async (_, providers) => {
     await Person.populate(PASSWORD);
     const application = await boot({ routes: [...Api.routes(), PROTECTED], providers, config });
     const issued = await application.fetch(
@@ -134,7 +134,7 @@ describe("in production", () => {
 });
 
 describe("what makes the boot fail", () => {
-  test("S58 preventEnumeration, if nothing keeps users with an unverified address from getting a token", async () => {
+  test("S58 preventEnumeration, if users with an unverified address can get a token", async () => {
     const config = {
       api: { DRIVERS: { jwt: { secret: SECRET, model: Member } } },
       auth: { ACCOUNTS: { preventEnumeration: true } },

@@ -9,7 +9,7 @@ import { AuthenticatesTokens } from "./authenticates-tokens.ts";
 const ada = async (api: TestApi) => (await api.User.find(ADA.id))!;
 
 describe("generateJwt()", () => {
-  test("makes a token active whose digest the table holds, replacing the previous one, and no other user's", async () => {
+  test("activates a token by storing its digest, replacing the user's previous one and no other user's", async () => {
     const api = await testApi();
     const user = await ada(api);
     const first = await user.generateJwt();
@@ -22,7 +22,7 @@ describe("generateJwt()", () => {
     }
   });
 
-  test("S52 of a user that was read before access ended is refused, and leaves the account without a token", async () => {
+  test("S52 for a user that was read before access ended is refused, and leaves the account without a token", async () => {
     const api = await testApi();
     const [stale, user] = [await ada(api), await ada(api)];
     expect(await user.endAccess()).toBe(true);
@@ -31,7 +31,7 @@ describe("generateJwt()", () => {
     expect(await user.generateJwt()).toEqual(expect.any(String));
   });
 
-  test("S69 of a user of another table is refused: the token would belong to the user with the same key", async () => {
+  test("S69 for a user from another table is refused, because the token would belong to the user with the same key", async () => {
     const api = await testApi();
     class Root extends api.User {
       static override table = "admins";
@@ -43,7 +43,7 @@ describe("generateJwt()", () => {
     });
   });
 
-  test("of a user who no longer exists is an error that says so", async () => {
+  test("for a user who no longer exists is an error that says so", async () => {
     const api = await testApi();
     const user = await ada(api);
     await (await ada(api)).delete();
@@ -52,7 +52,7 @@ describe("generateJwt()", () => {
 });
 
 describe("revokeToken()", () => {
-  test("removes the token no matter what has changed since the user was read, and needs no row", async () => {
+  test("removes the token no matter what has changed since the user was read, even if the row is gone", async () => {
     const api = await testApi();
     const stale = await ada(api);
     const user = await ada(api);
@@ -79,7 +79,7 @@ describe("a user's active token", () => {
     ]);
   });
 
-  test("S51 is left alone by a new password of a user that was read without it: there may be no such column", async () => {
+  test("S51 is kept if access ends for a user that was read without it, because the column may not exist", async () => {
     const api = await testApi();
     const token = await (await ada(api)).generateJwt();
     const [row] = await api.database.kysely
@@ -103,7 +103,7 @@ describe("a user's active token", () => {
     expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual(["another", null]);
   });
 
-  test("S57 is in no JSON, hidden or not, and no form sets it", async () => {
+  test("S57 is never in JSON, hidden or not, and cannot be set by a form", async () => {
     const api = await testApi();
     class Shown extends UserWithToken {
       static override table = "users";

@@ -102,7 +102,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ).toEqual([NO_TOKEN, NO_TOKEN, OPEN, OPEN, OPEN, CONFLICT]);
   });
 
-  test("S61 in the header is verified before the body is read, by itself and against the query", async () => {
+  test("S61 in the header is verified, and compared with the query, before the body is read", async () => {
     const api = await testApi({ driver: { authenticates } });
     const [token] = await tokens(api);
     expect(
@@ -125,7 +125,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     expect((await api.post("/who", { token: "garbage" })).body).toEqual({ user: null });
   });
 
-  test("is looked for and verified once: a header that is set later belongs to another request", async () => {
+  test("is looked up and verified once, even if a header is set later", async () => {
     const handler = async ({ apiToken, auth, request }: HttpContext) => {
       const before = [apiToken.value, apiToken.claims?.sub];
       request.header("authorization", `Bearer ${request.header("x-other")}`);
@@ -156,7 +156,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ]);
   });
 
-  test("of a user who no longer exists proves nothing", async () => {
+  test("of a user who no longer exists identifies no one", async () => {
     const api = await testApi({ driver: { authenticates }, stack: [] });
     const [token, replaced] = await tokens(api);
     await (await api.User.find(ADA.id))!.delete();

@@ -54,7 +54,7 @@ describe("API tokens that outlive the end of access", () => {
     expect(await remaining({ ...driver, model: Member })).toEqual({ ...nothing, Member: told });
   });
 
-  test("are mentioned in the mail about a new password, and on pages that say what it ends", async () => {
+  test("are mentioned in the mail about a new password, and available to pages", async () => {
     const routes = [Route.get("/remaining", ({ accounts }) => ({ remaining: accounts.remainingTokens() }))];
     const accounts = await accountsWithTokens({ expires: 30 }, routes);
     const visitor = await accounts.loggedIn();

@@ -11,8 +11,8 @@ function configured(options: object = {}) {
   return readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
 }
 
-describe("the source's table of options", () => {
-  test("every option has the default of the generated file, and further ones have a default that changes nothing", () => {
+describe("the options", () => {
+  test("the options default to the values in the generated file, and all others to values that change nothing", () => {
     const { signingKey, verificationKeys, ...rest } = configured();
     expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS512", ["HS512"]]);
     expect(rest).toEqual({
@@ -58,7 +58,7 @@ describe("the source's table of options", () => {
   const PROTECTING = ["expires", "version", "issuer", "audience", "reauthWithinMinutes"];
   const OTHERS = ["algorithm", "previousSecrets", "authenticates", "tokenInQuery", "clockSkewSeconds"];
 
-  test.each(PROTECTING)("a blank %s switches nothing off: it makes the boot fail", (name) => {
+  test.each(PROTECTING)("a blank %s disables nothing: it makes the boot fail", (name) => {
     expect(() => configured({ [name]: "" })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_CONFIGURATION",
@@ -95,7 +95,7 @@ describe("S1 the algorithm", () => {
   });
 });
 
-describe("S2 the secret fits its family", () => {
+describe("S2 the secret matches the algorithm's family", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
 
@@ -113,12 +113,12 @@ describe("S2 the secret fits its family", () => {
     );
   });
 
-  test("an algorithm with key pairs takes the private key in PEM, and verifies with its public key", () => {
+  test("an algorithm with key pairs accepts the private key in PEM, and verifies with its public key", () => {
     const { signingKey, verificationKeys } = configured({ algorithm: "ES256", secret: pem });
     expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["ES256", ["ES256"]]);
   });
 
-  test("an algorithm with key pairs takes no other key", () => {
+  test("an algorithm with key pairs accepts no other key", () => {
     expect(() => configured({ algorithm: "ES256" })).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
     expect(() => configured({ algorithm: "RS256", secret: pem })).toThrow(
       expect.objectContaining({ code: "E_JWT_KEY" }),
@@ -134,7 +134,7 @@ describe("S2 the secret fits its family", () => {
     expect(() => configured({ secret: broken })).toThrow(RangeError);
   });
 
-  test("a former secret is checked by the same rules, and the error says which one it is", () => {
+  test("a previous secret is checked by the same rules, and the error says which one it is", () => {
     expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
       /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,
     );
@@ -171,7 +171,7 @@ describe("S12 a secret that is long enough but not random", () => {
     ["a JWK", (text) => ({ kty: "oct", k: Buffer.from(text).toString("base64url") })],
   ];
 
-  test.each(forms)("as %s, ends the boot with where, what and the remedy, and is not shown", (_, form) => {
+  test.each(forms)("as %s, fails the boot with its location and a remedy, and is not shown", (_, form) => {
     for (const text of weak) {
       expect(() => configured({ secret: form(text) })).toThrow(
         expect.objectContaining({
@@ -184,7 +184,7 @@ describe("S12 a secret that is long enough but not random", () => {
     }
   });
 
-  test.each(forms)("as %s, is not verified with either", (_, form) => {
+  test.each(forms)("as %s, is not used for verification either", (_, form) => {
     for (const text of weak) {
       expect(() => configured({ previousSecrets: [OTHER, form(text)] })).toThrow(
         expect.objectContaining({
@@ -197,7 +197,7 @@ describe("S12 a secret that is long enough but not random", () => {
     }
   });
 
-  test.each(["HS256", "HS384", "HS512"])("%s takes random secrets in every form", (algorithm) => {
+  test.each(["HS256", "HS384", "HS512"])("%s accepts random secrets in every form", (algorithm) => {
     for (const [, form] of forms) {
       const { verificationKeys } = configured({
         algorithm,
@@ -230,7 +230,7 @@ test.each([
   );
 });
 
-describe("everything else", () => {
+describe("other options", () => {
   test.each([
     ["authenticates", "yes"],
     ["tokenInQuery", 0],
@@ -240,7 +240,7 @@ describe("everything else", () => {
     ["issuer", 5],
     ["audience", ["shop"]],
     ["previousSecrets", SECRET],
-  ])("%s: %j is an error that says where", (option, value) => {
+  ])("%s: %j is an error with its location", (option, value) => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
   });
 
@@ -270,7 +270,7 @@ describe("everything else", () => {
   });
 
   test.each([[undefined], [{}], [{ jwt: null }]])(
-    "a section without the driver is an error with the command that writes it: %j",
+    "a section without the driver is an error with the command that adds it: %j",
     (drivers) => {
       expect(() => readApiSettings(drivers)).toThrow(
         "config/api.ts: DRIVERS.jwt: is missing. Run npx ashlar api:install",
@@ -283,14 +283,14 @@ describe("everything else", () => {
     ["nothing", undefined, "is missing. Write the class of your users"],
     ["a class that is not a user", class Stone {}, "Stone lacks what the mixin Authenticates adds"],
     ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens adds"],
-  ])("a model that is %s is an error that says what it lacks", (_, model, message) => {
+  ])("a model that is %s is an error that names what it lacks", (_, model, message) => {
     expect(() => configured({ model })).toThrow(
       expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
     );
   });
 
   test.each(["replaceToken", "holdsToken", "activateToken", "revokeToken"])(
-    "a user without %s is without tokens",
+    "a user without %s has no tokens",
     (name) => {
       class Almost extends Member {}
       const holder = name === "replaceToken" ? Almost : Almost.prototype;

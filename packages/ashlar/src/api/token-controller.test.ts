@@ -23,7 +23,7 @@ function storingBy(api: TestApi, store: () => Promise<void>): void {
 }
 
 describe("the token endpoints", () => {
-  test("exchange credentials for a token, and a token for another, and no cache keeps either", async () => {
+  test("exchange credentials for a token, and a token for a new one, and no cache stores either", async () => {
     const api = await testApi();
     const issued = await api.post("/api/auth", CREDENTIALS);
     expect(await api.storedDigest(1)).toBe(digest(dataOf(issued)));
@@ -34,7 +34,7 @@ describe("the token endpoints", () => {
     }
   });
 
-  test("accept inputs as text in the body, and say what is missing", async () => {
+  test("accept inputs as text in the body, and name missing ones", async () => {
     const api = await testApi();
     const errorsOf = async (path: string, body?: object) => {
       const answer = await api.post(path, body);
@@ -54,7 +54,7 @@ describe("the token endpoints", () => {
     expect(await errorsOf("/api/reauth", { token: { a: 1 } })).toEqual(refused({ token: NO_TEXT("token") }));
   });
 
-  test("refuse what proves no user with a challenge", async () => {
+  test("refuse invalid credentials and tokens with a challenge", async () => {
     const api = await testApi();
     const answers = [
       await api.post("/api/auth", { ...CREDENTIALS, password: "wrong horse battery" }),
@@ -87,9 +87,9 @@ test("S47 each token that is issued, renewed or refused is reported with time, a
   ]);
 });
 
-describe("S52 a token that could not be stored", () => {
+describe("S52 a failure to store a token", () => {
   test.each([["E_STALE_PROOF"], ["E_ROW_NOT_FOUND"]] as const)(
-    "S52 because access to the account has ended in the meantime (%s) is a wrong password by then",
+    "S52 because access to the account has ended in the meantime (%s) is treated as a wrong password",
     async (code) => {
       const api = await testApi();
       storingBy(api, () => Promise.reject(new AshlarError(code)));
@@ -106,7 +106,7 @@ describe("S52 a token that could not be stored", () => {
   test.each([
     ["the framework's", new AshlarError("E_OVERLOADED"), 503],
     ["one of another library with the same code", Object.assign(new Error("Down."), { code: "E_STALE_PROOF" }), 500],
-  ])("for any other reason is an error unchanged: %s", async (_, error, expected) => {
+  ])("for any other reason is passed on unchanged: %s", async (_, error, expected) => {
     const api = await testApi();
     storingBy(api, () => Promise.reject(error));
     expect((await api.post("/api/auth", CREDENTIALS)).status).toBe(expected);
@@ -114,7 +114,7 @@ describe("S52 a token that could not be stored", () => {
   });
 });
 
-test("S33 the endpoints count at the guard jwt: passwords by account, made-up tokens by address, genuine ones on their own", async () => {
+test("S33 the endpoints count for the guard jwt: passwords by account, made-up tokens by address, genuine ones separately", async () => {
   const api = await testApi({ providers: [ThrottleProvider] });
   const lockouts: unknown[] = [];
   const events = api.application.container.make("events");
@@ -141,7 +141,7 @@ test("S33 the endpoints count at the guard jwt: passwords by account, made-up to
   ]);
 });
 
-test("S33 in an application that also has pages, attempts are reported at the guard jwt, with their own identifiers", async () => {
+test("S33 in an application that also has pages, attempts are reported for the guard jwt, with their own identifiers", async () => {
   class User extends compose(FullUser, AuthenticatesTokens) {
     static override table = "users";
   }

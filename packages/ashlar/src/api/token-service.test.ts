@@ -51,7 +51,7 @@ function outcome(verification: TokenVerification): unknown {
   return "claims" in verification ? verification.claims.sub : [verification.failure, verification.userId];
 }
 
-test("S9 a token without an expiry and an issue time has no time left if tokens have a lifetime", () => {
+test("S9 a token without an expiry and an issue time is expired if tokens have a lifetime", () => {
   const claims = JSON.stringify({ sub: "1" });
   const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
   expect(outcome(service({ expires: 60 }).verify(token))).toEqual(["expired", "1"]);
@@ -66,7 +66,7 @@ describe("issue()", () => {
     expect(claimsOf(token)).toEqual({ sub: "1", iat: START, jti: expect.stringMatching(/^[\w-]{22}$/) });
   });
 
-  test("expiry, version, issuer and audience are there if they are configured", () => {
+  test("expiry, version, issuer and audience are included if they are configured", () => {
     const token = service({ expires: 60, version: 2, issuer: "https://shop.example", audience: "shop" }).issue(
       "user-7",
     );
@@ -303,7 +303,7 @@ test("S9 a token without either can be renewed as if it had expired at the epoch
   expect(outcome(tokens.verify((await tokens.renew(token, null, admit))!))).toBe("1");
 });
 
-test("S47 a refused token is a line in the log: why, whose it is, and who sent it, but not the token", async () => {
+test("S47 a refused token is logged with the reason, its user and the sender, but not the token itself", async () => {
   const lines: string[] = [];
   const tokens = service({}, lines);
   const token = tokens.issue(1);
@@ -317,7 +317,7 @@ test("S47 a refused token is a line in the log: why, whose it is, and who sent i
 });
 
 describe("findActiveUser()", () => {
-  test("finds the user whose active token it is, and none for any other", async () => {
+  test("finds the user whose active token it is, and no one for any other token", async () => {
     const tokens = service();
     const user = (await Member.findByAuthId(1))!;
     const token = await tokens.issueUnasked(user, null);

@@ -43,7 +43,7 @@ await onEachDatabase("a user", (engine) => {
       expect((await other.get("/me")).body).toEqual({ user: BOB });
     });
 
-    test("S52 stays logged in if a rehash replaces the hash, unless the table has no column to tell", async () => {
+    test("S52 stays logged in if a rehash replaces the hash, unless the table lacks the column of the epoch", async () => {
       const web = await prepared();
       await web.User.where("id", ADA.id).update({ password: hashSync(PASSWORD, 4) });
       const browser = await web.loggedIn();
@@ -72,7 +72,7 @@ await onEachDatabase("a user", (engine) => {
       expect(accessEpochOf(before)).not.toBe(accessEpochOf(user));
     });
 
-    test("S57 gets no epoch from a form, and shows none in JSON", async () => {
+    test("S57 cannot get an epoch from a form, and never shows it in JSON", async () => {
       const web = await prepared();
       const user = await ada(web);
       const before = accessEpochOf(user);

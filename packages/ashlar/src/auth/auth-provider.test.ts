@@ -12,7 +12,7 @@ import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
 
-test("an application that lists the provider and has no guard yet works otherwise, prunes no accounts, and shuts down", async () => {
+test("an application that lists the provider but has no guard works, prunes no accounts, and shuts down", async () => {
   const root = await temporaryFolder();
   mkdirSync(join(root, "views"));
   const form =

@@ -100,7 +100,7 @@ describe("setPassword()", () => {
   });
 });
 
-test("a password is hashed and verified if there is no database yet", async () => {
+test("a password is hashed and verified even without a database", async () => {
   User.leaveDatabase(database);
   const user = new User();
   await user.setPassword(PASSWORD);
@@ -109,7 +109,7 @@ test("a password is hashed and verified if there is no database yet", async () =
 });
 
 describe("verifyPassword()", () => {
-  test("is true for the password and for nothing else", async () => {
+  test("returns true only for the password", async () => {
     const user = await ada();
     expect(await user.verifyPassword(PASSWORD)).toBe(true);
     for (const other of ["wrong", "", `${PASSWORD} `, null, undefined, 1, [PASSWORD], user.password]) {
@@ -117,7 +117,7 @@ describe("verifyPassword()", () => {
     }
   });
 
-  test("is false for a user without a password", async () => {
+  test("returns false for a user without a password", async () => {
     const user = await User.create({ name: "Eve", email: "eve@example.com" });
     expect(await user.verifyPassword("")).toBe(false);
     expect([user.passwordHash(), new User().passwordHash()]).toEqual([null, null]);
@@ -196,12 +196,12 @@ describe("the column of the hash", () => {
   });
 });
 
-describe("S51 access to the account", () => {
+describe("S51 access to an account", () => {
   const addColumn = () => database.kysely.schema.alterTable("users").addColumn("access_epoch", "text").execute();
   const epochOf = async () => (await User.findOrFail(1)).accessEpoch();
   const setRow = (values: object) => database.kysely.updateTable("users").set(values).execute();
 
-  test("has its own epoch from the first save on, which no form sets and no JSON shows", async () => {
+  test("has its own epoch from the first save on, which no form can set and JSON never shows", async () => {
     await addColumn();
     const user = await ada();
     expect(await stored()).toMatchObject({ access_epoch: expect.stringMatching(/^[\w-]{22}$/) });

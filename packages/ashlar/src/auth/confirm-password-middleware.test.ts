@@ -63,7 +63,7 @@ await onEachDatabase("password.confirm", (engine) => {
     expect(target(await browser.get("/danger", PAGE))).toEqual([302, "/confirm_password"]);
   });
 
-  test("asks a user who was logged in without a password, until the password is confirmed", async () => {
+  test("asks a user who logged in without a password until the password is confirmed", async () => {
     const web = await withLoginAs(engine);
     for (const path of ["/login/1", "/login-as"]) {
       const browser = web.browser();
@@ -75,7 +75,7 @@ await onEachDatabase("password.confirm", (engine) => {
     }
   });
 
-  test("lets a user through if the login itself says that the password was proved", async () => {
+  test("lets a user through if the login recorded that the password was proved", async () => {
     const web = await withLoginAs(engine);
     const browser = web.browser();
     await browser.post("/login-as", { passwordConfirmed: true });
@@ -115,7 +115,7 @@ await onEachDatabase("password.confirm", (engine) => {
 });
 
 describe("password.confirm", () => {
-  test("answers a caller that accepts JSON with 403", async () => {
+  test("responds with 403 to a caller that accepts JSON", async () => {
     const web = await testWeb();
     const browser = await web.loggedIn();
     travel(31);
@@ -132,7 +132,7 @@ describe("password.confirm", () => {
     ]);
   });
 
-  test("answers guests like auth does", async () => {
+  test("responds to guests like auth does", async () => {
     const web = await testWeb();
     expect(target(await web.browser().get("/danger", PAGE))).toEqual([302, "/login"]);
     const { status, body } = await web.browser().get("/danger", { accept: "application/json" });
@@ -232,7 +232,7 @@ describe("the page that the visitor wanted", () => {
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?next=//evil.example" });
   });
 
-  test("is forgotten, and nothing fails, if there are no sessions", async () => {
+  test("is not kept without sessions, and nothing fails", async () => {
     const withoutFeature = await testWeb();
     expect(target(await withoutFeature.browser().get("/home", PAGE))).toEqual([302, "/login"]);
     const withoutMiddleware = await testWeb({ providers: [SessionProvider] });

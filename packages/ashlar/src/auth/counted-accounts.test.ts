@@ -46,7 +46,7 @@ async function application(throttle: object) {
   return { accounts, lockouts, post };
 }
 
-test("S33 a genuine reset token is counted on its own, wherever it comes from; a made-up one by address", async () => {
+test("S33 a genuine reset token is counted separately from any address, and a made-up one by address", async () => {
   const { accounts, lockouts, post } = await application({
     password_reset: { account: "token", ...by("account", "address") },
   });
@@ -155,7 +155,7 @@ test("S33 an attempt without an account is counted by its address, even if its d
   expect(await post(tooLong, "wrong")).toEqual([429, expect.anything()]);
 });
 
-test("S33 a login without an identifier or a password uses up nothing, a wrong one does, and a successful one gives back", async () => {
+test("S33 a login without an identifier or a password uses up nothing, a wrong one uses up an attempt, and a successful one gives it back", async () => {
   const attempt = Route.post("/attempt", async ({ auth, request }) => {
     return { user: await auth.attempt(request.input("email"), request.input("password")) };
   }).middleware("throttle:login");

@@ -23,7 +23,7 @@ async function check(identifier: unknown, password: unknown): Promise<readonly u
   return [result.account?.authId() ?? null, result.valid, result.identifier];
 }
 
-describe("what belongs together", () => {
+describe("matching credentials", () => {
   test("an address and its password", async () => {
     expect(await check("ada@example.com", PASSWORD)).toEqual([1, true, "ada@example.com"]);
   });
@@ -39,11 +39,11 @@ describe("what belongs together", () => {
     ["the password with a space after it", `${PASSWORD} `],
     ["another user's password", `${PASSWORD} of bob`],
     ["no password", ""],
-  ])("%s does not", async (_, password) => {
+  ])("%s does not match", async (_, password) => {
     expect(await check("ada@example.com", password)).toEqual([1, false, "ada@example.com"]);
   });
 
-  test("an unknown address does not", async () => {
+  test("an unknown address does not match", async () => {
     expect(await check("nobody@example.com", PASSWORD)).toEqual([null, false, "nobody@example.com"]);
   });
 

@@ -138,7 +138,7 @@ describe("the addresses of the pages", () => {
     );
   });
 
-  test("the error names every method of the route, and suggests no name if routes have none", () => {
+  test("the error names every method of the route, and suggests no name if no route has one", () => {
     const settings = readAuthSettings({ GUARDS: { admin: { model: AdminUser, routes: "admin." } } });
     const login = { name: "admin.login", middleware: [], methods: ["GET"], pattern: "/admin/login" };
     const keys = { name: null, middleware: ["auth:admin", "verified"], methods: ["GET", "POST"], pattern: "/keys" };
@@ -227,7 +227,7 @@ describe("the paths of the framework", () => {
     expect([pages.to("web", "login"), pages.to("admin", "login")]).toEqual(["/sign-in", "/admin/sign-in"]);
   });
 
-  test("are the only ones before the routes are known", () => {
+  test("are used until the routes are known", () => {
     const pages = pagesOf(null);
     expect([pages.has("web", "login"), pages.nameOf("admin", "login"), pages.to("web", "home")]).toEqual([
       false,
@@ -237,7 +237,7 @@ describe("the paths of the framework", () => {
     expect(() => pages.check()).not.toThrow();
   });
 
-  test("are used for a guard that does not exist, and for all guards if there is no default", () => {
+  test("are used for an unknown guard, and for all guards without a default", () => {
     const admin = [page("/admin/login", "admin.login")];
     expect(pagesOf(admin).nameOf("nobody", "login")).toBe("login");
     expect(pagesOf(admin, GUARDS, null).nameOf("admin", "login")).toBe("login");

@@ -40,7 +40,7 @@ describe("the names of the guards", () => {
     expect(guards.defaultName).toBe("header");
   });
 
-  test("an application can do without guards, as long as nothing asks for one", () => {
+  test("an application works without guards as long as nothing asks for one", () => {
     const guards = registry();
     guards.prepare();
     expect(guards.names).toEqual([]);

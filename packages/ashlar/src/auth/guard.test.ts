@@ -79,7 +79,7 @@ describe("user()", () => {
     expect(Person.lookups).toEqual(["99"]);
   });
 
-  test("costs nothing if nothing asks for the user", async () => {
+  test("runs no lookup if nothing asks for the user", async () => {
     const application = await running(() => "hello");
     expect(await ask(application, { cookie: "person=1" })).toBe("hello");
     expect(Person.lookups).toEqual([]);
@@ -281,7 +281,7 @@ describe("an application's own guard", () => {
     ],
     ["any other guest", {}, null, null],
     ["any other guest of an unknown name", { cookie: "person=99" }, null, null],
-  ])("S63 tells caches whose response it is, to %s", async (_, headers, control, vary) => {
+  ])("S63 sets the cache headers that fit a response to %s", async (_, headers, control, vary) => {
     const application = await withBadge(({ auth, request, response }) => {
       if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");
       return auth.guard("badge").user();
@@ -388,7 +388,7 @@ describe("middleware", () => {
     expect(await ask(application, { cookie: "person=1" })).toBeNull();
   });
 
-  test("auth lets a user through and loads it", async () => {
+  test("auth loads the user and lets the request through", async () => {
     const application = await running(({ request }) => request.user(), "auth");
     expect(await ask(application, { cookie: "person=1" })).toEqual(ADA);
     expect(Person.lookups).toEqual(["1"]);
@@ -406,7 +406,7 @@ describe("middleware", () => {
     expect([response.status, response.headers.get("location")]).toEqual([302, "/login"]);
   });
 
-  test("auth answers a guest who wants JSON with a problem document", async () => {
+  test("auth responds to a guest who wants JSON with a problem document", async () => {
     const application = await running(() => "secret", "auth");
     const headers = { accept: "application/json" };
     const response = await application.fetch(new Request("http://localhost/", { headers }));

@@ -149,7 +149,7 @@ describe("a custom hasher", () => {
     expect(hasher.calls).toEqual(Array(2).fill(["verify", null, PASSWORD]));
   });
 
-  test("S31 that accepts a missing hash opens no account without a password", async () => {
+  test("S31 that accepts a missing hash does not open accounts without a password", async () => {
     const accounts = await testAccounts({ hasher: new Credulous(), User: WithoutPassword });
     await accounts.loggedIn(BOB, "any password");
     for (const email of ["nobody@example.com", ADA.email]) {
@@ -359,7 +359,7 @@ describe("the hasher of an application", async () => {
   });
 
   await onEachDatabase("replaces a hash", (engine) => {
-    test("for several logins at the same moment, all of which succeed", async () => {
+    test("for several concurrent logins, all of which succeed", async () => {
       const accounts = await testAccounts({ engine, hasher: new MovingHasher() });
       await accounts.database.kysely.updateTable("users").set({ access_epoch: null }).execute();
       const logins = await Promise.all(Array.from({ length: 6 }, () => accounts.loggedIn()));

@@ -155,7 +155,7 @@ test("S26 if tokens are checked around all routes, with one guard, a form withou
   expect(problems).toEqual([]);
 });
 
-test("S26 the visitor is told that the form was not submitted", async () => {
+test("S26 the visitor sees a message that the form was not submitted", async () => {
   const accounts = await application();
   const said = { status: "You were already logged in, so the form was not submitted." };
   for (const form of ["/login", "/register"]) {

@@ -34,7 +34,7 @@ test("S51 no proof of a user holds once the user is deleted", async () => {
   expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
 });
 
-test("S51 all access ends no matter when the user was read, and no other user's access ends", async () => {
+test("S51 all access of a user ends no matter when the user was read, and no other user's does", async () => {
   const accounts = await testAccounts();
   const stale = await accounts.user();
   const other = (await accounts.user(BOB.id)).accessEpoch();
@@ -65,7 +65,7 @@ test("if access cannot be ended, the caller gets the error", async () => {
   await expect(rotateAccess(user)).rejects.toThrow();
 });
 
-test("for a user of another class, which cannot tell what access is based on, nothing changes", async () => {
+test("for a user of another class without access methods, nothing changes", async () => {
   await Person.populate("correct horse battery");
   const ada = new Person(Person.rows[0]!);
   const before = { ...ada.row };
@@ -75,7 +75,7 @@ test("for a user of another class, which cannot tell what access is based on, no
 });
 
 test.each(["accessEpoch", "accessConditions", "accessChanges"])(
-  "for a user of another class, which only knows a part of it and has no %s, nothing changes",
+  "for a user of another class without %s, nothing changes",
   async (missing) => {
     await Person.populate("correct horse battery");
     const holder = {

@@ -6,7 +6,7 @@ import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { readAuthSettings } from "./settings.ts";
 
-test("without a section there are no guards, and the built-in defaults apply", () => {
+test("a missing section means no guards and the built-in defaults", () => {
   expect(readAuthSettings({})).toEqual({
     defaultGuard: null,
     steps: [],
@@ -83,7 +83,7 @@ test.each([
     { passwordResetExpiration: expiration },
     "Write a whole number of minutes, 1 or more, null for no expiry, or leave it out for 1440.",
   ]),
-] as [string, unknown, string][])("%s: an error that says where", (_, GUARDS, where) => {
+] as [string, unknown, string][])("%s: an error with its location", (_, GUARDS, where) => {
   expect(() => readAuthSettings({ GUARDS })).toThrow(where);
 });
 

@@ -68,7 +68,7 @@ test("S53 a wrong password is counted, even after one that could not be tried", 
   expect((await statuses("/login", wrong, 5)).filter((status) => status === 429)).toHaveLength(2);
 });
 
-test("S53 without capacity to hash, the response waits until the attempt is given back, however slow the store is", async () => {
+test("S53 without capacity to hash, the response waits until the attempt is given back, even by a slow store", async () => {
   const order: string[] = [];
   const store: ThrottleStore = {
     counter: () => ({

@@ -40,7 +40,7 @@ test.each([
   [1, ["select", "delete 1"]],
   [500, ["select", "delete 500", "select"]],
   [1001, ["select", "delete 500", "select", "delete 500", "select", "delete 1"]],
-])("deletes %s rows that meet the condition, and no others", async (count, statements) => {
+])("deletes %s rows that match the condition, and no others", async (count, statements) => {
   await store(7, 9, 5000);
   if (count > 0) await store(count, 10);
   expect(await deleteOld()).toBe(count);
@@ -48,7 +48,7 @@ test.each([
   expect(await left()).toBe(7);
 });
 
-test("a row that came into use after it was found is kept, and not counted", async () => {
+test("a row that is used again after it was found is kept, and not counted", async () => {
   await store(3, 10);
   let builds = 0;
   let used: Promise<unknown> = Promise.resolve();
@@ -119,7 +119,7 @@ test.each([
   expect(visited.flat()).toEqual(expected);
 });
 
-test("the next batch is read when the visit of the last has ended, which may have deleted its rows", async () => {
+test("the next batch is read after the last one has been visited, which may have deleted its rows", async () => {
   await store(1001, 1);
   let visited = 0;
   await visitInBatches(notes, [], async (rows) => {

@@ -34,7 +34,7 @@ test("nothing is kept if creating it throws", () => {
   expect(cache.get("a", () => 2)).toBe(1);
 });
 
-test("it never grows beyond its bound, and always returns the key's own value", () => {
+test("it never exceeds its limit, and always returns the key's own value", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.string({ maxLength: 2 })), (capacity, keys) => {
       const cache = new BoundedCache<string>(capacity);

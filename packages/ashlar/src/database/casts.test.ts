@@ -9,7 +9,7 @@ test("times that the framework wrote are read to the millisecond, as a Date or a
   for (const time of [new Date(at), new Date(at).toISOString()]) expect(dateOf(time)).toEqual(new Date(at));
 });
 
-test("stored values come back the same, and compare as the same", () => {
+test("stored values are read back unchanged, and compare as equal", () => {
   const kinds: [Cast | undefined, fc.Arbitrary<unknown>][] = [
     ["datetime", date],
     ["boolean", fc.boolean()],
@@ -29,7 +29,7 @@ test("stored values come back the same, and compare as the same", () => {
   }
 });
 
-test("texts of times sort like the times", () => {
+test("times stored as text sort like times", () => {
   fc.assert(
     fc.property(date, date, (a, b) => {
       expect(a.toISOString() < b.toISOString()).toBe(a.getTime() < b.getTime());
@@ -146,7 +146,7 @@ test("sameness", () => {
   expect(sameValue(undefined, null, undefined)).toBe(false);
 });
 
-test("a value that cannot be stored differs from every one that can", () => {
+test("a value that cannot be stored differs from every value that can", () => {
   expect(differs("datetime", "c", "not a time", "2026-01-31T12:00:00.000Z")).toBe(true);
   expect(differs("datetime", "c", "2026-01-31T12:00:00.000Z", "2026-01-31 12:00:00")).toBe(false);
 });

@@ -32,7 +32,7 @@ test.each([
   7,
   ["id"],
   { toString: () => "id" },
-])("%j is none", (name) => {
+])("%j is not a column's name", (name) => {
   expect(() => columnName(name)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
 });
 
@@ -83,11 +83,11 @@ test.each([
   expect(tableName(className)).toBe(table);
 });
 
-test("text is described by what is wrong with it", () => {
+test("invalid text is described by its problem", () => {
   expect(kindOf("secret\0")).toBe("text with a NUL or half a surrogate pair");
 });
 
-test("what no request can contain is a mistake in the code", () => {
+test("a value that no request can contain is reported as a mistake in the code", () => {
   for (const value of [Symbol("x"), () => 1, undefined]) {
     expect(() => columnValue("email", value)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
   }
@@ -109,7 +109,7 @@ test("bytes and null are accepted unchanged", () => {
   expect([columnValue("c", bytes), columnValue("c", null)]).toEqual([bytes, null]);
 });
 
-test("the message for a list or an object says how it can be stored, that for another value does not", () => {
+test("only the message for a list or an object explains how to store it", () => {
   const message = (value: unknown): string => {
     try {
       return String(columnValue("c", value));

@@ -164,7 +164,7 @@ test("types: the complete class is known", () => {
   expect(wrong).toBeTypeOf("function");
 });
 
-test("a class is a model's class, whatever is mixed in", () => {
+test("a composed class is accepted as a model's class, whatever is mixed in", () => {
   const takes = (modelClass: ModelClass): string => modelClass.table;
   expect(takes(User)).toBe("people");
   expect(takes(Model)).toBe("models");

@@ -131,7 +131,7 @@ test("a database is of the kind of its default connection", () => {
   expect(database.dialect.name).toBe("sqlite");
 });
 
-test("an unknown connection is an error with those that exist", () => {
+test("an unknown connection is an error that lists the existing ones", () => {
   expect(() => database.connection("c")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
   expect(() => database.connection("__proto__")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
 });
@@ -141,7 +141,7 @@ test("Kysely does not close the database", async () => {
   expect(await Note.rows().count()).toBe(0);
 });
 
-test("what a reserved connection's function left running continues outside of it", async () => {
+test("a statement left running by a reserved connection's function continues outside of it", async () => {
   const gate = Promise.withResolvers<void>();
   let left: Promise<unknown> = Promise.resolve();
   await database.connection().reserved(() => {
@@ -171,7 +171,7 @@ test.each([
   expect(seen.filter((statement) => !statement.startsWith("select"))).toEqual([...nested, last]);
 });
 
-test("a transaction waits for a nested one that was not awaited for longer than for a turn", async () => {
+test("a transaction waits longer than one turn for a nested one that was not awaited", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const gate = Promise.withResolvers<void>();
@@ -214,7 +214,7 @@ test("a compiled statement returns its rows, inside a transaction too", async ()
   expect(inside).toEqual([{ text: "a" }]);
 });
 
-test("a nested transaction cannot request an isolation level, and the outer one can", async () => {
+test("an outer transaction can request an isolation level, but a nested one cannot", async () => {
   const nested = database.transaction(() => database.transaction(() => 1, { isolation: "serializable" }));
   await expect(nested).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   const around = database.transaction(() => database.transaction(() => 1), { isolation: "serializable" });

@@ -24,7 +24,7 @@ test("a violation needs nothing but the columns", () => {
 });
 
 test.each([undefined, null, "email", {}, { column: "email" }, { columns: "email" }, { columns: [1] }])(
-  "a violation of %j is refused with what to write",
+  "a violation of %j is refused with an example of what to write",
   (details) => {
     for (const Violation of [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError]) {
       const made = () => new Violation(details as never);
@@ -71,7 +71,7 @@ test("each kind of violation has its code", () => {
   ]);
 });
 
-test("the message names the columns, as far as they are known", () => {
+test("the message names the columns that are known", () => {
   expect([
     new UniqueViolationError(of("users", "email")).message,
     new UniqueViolationError(of("users", "email", "name")).message,
@@ -106,7 +106,7 @@ test("any other error has the database's own code, and is E_DATABASE by default"
   });
 });
 
-test("an error about a missing table says how to migrate", async () => {
+test("an error about a missing table explains how to migrate", async () => {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   await expect(database.kysely.selectFrom("nowhere").selectAll().execute()).rejects.toMatchObject({
     code: "E_DATABASE",

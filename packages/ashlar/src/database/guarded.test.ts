@@ -59,7 +59,7 @@ afterEach(async () => {
 
 const rows = () => database.kysely.selectFrom("letters").selectAll().execute();
 
-describe("S57 what a mixin guards", () => {
+describe("S57 a column guarded by a mixin", () => {
   test("is set by neither fill nor create, even without fillable", async () => {
     expect({ ...new Letter().fill(GREEDY as object) }).toEqual({ title: "Dear", stamp: "forged" });
     await Letter.create(GREEDY as object);
@@ -95,7 +95,7 @@ describe("S57 what a mixin guards", () => {
     ]);
   });
 
-  test("must not be listed in fillable: the first use of the model says so", async () => {
+  test("must not be listed in fillable: the first use of the model fails", async () => {
     class Careless extends Letter {
       static override fillable: readonly string[] = ["title", "seal"];
     }

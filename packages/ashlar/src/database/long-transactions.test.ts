@@ -96,7 +96,7 @@ test("one that is open for exactly the allowed time is not reported, nor is a sh
   expect(reported).toEqual([]);
 });
 
-test.each(["development", "test", "production"])("in %s the log has it, or has not", async (environment) => {
+test.each(["development", "test", "production"])("it is logged only in development: %s", async (environment) => {
   const root = await mkdtemp(join(tmpdir(), "ashlar-long-"));
   const lines: Record<string, unknown>[] = [];
   const application = await createApplication({

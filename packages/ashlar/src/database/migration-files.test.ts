@@ -12,7 +12,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const write = (file: string, text = ""): Promise<void> => writeFile(join(folder, file), text);
 
-test("the oldest first, in TypeScript and in JavaScript; other files are ignored", async () => {
+test("TypeScript and JavaScript files are listed oldest first, and others are ignored", async () => {
   for (const file of ["2026_02_01_000000_b.js", "2026_01_01_000000_z.ts", "2026_02_01_000000_b.d.ts", "README.md"]) {
     await write(file);
   }

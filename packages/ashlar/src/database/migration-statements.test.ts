@@ -22,7 +22,7 @@ const run = <T>(task: (kysely: QueryBuilder) => Promise<T>): Promise<T> =>
   runAwaited((check) => database.connection().guardedKysely(check), task);
 const count = async (): Promise<number> => (await database.kysely.selectFrom("things").selectAll().execute()).length;
 
-test("returns what the function returns, and throws what it throws", async () => {
+test("returns the function's result, and rethrows its error", async () => {
   expect(await run(async (kysely) => await kysely.insertInto("things").values({ n: 1 }).execute())).toHaveLength(1);
   const error = new Error("no");
   const failing = run(async () => {
@@ -31,7 +31,7 @@ test("returns what the function returns, and throws what it throws", async () =>
   await expect(failing).rejects.toBe(error);
 });
 
-test("S67 a dropped statement that fails is reported here, and to none of the process's listeners", async () => {
+test("S67 the failure of a dropped statement is reported to the caller, and not to the process's listeners", async () => {
   const rejections: unknown[] = [];
   const listener = (reason: unknown): void => void rejections.push(reason);
   process.on("unhandledRejection", listener);
@@ -49,7 +49,7 @@ test("S67 a dropped statement that fails is reported here, and to none of the pr
   expect([rejections, process.listenerCount("unhandledRejection")]).toEqual([[], before]);
 });
 
-test("S67 a helper that continues after the function has returned changes nothing", async () => {
+test("S67 a helper that continues after the function has returned cannot change anything", async () => {
   const gate = Promise.withResolvers<void>();
   let helper: Promise<unknown> = Promise.resolve();
   const attempt = run(async (kysely) => {
@@ -83,7 +83,7 @@ test("S67 a rejection that is not the migration's is left to the process's liste
   expect(rejections).toEqual([other]);
 });
 
-test("S67 a dropped helper whose statement has failed by then is reported with the failure", async () => {
+test("S67 a dropped helper whose statement has already failed is reported with the failure", async () => {
   const attempt = run(async (kysely) => {
     void (async () => await kysely.insertInto("nowhere").values({ n: 1 }).execute())();
     for (let n = 0; n < 3; n++) await kysely.insertInto("things").values({ n }).execute();
@@ -96,7 +96,7 @@ test("S67 a dropped helper whose statement has failed by then is reported with t
   });
 });
 
-test("settings of a Kysely transaction stay in force", async () => {
+test("settings of a Kysely transaction are kept", async () => {
   const seen: string[] = [];
   const end = database.onQuery(({ sql }) => seen.push(sql));
   await run(
@@ -170,7 +170,7 @@ test.each<[string, (kysely: QueryBuilder) => unknown, string]>([
   });
 });
 
-test("S67 what is dropped in a Kysely transaction or connection is detected, even if that was awaited", async () => {
+test("S67 a statement dropped in a Kysely transaction or connection is detected, even if that scope was awaited", async () => {
   const scopes = [
     (kysely: QueryBuilder) => kysely.transaction(),
     (kysely: QueryBuilder) => kysely.connection(),
@@ -184,7 +184,7 @@ test("S67 what is dropped in a Kysely transaction or connection is detected, eve
   }
 });
 
-test("what a transaction's function throws is thrown, even if it is not an error", async () => {
+test("a value thrown by a transaction's function is rethrown, even if it is not an error", async () => {
   const thrown = await run(async (kysely) => {
     await kysely.transaction().execute(() => Promise.reject("just text"));
   }).catch((error: unknown) => error);

@@ -58,7 +58,7 @@ describe("up", () => {
     ]);
   });
 
-  test("does not run one that an earlier one of the same run has recorded as run", async () => {
+  test("does not run a migration that an earlier one in the same run has recorded as run", async () => {
     const record = `{ name: "${B}", batch: 7, run_at: new Date(0).toISOString() }`;
     await folder.write(
       A,
@@ -101,7 +101,7 @@ describe("up", () => {
     },
   );
 
-  test("a missing table is reported without the advice to do what has just been done", async () => {
+  test("a missing table is reported without the advice to migrate", async () => {
     const change = "(database) => database.schema.alterTable('nowhere').addColumn('n', 'integer').execute()";
     await folder.write(A, `export const up = ${change};`);
     expect(await failure(migrations.up())).toMatchObject({
@@ -169,7 +169,7 @@ describe("rollback", () => {
     expect(await tables()).toEqual(["a", "b", "c"]);
   });
 
-  test("rolls nothing back if one of the batch is missing, unless told to leave that", async () => {
+  test("rolls nothing back if a file of the batch is missing, unless told to skip it", async () => {
     await remove(B);
     for (const options of [undefined, { allowMissing: false }]) {
       expect(await failure(migrations.rollback(options))).toMatchObject({
@@ -190,7 +190,7 @@ describe("rollback", () => {
     });
   });
 
-  test("does not roll one back that another one's rollback has recorded as not run", async () => {
+  test("does not roll back a migration that another one's rollback has recorded as not run", async () => {
     await folder.write(
       D,
       `export const up = async () => {};
@@ -204,7 +204,7 @@ describe("rollback", () => {
     expect((await migrations.status()).map(({ state }) => state)).toEqual(["run", "pending", "pending", "pending"]);
   });
 
-  test("refuses one without a way back, and leaves it", async () => {
+  test("refuses a migration without down, and leaves it in place", async () => {
     await folder.write(D, "export const up = async () => {};");
     await migrations.up();
     expect(await failure(migrations.rollback())).toMatchObject({
@@ -287,7 +287,7 @@ test("a migration is recorded once, with everything that is known about it", asy
   }
 });
 
-test("a rollback that fails says so, and leaves the migration recorded as run", async () => {
+test("a failed rollback is an error, and leaves the migration recorded as run", async () => {
   await folder.write(
     A,
     `export const up = async () => {};
@@ -301,7 +301,7 @@ test("a rollback that fails says so, and leaves the migration recorded as run", 
   expect((await migrations.status()).map(({ state }) => state)).toEqual(["run"]);
 });
 
-test.each(["insert", "delete"])("if the record cannot be changed by %s, nothing is done", async (verb) => {
+test.each(["insert", "delete"])("if %s cannot change the record, nothing is done", async (verb) => {
   await write(A);
   if (verb === "delete") await migrations.up();
   else await migrations.status();
@@ -360,7 +360,7 @@ test.each(["true", "false"])(
   },
 );
 
-test("a rollback without a transaction that fails says what remains", async () => {
+test("a failed rollback without a transaction reports what remains", async () => {
   await folder.write(
     A,
     `export const transaction = false;

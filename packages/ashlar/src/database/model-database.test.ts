@@ -64,14 +64,14 @@ afterEach(async () => {
   for (const application of running.splice(0)) await application.shutdown();
 });
 
-test("a class that no application uses works on the database of the application that handles the request", async () => {
+test("a class that no application uses works on the database of the application handling the request", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   const texts: unknown[] = [];
   for (const each of [one, other, one]) texts.push(await asked(each, () => textOf(Note)));
   expect(texts).toEqual(["One", "Other", "One"]);
 });
 
-test("outside of requests it is refused, because nothing decides between the applications", async () => {
+test("outside of requests it is refused, because the application is ambiguous", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   await expect(textOf(Note)).rejects.toMatchObject({
     code: "E_INVALID_CONFIGURATION",
@@ -81,7 +81,7 @@ test("outside of requests it is refused, because nothing decides between the app
   });
 });
 
-test("what is computed for a class is kept for each of two applications that use it", async () => {
+test("the data computed for a class is kept separately for each application that uses it", async () => {
   const [one, other] = [await site("One"), await site("Other")];
   const seen = new Set<unknown>();
   const noteMetadata = () => void seen.add(metadataOf(Note));
@@ -89,7 +89,7 @@ test("what is computed for a class is kept for each of two applications that use
   expect(seen.size).toBe(2);
 });
 
-test("an application without a database does not interfere with one that has some", async () => {
+test("an application without a database does not interfere with one that has a database", async () => {
   await site("Bare", { hasDatabase: false });
   await site("One");
   expect(await textOf(Note)).toBe("One");
@@ -126,7 +126,7 @@ test("a class that no application uses belongs to none", async () => {
   expect(applicationOf(Note as ModelClass)).toBe(null);
 });
 
-test("S64 a class that two applications use belongs in a request to the one that handles it, and is refused outside", async () => {
+test("S64 a class that two applications use belongs to the one handling the request, and is refused outside of requests", async () => {
   const [one, other, third] = [await site("One"), await site("Other"), await site("Third")];
   claimModel(Note, one);
   claimModel(Note, other);
@@ -158,7 +158,7 @@ test("an application that has shut down no longer uses any class", async () => {
   await expect(textOf(Note)).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
-test("a provider that shuts down after the database's finds models without one", async () => {
+test("models have no database for a provider that shuts down after the database's", async () => {
   let found: unknown;
   class Last extends Provider {
     override async shutdown(): Promise<void> {

@@ -38,7 +38,7 @@ class Special extends Thing {
 
 const name = async (model: typeof Thing): Promise<string | undefined> => (await model.find(1))?.name;
 
-test("a model without a database says what to do", async () => {
+test("a model without a database is an error with a remedy", async () => {
   await expect(Thing.find(1)).rejects.toMatchObject({
     code: "E_DATABASE",
     message:
@@ -162,7 +162,7 @@ test("what a class hides and guards still applies if a class below it lists its 
   ]);
 });
 
-test("a row whose key is null cannot be stored again, because no row could be identified", async () => {
+test("a row whose key is null cannot be saved, because no row could be identified", async () => {
   Model.useDatabase(first);
   await first.kysely.insertInto("things").values({ id: null, name: "keyless" }).execute();
   const keyless = (await Thing.findBy("name", "keyless"))!;

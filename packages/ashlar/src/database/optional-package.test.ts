@@ -20,7 +20,7 @@ test("another failure to load it is a separate error, even if it mentions the pa
   await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);
 });
 
-test("one that is installed and broken is a separate error", async () => {
+test("a package that is installed but broken is a separate error", async () => {
   const broken = new Error("Cannot find package 'pg-protocol' imported from pg");
   Object.assign(broken, { code: "ERR_MODULE_NOT_FOUND" });
   await expect(optionalPackage("pg", "This", () => Promise.reject(broken))).rejects.toBe(broken);

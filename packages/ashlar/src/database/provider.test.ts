@@ -173,7 +173,7 @@ test.each([
   );
 });
 
-test("a name that is almost that of the setting gets a suggestion", async () => {
+test("a misspelled setting gets a suggestion", async () => {
   const memory = { driver: "sqlite", path: ":memory:" };
   const config = { database: { DATABASE: { default: "a", a: memory } } };
   await expect(boot(undefined, { config })).rejects.toThrow('is not a known setting. Did you mean "DATABASES"?');

@@ -19,7 +19,7 @@ class Thing {
   }
 }
 
-test("S68 what is recorded late, after a savepoint was released, is rolled back with the transaction around it", () => {
+test("S68 a change recorded after its savepoint was released is rolled back with the transaction around it", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   inner.commit();
@@ -29,7 +29,7 @@ test("S68 what is recorded late, after a savepoint was released, is rolled back 
   expect(thing.value).toBe("before");
 });
 
-test("S68 what is recorded late, after a rollback, is not done at all", () => {
+test("S68 a change recorded after a rollback is not made at all", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   inner.commit();
@@ -38,14 +38,14 @@ test("S68 what is recorded late, after a rollback, is not done at all", () => {
   expect([thing.set(outer, "late"), thing.set(inner, "late"), thing.value]).toEqual([false, false, "before"]);
 });
 
-test("what is recorded late, after the commit of all, is done and stays", () => {
+test("a change recorded after the outermost commit is made and kept", () => {
   const log = new RollbackLog(null);
   log.commit();
   const thing = new Thing();
   expect([thing.set(log, "late"), thing.value]).toEqual([true, "late"]);
 });
 
-test("S68 what a released savepoint changed is rolled back with the transaction around it", () => {
+test("S68 a change made in a released savepoint is rolled back with the transaction around it", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   const thing = new Thing();
@@ -56,7 +56,7 @@ test("S68 what a released savepoint changed is rolled back with the transaction 
   expect(thing.value).toBe("before");
 });
 
-test("S68 what both changed is restored to what it was before either of them", () => {
+test("S68 a value changed in both is restored to its value before either of them", () => {
   const outer = new RollbackLog(null);
   const inner = new RollbackLog(outer);
   const thing = new Thing();

@@ -16,7 +16,7 @@ afterEach(() => database.close());
 const texts = async (): Promise<unknown[]> =>
   (await database.kysely.selectFrom("notes").select("long_text").execute()).map((row) => row.long_text);
 
-test("a plugin works on queries outside and inside a transaction, and only where it was added", async () => {
+test("a plugin applies outside and inside a transaction, but only to the Kysely it was added to", async () => {
   const camel = database.kysely.withPlugin(new CamelCasePlugin());
   await camel.insertInto("notes").values({ longText: "a" }).execute();
   await camel.transaction().execute(async (trx) => {
@@ -29,7 +29,7 @@ test("a plugin works on queries outside and inside a transaction, and only where
   ]);
 });
 
-test("what only changes the type takes part in the transaction like the rest", async () => {
+test("methods that change only the type still take part in the transaction", async () => {
   const { kysely } = database;
   const attempt = database.transaction(async () => {
     await kysely
@@ -64,7 +64,7 @@ test("Kysely's transaction inside one is nested, and fails on its own", async ()
   expect(await texts()).toEqual(["outer"]);
 });
 
-test("a nested transaction with the Kysely of the outer one would not be one, and Kysely says so", async () => {
+test("a nested transaction on the outer one's Kysely is refused by Kysely", async () => {
   await database.transaction(async (trx) => {
     expect(() => trx.transaction()).toThrow("not supported");
   });
@@ -95,7 +95,7 @@ test("results of Kysely's builders are returned", async () => {
   expect(await kysely.withSchema("main").selectFrom("notes").selectAll().execute()).toEqual([]);
 });
 
-test("connection() keeps what belongs to the connection, and models' statements use it as well", async () => {
+test("connection() keeps the state of the connection, and models' statements use it too", async () => {
   await database.kysely.connection().execute(async (one) => {
     await sql`create temporary table mine (n integer)`.execute(one);
     await one.insertInto("mine").values({ n: 1 }).execute();

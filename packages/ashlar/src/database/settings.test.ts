@@ -69,7 +69,7 @@ test.each([
   [false, false],
   ["false", false],
   [null, false],
-])("ssl: %j is %s", (ssl, expected) => {
+])("ssl: %j becomes %s", (ssl, expected) => {
   expect(settings({ driver: "postgres", ssl })).toMatchObject({ ssl: expected });
 });
 
@@ -78,7 +78,7 @@ test("environment variables are text: numbers and booleans in them are read, and
   expect(settings(POSTGRES)).toMatchObject({ url: null, port: 5433, ssl: true, poolSize: 3, user: null });
 });
 
-describe("a connection is a value", () => {
+describe("the value of a connection", () => {
   const made = (main: unknown): Database => new Database({ default: "main", main }, ROOT);
 
   test.each([

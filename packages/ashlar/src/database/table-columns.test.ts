@@ -48,7 +48,7 @@ test("the table is queried once for all of its columns, even by two concurrent c
   expect(asked).toBe(2 * once);
 });
 
-test("a column that a row has shown is known without a query", async () => {
+test("a column that appeared in a row is known without a query", async () => {
   await database.kysely.insertInto("notes").values({ id: 1, text: "a" }).execute();
   await Note.find(1);
   asked = 0;
@@ -67,7 +67,7 @@ test("if the query fails, the next caller tries again", async () => {
   await gone.close();
 });
 
-test("a table that was found once is not looked for again; a missing one is", async () => {
+test("a table is not looked up again once it was found, but a missing one is", async () => {
   expect([await hasTable(database, "notes"), await hasTable(database, "orders")]).toEqual([true, false]);
   await database.kysely.schema.createTable("orders").addColumn("id", "integer").execute();
   expect(await hasTable(database, "orders")).toBe(true);

@@ -45,7 +45,7 @@ await onEachDatabase("a task that is claimed", (engine) => {
     expect(await isTaken(prune, NOON + DAY + HOUR)).toBe(true);
   });
 
-  test("is not postponed by a process whose clock is ahead", async () => {
+  test("is not delayed by a process whose clock is ahead", async () => {
     const prune = new DatabaseTaskClaim(await opened(), "prune");
     setClock(() => NOON + 400 * DAY);
     await prune.finish((await prune.take())!, NOON + 401 * DAY);
@@ -56,7 +56,7 @@ await onEachDatabase("a task that is claimed", (engine) => {
     expect(await prune.take()).toBeNull();
   });
 
-  test("waits up to 48 hours for a time that was set", async () => {
+  test("waits at most 48 hours for the time that was set", async () => {
     const prune = new DatabaseTaskClaim(await opened(), "prune");
     setClock(() => NOON);
     const claimed = (await prune.take())!;

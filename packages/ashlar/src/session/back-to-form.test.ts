@@ -35,7 +35,7 @@ describe("forms with mistakes", () => {
     });
 
   test.each(["cookie", "database"])(
-    "the form is shown again with messages and what was typed, once (%s)",
+    "the form is shown again with messages and the typed input, once (%s)",
     async (store) => {
       const browser = new Browser(await create({ store }));
       await browser.open("/form");
@@ -48,13 +48,13 @@ describe("forms with mistakes", () => {
     },
   );
 
-  test("the redirect leads to the page that the form was on, even if that has another path", async () => {
+  test("the redirect goes to the page that contained the form, even if its path differs", async () => {
     const browser = new Browser(await create());
     await browser.open("/form?step=2");
     expect((await browser.post("/elsewhere")).headers.get("location")).toBe("/form?step=2");
   });
 
-  test("S29 a referer of another site never leads to that site", async () => {
+  test("S29 a Referer from another site never redirects to that site", async () => {
     const browser = new Browser(await create());
     for (const referer of [
       "https://evil.example/form",
@@ -67,13 +67,13 @@ describe("forms with mistakes", () => {
     }
   });
 
-  test("without a referer the redirect leads to the form's own address if that is a page, else to the first page", async () => {
+  test("without a Referer the redirect goes to the form's own path if that is a page, otherwise to the home page", async () => {
     const browser = new Browser(await create());
     expect((await browser.post("/form?x=1", {}, { headers: { referer: null } })).headers.get("location")).toBe("/form");
     expect((await browser.post("/elsewhere", {}, { headers: { referer: null } })).headers.get("location")).toBe("/");
   });
 
-  test("without a referer, a form whose address is too long for a redirect leads to the first page", async () => {
+  test("without a Referer, a form whose path is too long for a redirect leads to the home page", async () => {
     const routes = [
       Route.get("/@name", () => "a page"),
       Route.post("/@name", () => Promise.reject(new ValidationError({ "": ["no"] }))),
@@ -98,7 +98,7 @@ describe("forms with mistakes", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code: "E_INVALID_INPUT", errors: plain({ name: ["is taken"] }) });
   });
 
-  test("a GET request with mistakes is not redirected: it would lead back to itself", async () => {
+  test("a GET request with mistakes is not redirected, because it would redirect to itself", async () => {
     const application = await sessionApplication({
       routes: [Route.get("/list", ({ request }) => request.integer("page"))],
       web: [SessionMiddleware],
@@ -116,7 +116,7 @@ describe("forms with mistakes", () => {
     expect(await read(browser)).toEqual({ all: {}, errors: plain({ name: ["is taken"] }), name: "Ada" });
   });
 
-  test("the input never takes more room than there is, whatever its length", async () => {
+  test("the input never exceeds the available space, whatever its length", async () => {
     const browser = new Browser(await create());
     const kept: boolean[] = [];
     for (let length = 2400; length < 3000; length += 12) {
@@ -128,7 +128,7 @@ describe("forms with mistakes", () => {
     expect([lost > 0, kept.slice(lost).includes(true)]).toEqual([true, false]);
   });
 
-  test("messages that do not fit are summed up", async () => {
+  test("messages that do not fit are summarized", async () => {
     const errors = Object.fromEntries(
       Array.from({ length: 500 }, (_, index) => [`items.${index}.name`, ["is missing"]]),
     );

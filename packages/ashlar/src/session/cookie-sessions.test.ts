@@ -22,7 +22,7 @@ function record(contents = '{"d":{"a":1}}'): SessionRecord {
 }
 
 describe("the sealed cookie", () => {
-  test("S23 what was sealed can be opened, to the last character", () => {
+  test("S23 a sealed session opens unchanged, to the last character", () => {
     const [one, other] = [store(), store()];
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (contents) => {
@@ -46,14 +46,14 @@ describe("the sealed cookie", () => {
     expect(store({ cookie: "one" }, generateSecret()).find(cookie)).toBe(null);
   });
 
-  test("S23 what was sealed for another purpose under the same name does not open", () => {
+  test("S23 a value sealed for another purpose under the same name does not open", () => {
     const text = `${randomToken()}.${time.toString(36)}.${time.toString(36)}.{}`;
     expect(store().find(new Sealer(SECRET, "session").seal("session", text))).not.toBe(null);
     expect(store().find(new Sealer(SECRET, "device").seal("session", text))).toBe(null);
     expect(store().find(new Sealer(SECRET, "csrf").seal("session", text))).toBe(null);
   });
 
-  test("S23 it opens for as long as a session may be idle, and not a moment longer", () => {
+  test("S23 it opens for exactly as long as a session may be idle", () => {
     const started = time;
     const cookie = store({ lifetimeMinutes: 10 }).cookieFor(record());
     time = started + 10 * 60_000 - 1;
@@ -93,13 +93,13 @@ describe("the sealed cookie", () => {
   });
 });
 
-describe("room", () => {
+describe("size", () => {
   test.each<[object, string | null]>([
     [{}, null],
     [{}, "https://shop.example"],
     [{ sameSite: "strict", absoluteMinutes: 525_600 }, null],
     [{ cookie: "n".repeat(64) }, null],
-  ])("S20 the largest session makes a cookie of at most 4096 bytes: %j at %s", (session, url) => {
+  ])("S20 the largest session fits in a cookie of 4096 bytes: %j at %s", (session, url) => {
     const settings = readSessionSettings(session, url);
     const one = store(session, SECRET, url);
     expect(one.maxBytes).toBeGreaterThan(2700);

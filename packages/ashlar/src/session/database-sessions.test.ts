@@ -97,7 +97,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     },
   );
 
-  test("the table takes no row without contents and times, and has the index that pruning uses", async () => {
+  test("the table accepts no row without contents and times, and has the index that pruning uses", async () => {
     const { kysely } = database;
     const row = { id: "a", data: "{}", created_at: new Date(START), last_used_at: new Date(START) };
     for (const name of ["data", "created_at", "last_used_at"]) {
@@ -112,7 +112,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await expect(index.execute()).rejects.toMatchObject({ message: expect.stringContaining("already exists") });
   });
 
-  test("the table and its index exist once the migration is done, and it fails if either fails", async () => {
+  test("the migration creates the table and its index, and fails if either fails", async () => {
     const { kysely } = database;
     await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
     await kysely.schema.dropTable("session_data").execute();
@@ -121,7 +121,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
   });
 
-  test("pruning deletes what can no longer be used, and reports how much", async () => {
+  test("pruning deletes sessions that can no longer be used, and returns how many", async () => {
     const idle = record({ usedAt: START - 1 });
     const old = record({ createdAt: START - 60 * MINUTE, usedAt: START + 2 * MINUTE });
     const live = record({ createdAt: START - 59 * MINUTE, usedAt: START + 1 });
@@ -235,7 +235,7 @@ describe("requests", () => {
     expect((await browser.send(`/${change}`)).status).toBe(500);
   });
 
-  test("S21 an hour passes between two prunings", async () => {
+  test("S21 sessions are pruned at most once an hour", async () => {
     let time = START;
     setClock(() => time);
     const session = { store: "database", lifetimeMinutes: 10 };
@@ -251,7 +251,7 @@ describe("requests", () => {
     expect([await after(0), await after(60), await after(59), await after(1)]).toEqual([1, 1, 2, 1]);
   });
 
-  test("S21 expired sessions are pruned on demand, and regularly by themselves", async () => {
+  test("S21 expired sessions are pruned on demand and at regular intervals", async () => {
     let time = START;
     setClock(() => time);
     const application = await create();

@@ -111,7 +111,7 @@ test("a page that no longer exists is not sent as a form again, even if it is re
   expect([status, text.includes("<form")]).toEqual([419, false]);
 });
 
-test("a form that was sent too often does not follow its page's redirect", async () => {
+test("a throttled form does not follow its page's redirect", async () => {
   const browser = await known(await create());
   const answer = await browser.post("/busy", { __token: browser.token });
   expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
@@ -123,7 +123,7 @@ test("a form at an address without a page is refused, and nothing else fails", a
   expect(logged).toEqual([]);
 });
 
-test("S27 a body that is not known to come from a page of this site is not even read", async () => {
+test("S27 the body of a request that is not known to come from this site is not even read", async () => {
   const application = await create();
   const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "9", accept: "text/html" };
   const sent = (site: string): Request => {
@@ -142,7 +142,7 @@ test("an expired form that cannot be parsed is shown empty", async () => {
   expect([status, text.includes("<form"), logged]).toEqual([419, true, []]);
 });
 
-test("a page that was requested too often is not requested again", async () => {
+test("a throttled page is not requested again", async () => {
   asked = 0;
   const browser = await known(await create());
   expect([(await browser.send("/asked")).status, asked]).toEqual([429, 1]);
@@ -165,7 +165,7 @@ test("S27 input that is not known to come from a page of this site is not filled
   expect([status, text.includes("<form"), text.includes("a lamp")]).toEqual([419, true, false]);
 });
 
-test("a form that was sent too often is shown again, even if an expired one would get another response", async () => {
+test("a throttled form is shown again, even if an expired one would get another response", async () => {
   const application = await create();
   application.container.make("session").respondToExpired = ({ response }) => response.text("done already");
   const browser = await known(application);

@@ -85,12 +85,12 @@ describe("S27 Referer decides if both are missing", () => {
     expect(verdict({ referer })).toBe(expected);
   });
 
-  test("without any of the headers, nothing speaks against the request", () => {
+  test("without any of these headers, the request counts as coming from the site", () => {
     expect([verdict({}), verdict({}, null)]).toEqual(["here", "here"]);
   });
 });
 
-describe("S26 a request says by itself that a page of the application sent it", () => {
+describe("S26 the headers of a request prove that a page of the application sent it", () => {
   test.each<[Record<string, string>, boolean]>([
     [{ "sec-fetch-site": "same-origin" }, true],
     [{ "sec-fetch-site": "none", origin: APP }, false],

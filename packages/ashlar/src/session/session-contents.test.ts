@@ -11,7 +11,7 @@ const values: fc.Arbitrary<Dictionary> = fc
   .filter((value) => isHarmless(JSON.stringify(value)));
 
 describe("contents", () => {
-  test("what was encoded can be decoded", () => {
+  test("encoded contents decode unchanged", () => {
     fc.assert(
       fc.property(values, values, fc.boolean(), (data, flash, isIdentified) => {
         const text = encodeContents({ data, flash, isIdentified });
@@ -27,13 +27,13 @@ describe("contents", () => {
     );
   });
 
-  test("empty contents are null, and empty sections take no room", () => {
+  test("empty contents are null, and empty sections take no space", () => {
     expect(encodeContents({ data: {}, flash: {}, isIdentified: false })).toBe(null);
     expect(encodeContents({ data: {}, flash: {}, isIdentified: true })).toBe('{"i":1}');
     expect(encodeContents({ data: { a: 1 }, flash: {}, isIdentified: false })).toBe('{"d":{"a":1}}');
   });
 
-  test("S25 any other text is null or contents, and never an error", () => {
+  test("S25 any other text decodes to null or contents, and never throws", () => {
     const notContents = ["", "null", "[]", "7", '"d"', '{"d":[]}', '{"d":{},"f":7}', "{", '{"d":null}'];
     expect(notContents.map(decodeContents)).toEqual(notContents.map(() => null));
     fc.assert(fc.property(fc.oneof(anyText(), fc.json()), (text) => void decodeContents(text)));

@@ -83,7 +83,7 @@ test("a form with mistakes is an error if the mistakes cannot be kept for its pa
   expect([status, headers.get("location"), cookies]).toEqual([500, null, []]);
 });
 
-describe("what an error page puts into a session that was already saved", () => {
+describe("a value that an error page puts into a session that was already saved", () => {
   test("is logged if it cannot be saved, and the page is still sent", async () => {
     const browser = await create("database");
     application.errorPage(403, async ({ session }) => {
@@ -96,7 +96,7 @@ describe("what an error page puts into a session that was already saved", () => 
     expect(problems()).toEqual(["E_DATABASE", "E_DATABASE"]);
   });
 
-  test.each(["cookie", "database"])("is logged if it is too much, and the page is sent (%s)", async (store) => {
+  test.each(["cookie", "database"])("is logged if it is too large, and the page is still sent (%s)", async (store) => {
     const browser = await create(store);
     application.errorPage(403, ({ session }) => {
       session.put("a", TOO_MUCH);
@@ -108,7 +108,7 @@ describe("what an error page puts into a session that was already saved", () => 
 });
 
 test.each(["cookie", "database"])(
-  "what an error page shows is used up without a line in the log (%s)",
+  "flashed values shown on an error page are used up without a log entry (%s)",
   async (store) => {
     const browser = await create(store);
     application.errorPage(403, ({ session }) => `<p>${session.get("a")}</p>`);
@@ -119,7 +119,7 @@ test.each(["cookie", "database"])(
   },
 );
 
-test("a form that cannot be shown again keeps its response, and the log says so", async () => {
+test("a form that cannot be shown again keeps its response, and the failure is logged", async () => {
   const browser = await create("cookie");
   expect((await browser.post("/broken")).status).toBe(429);
   expect(logged.map(({ msg }) => msg)).toContain("A form could not be shown again.");
@@ -171,7 +171,7 @@ test("an application that shuts down waits for background work", async () => {
   expect(order).toEqual(["worked", "ended"]);
 });
 
-test("S21 only a store on the server has something to prune, and reports how much", async () => {
+test("S21 only a store on the server has sessions to prune, and returns how many", async () => {
   await create("cookie");
   expect(await application.prune()).toEqual({});
   const browser = await create("database");
@@ -183,7 +183,7 @@ test("S21 only a store on the server has something to prune, and reports how muc
   expect(await application.prune()).toEqual({ "session data": 1 });
 });
 
-test("what cannot be parsed cannot be shown again, but the form is", async () => {
+test("a form whose body cannot be parsed is shown again without the input", async () => {
   const browser = await create("cookie");
   await browser.open("/form");
   const headers = { "content-type": "application/json" };
@@ -192,14 +192,14 @@ test("what cannot be parsed cannot be shown again, but the form is", async () =>
   expect(JSON.parse((await browser.send("/form")).text)).toEqual(plain({ name: ["is taken"] }));
 });
 
-test("a form that cannot be parsed, and that nothing proves to be the site's own, is shown again without the input", async () => {
+test("a form that cannot be parsed, and is not proved to come from the site, is shown again without the input", async () => {
   const browser = await create("cookie");
   const headers = { "content-type": "application/json", "sec-fetch-site": null };
   const answer = await browser.send("/often", { method: "POST", body: "{", headers });
   expect([answer.status, JSON.parse(answer.text)]).toEqual([429, plain({ "": ["Too many."] })]);
 });
 
-test("a form that only its token proves to be the site's own is shown again with the input", async () => {
+test("a form that is proved to come from the site only by its token is shown again with the input", async () => {
   const routes = [
     Route.get("/order", (context) => {
       const { session } = context;
@@ -225,7 +225,7 @@ test("a form that only its token proves to be the site's own is shown again with
   expect(await sent(token.slice(1))).toEqual({ ...shown, typed: null });
 });
 
-test("a form without a session, with a content type that is not read, is shown again without the input", async () => {
+test("a form without a session and with an unsupported content type is shown again without the input", async () => {
   const routes = [
     Route.get("/form", ({ session }) => Object.keys(session.errors())),
     Route.post("/form", () => "done"),
@@ -236,7 +236,7 @@ test("a form without a session, with a content type that is not read, is shown a
   expect([answer.status, answer.text]).toEqual([419, '[""]']);
 });
 
-test("an error page does not take a session that could not be read for an empty one", async () => {
+test("an error page does not treat a session that could not be read as empty", async () => {
   const browser = await create("database");
   const seen: unknown[] = [];
   application.errorPage(500, (context) => {

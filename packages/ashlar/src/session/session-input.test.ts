@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fittingInput, inputAt, refillableInput } from "./session-input.ts";
 
-describe("inputs to fill a form in with", () => {
+describe("inputs kept to fill in a form", () => {
   test("passwords, tokens and secrets are left out at any depth and in any spelling", () => {
     const input = {
       email: "ada@example.com",
@@ -39,7 +39,7 @@ describe("inputs to fill a form in with", () => {
     );
   });
 
-  test("the framework's own inputs, what could lead to a prototype and what JSON cannot hold are left out", () => {
+  test("the framework's own inputs, names that could reach a prototype and values that JSON cannot represent are left out", () => {
     const input: Record<string, unknown> = JSON.parse(
       '{"__note":"x","a":{"__proto__":{"isAdmin":true},"constructor":1}}',
     );
@@ -48,7 +48,7 @@ describe("inputs to fill a form in with", () => {
     expect({}).not.toHaveProperty("isAdmin");
   });
 
-  test("16 levels are kept, of lists and of objects, and no more; names may end in anything", () => {
+  test("16 levels of lists and objects are kept and no more, whatever a name ends in", () => {
     const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
       levels === 0 ? "the innermost" : around(nested(levels - 1, around));
     const inAnObject = (value: unknown) => ({ value });
@@ -69,8 +69,8 @@ describe("inputs to fill a form in with", () => {
   });
 });
 
-describe("room", () => {
-  test("the short ones are kept first, and never more than fits", () => {
+describe("size", () => {
+  test("short inputs are kept first, and never more than fits", () => {
     const input = { text: "x".repeat(1000), name: "Ada", email: "ada@example.com" };
     expect(fittingInput(input, 100)).toEqual({ name: "Ada", email: "ada@example.com" });
     expect(fittingInput(input, 20)).toEqual({ name: "Ada" });
@@ -81,7 +81,7 @@ describe("room", () => {
     expect(fittingInput(input, 10_000)).toEqual(input);
   });
 
-  test("what is kept fits", () => {
+  test("the kept inputs always fit", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(400), (input, room) => {
         const kept = fittingInput(input, room);
@@ -112,11 +112,11 @@ describe("paths", () => {
     ["toString", undefined],
     ["constructor.name", undefined],
     ["__proto__.toString", undefined],
-  ])("%j leads to %j", (path, expected) => {
+  ])("%j finds %j", (path, expected) => {
     expect(inputAt(input, path)).toBe(expected);
   });
 
-  test("a path through missing input leads nowhere", () => {
+  test("a path through missing input finds nothing", () => {
     expect([null, undefined, "text", 7].map((none) => inputAt(none, "a"))).toEqual(Array(4).fill(undefined));
   });
 });

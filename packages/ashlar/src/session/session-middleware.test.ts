@@ -158,7 +158,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
   });
 
   test.each(["/fail", "/fail-at-once"])(
-    "what changed before %s is saved, and the error's response has the cookie",
+    "changes made before %s are saved, and the error's response has the cookie",
     async (path) => {
       const browser = new Browser(await create());
       const answer = await browser.send(path);
@@ -175,7 +175,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([seen.headers.get("cache-control"), seen.headers.get("vary")]).toEqual(["private, no-store", "cookie"]);
   });
 
-  test("S63 no handler can have a response cached that sets the cookie", async () => {
+  test("S63 no handler can make a response cacheable that sets the cookie", async () => {
     const browser = new Browser(await create());
     const answer = await browser.send("/public/a");
     expect([answer.cookies, answer.headers.get("cache-control")]).toEqual([["session"], "private, no-store"]);
@@ -309,7 +309,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     }
   });
 
-  test("S25 with any cookie that is not valid, the visitor just has no session", async () => {
+  test("S25 with any invalid cookie, the visitor just has no session", async () => {
     const application = await create();
     const owner = new Browser(application);
     // With a space, which no random id in a response can contain.
@@ -348,7 +348,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     );
   });
 
-  test("S25 of two cookies with the name, the first counts; bytes that are not text are not a session", async () => {
+  test("S25 the first of two cookies with the name counts, and bytes that are not text are not a session", async () => {
     const browser = new Browser(await create());
     await browser.send("/put/name/Ada");
     const own = browser.cookies.get("session")!;
@@ -366,7 +366,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  test("a session that is too large is an error that says what to do", async () => {
+  test("a session that is too large is an error with a remedy", async () => {
     const application = await create();
     const messages: string[] = [];
     application.onError((error) => void messages.push((error as Error).message));
@@ -416,7 +416,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect((await read(browser)).all).toEqual({ before: "failure", seen: true, twice: true });
   });
 
-  test("what an error page puts back after the handler has removed it is saved", async () => {
+  test("a value that an error page puts back after the handler removed it is saved", async () => {
     const application = await create();
     application.errorPage(403, ({ session: data }) => {
       data.put("a", "1");

@@ -23,7 +23,7 @@ const ROUTES: readonly RouteEntry[] = [
 ];
 
 describe("the cookie", () => {
-  test("S20 over http it is plain, over https secure and bound to its host; scripts see neither", async () => {
+  test("S20 over http it has a plain name, over https it is secure and bound to its host, and scripts can read neither", async () => {
     const set = async (url: string) => {
       const application = await sessionApplication({ routes: ROUTES, environment: { APP_URL: url } });
       return (await new Browser(application, url).send("/put/a/1")).headers.getSetCookie();
@@ -39,7 +39,7 @@ describe("the cookie", () => {
     ]);
   });
 
-  test("S23 it holds nothing that can be read", async () => {
+  test("S23 its contents cannot be read", async () => {
     const browser = new Browser(await sessionApplication({ routes: ROUTES }));
     await browser.send("/put/name/Lovelace");
     expect(Buffer.from(browser.cookies.get("session")!, "base64url").toString("latin1")).not.toContain("Lovelace");
@@ -65,7 +65,7 @@ describe("the cookie", () => {
 });
 
 describe("without a session", () => {
-  test("using it says what is missing", async () => {
+  test("using the session is an error that names the missing provider", async () => {
     const application = await sessionApplication({ routes: ROUTES, web: [] });
     const errors: unknown[] = [];
     application.onError((error) => void errors.push(error));
@@ -132,7 +132,7 @@ describe("without a session", () => {
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION", message });
   });
 
-  test("settings under a name that is almost right make the boot fail", async () => {
+  test("settings under a misspelled name make the boot fail", async () => {
     const booting = createApplication({
       providers: [SessionProvider],
       config: { session: { SESION: { store: "database" } } },

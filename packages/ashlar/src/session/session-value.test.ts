@@ -51,11 +51,11 @@ describe("values", () => {
     [[undefined], `The session's value "cart.0" is of type undefined. ${ALLOWED}`],
     [Object.create({}), `The session's value "cart" is an instance of Object. ${ALLOWED}`],
     [Object.create(Object.create(null)), `The session's value "cart" is an instance of a class. ${ALLOWED}`],
-  ])("%o is refused, and the message says where", (value, message) => {
+  ])("%o is refused with a message that says where it is", (value, message) => {
     expect(refusal(() => toSessionValue("cart", value))).toBe(message);
   });
 
-  test("32 levels are accepted, of lists and of objects, and no more", () => {
+  test("32 levels of lists and objects are accepted, and no more", () => {
     const nested = (levels: number, around: (value: unknown) => unknown): unknown =>
       levels === 0 ? "the innermost" : around(nested(levels - 1, around));
     for (const around of [(value: unknown) => [value], (value: unknown) => ({ value })]) {
@@ -79,11 +79,11 @@ describe("values", () => {
 });
 
 describe("keys", () => {
-  test.each(["cart", "url.intended", "a b", "ключ", "x".repeat(128)])("%j is one", (key) => {
+  test.each(["cart", "url.intended", "a b", "ключ", "x".repeat(128)])("%j is a key", (key) => {
     expect(refusal(() => checkKey(key))).toBe("it was accepted");
   });
 
-  test.each(["", "__proto__", "constructor", "prototype", "__old", "__", "x".repeat(129)])("S43 %j is none", (key) => {
+  test.each(["", "__proto__", "constructor", "prototype", "__old", "__", "x".repeat(129)])("S43 refuses %j", (key) => {
     expect(refusal(() => checkKey(key))).toBe(
       `${JSON.stringify(key)} cannot be a key of the session: keys have 1 to 128 characters and do not begin with "__".`,
     );

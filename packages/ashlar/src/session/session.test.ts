@@ -17,7 +17,7 @@ function next(session: Session): Session {
 }
 
 describe("values", () => {
-  test("a stored value is there, now and in later requests, until it is removed", () => {
+  test("a stored value can be read in this and later requests until it is removed", () => {
     const session = new Session(null)
       .put("cart", { items: [1, 2] })
       .put("visits", 3)
@@ -31,13 +31,13 @@ describe("values", () => {
     expect(next(later).all()).toEqual({ cart: { items: [1, 2] } });
   });
 
-  test("what is pulled is gone", () => {
+  test("pull returns a value and removes it", () => {
     const session = next(new Session(null).put("a", 1));
     expect([session.pull("a", 0), session.pull("a", 0), session.pull("a")]).toEqual([1, 0, null]);
     expect(session.encode()).toBe(null);
   });
 
-  test("flush removes everything, and keeps the id", () => {
+  test("flush removes everything but the id", () => {
     const session = next(
       new Session(null)
         .put("a", 1)
@@ -49,7 +49,7 @@ describe("values", () => {
     expect([session.all(), session.errors(), session.id]).toEqual([{}, {}, id]);
   });
 
-  test("a key is a plain name: dots in it mean nothing", () => {
+  test("a key is a plain name, and dots in it have no meaning", () => {
     const session = new Session(null).put("a.b", 1);
     expect([session.get("a"), session.get("a.b")]).toEqual([null, 1]);
   });
@@ -87,7 +87,7 @@ describe("values", () => {
     expect(() => new Session(null).flash(key, 1)).toThrow(refused);
   });
 
-  test("a refused value leaves the one before", () => {
+  test("a refused value leaves the previous one in place", () => {
     const session = new Session(null).put("a", 1);
     expect(() => session.put("a", new Date())).toThrow(AshlarError);
     expect(session.get("a")).toBe(1);
@@ -95,7 +95,7 @@ describe("values", () => {
 });
 
 describe("flash", () => {
-  test("a flashed value is there for this request and the next, and no longer", () => {
+  test("a flashed value can be read in this request and the next, but no longer", () => {
     const first = new Session(null).flash("status", "Saved.");
     const second = next(first);
     const third = next(second);
@@ -105,7 +105,7 @@ describe("flash", () => {
     expect(second.all()).toEqual({ status: "Saved." });
   });
 
-  test("put and flash replace each other", () => {
+  test("put and flash replace each other's value under the same key", () => {
     const put = new Session(null).flash("a", 1).put("a", 2);
     expect([put.flashed("a"), next(next(put)).get("a")]).toEqual([null, 2]);
     const flashed = new Session(null).put("a", 1).flash("a", 2);
@@ -113,7 +113,7 @@ describe("flash", () => {
     expect(next(new Session(null).flash("a", 1)).flash("a", 2).get("a")).toBe(2);
   });
 
-  test("reflash keeps everything for another request, keep only what it names", () => {
+  test("reflash keeps everything for another request, keep only the named values", () => {
     const second = next(
       new Session(null)
         .flash("a", 1)
@@ -134,7 +134,7 @@ describe("flash", () => {
     expect(next(all).encode()).toBe(null);
   });
 
-  test("keep leaves alone what is flashed again, what was never flashed, and the framework's own keys", () => {
+  test("keep does not affect values that are flashed again, values that were never flashed, or the framework's own keys", () => {
     const session = next(
       new Session(null)
         .flash("a", 1)
@@ -169,7 +169,7 @@ describe("forms", () => {
     expect(() => new Session(null).flashErrors(errors)).toThrow(tooDeep(`The session's value "errors.name.0" is of`));
   });
 
-  test("old input is there for the next request, by name and by path", () => {
+  test("old input can be read in the next request, by name and by path", () => {
     const session = next(new Session(null).flashInput({ name: "Ada", items: [{ name: "nut" }], agree: false }));
     expect(["name", "items.0.name", "agree"].map((name) => session.old(name))).toEqual(["Ada", "nut", false]);
     expect([session.old("gone"), session.old("gone", "x")]).toEqual([null, "x"]);
@@ -183,7 +183,7 @@ describe("forms", () => {
     expect(text).toBe('{"f":{"__old":{"email":"a@b.example","x":{}}}}');
   });
 
-  test("errors are there for the next request, as a new dictionary", () => {
+  test("errors can be read in the next request, as a new dictionary", () => {
     const session = next(new Session(null).flashErrors({ email: ["is taken", "is odd"], "": ["try again"] }));
     const errors = session.errors();
     errors.email!.pop();
@@ -227,7 +227,7 @@ describe("the id", () => {
     for (const id of ids) expect(Buffer.from(id, "base64url").length).toBe(32);
   });
 
-  test("a session whose id was not read is not saved for that reason; one whose id was handed out is", () => {
+  test("an empty session is saved only if its id was read", () => {
     const session = new Session(null);
     expect(session.encode()).toBe(null);
     const { id } = session;
@@ -252,7 +252,7 @@ describe("the id", () => {
     expect(session.all()).toEqual({ a: 1, b: 2 });
   });
 
-  test("S19 invalidate leaves nothing, and a new id that nothing depends on", () => {
+  test("S19 invalidate removes all data, and the new id alone is not saved", () => {
     const session = next(new Session(null).put("a", 1).flash("b", 2));
     const before = session.id;
     session.flash("c", 3).invalidate();
@@ -263,7 +263,7 @@ describe("the id", () => {
     expect(session.invalidate().identity.createdAt).toBe(time);
   });
 
-  test("every change is reported, reading is not", () => {
+  test("every change is reported, but reads are not", () => {
     let changes = 0;
     const session = new Session(null, () => {
       changes += 1;
@@ -299,7 +299,7 @@ describe("the id", () => {
   });
 });
 
-describe("where the visitor was heading", () => {
+describe("the page that the visitor wanted", () => {
   test("each guard has its own", () => {
     const session = new Session(null).intend("/orders").intend("/admin/orders", "admin").intend("/desk", "staff");
     expect(session.intended("/", "admin")).toBe("/admin/orders");
@@ -330,7 +330,7 @@ describe("where the visitor was heading", () => {
     "data:text/html,x",
     "/a\r\nset-cookie: x=y",
     `/${"a".repeat(4096)}`,
-  ])("S29 %j leads to the fallback, no matter how it got there", (path) => {
+  ])("S29 %j is replaced with the fallback, no matter how it got there", (path) => {
     const intended = new Session(null).intend(path);
     expect([intended.encode(), intended.intended("/home")]).toEqual([null, "/home"]);
     expect(new Session(null).put("url.intended", path).intended("/home")).toBe("/home");

@@ -24,14 +24,14 @@ test.each<[string, unknown]>([
   ["no contents", { createdAt: START, usedAt: START, contents: null }],
   ["nothing", undefined],
   ["text", "{}"],
-])("S21 a store that returns %s is not believed", async (_, answer) => {
+])("S21 a store that returns %s is not trusted", async (_, answer) => {
   const message = expect.stringContaining("The session store's read() returned something that is not a session.");
   const found = async (read: unknown) => await keeper({ read }).find(randomToken());
   await expect(found(() => answer)).rejects.toMatchObject({ code: "E_SESSION", message });
   await expect(found(async () => answer)).rejects.toMatchObject({ code: "E_SESSION", message });
 });
 
-test("a store that does not report whether an update found its session is refused", async () => {
+test("a store whose update does not return whether the session existed is refused", async () => {
   const one = record();
   await expect(keeper({ update() {} }).save(one, one)).rejects.toMatchObject({
     code: "E_SESSION",
@@ -50,7 +50,7 @@ test("a failure in a store fails the request", async () => {
   await expect(failing.remove(one)).rejects.toBe(error);
 });
 
-test("a thenable of another library is awaited", async () => {
+test("a thenable from another library is awaited", async () => {
   const stored = { createdAt: START, usedAt: START, contents: "{}" };
   // biome-ignore lint/suspicious/noThenProperty: this thenable is what is tested.
   const found = keeper({ read: () => ({ then: (fulfilled: (value: unknown) => void) => fulfilled(stored) }) });
@@ -58,7 +58,7 @@ test("a thenable of another library is awaited", async () => {
   expect(await found.find(id)).toEqual({ id, ...stored });
 });
 
-test("S17 the store only gets digests, and is told when a session ends if it is not used until then", async () => {
+test("S17 the store gets only digests, and the time at which an unused session expires", async () => {
   const told: unknown[] = [];
   const note = (name: string) => (key: string, _: unknown, expiresAt: number) => {
     told.push([name, key, expiresAt]);

@@ -87,7 +87,7 @@ describe("the token", () => {
     expect(handled).toEqual(["DELETE"]);
   });
 
-  test.each(["GET", "HEAD", "OPTIONS"])("S28 %s needs none", async (method) => {
+  test.each(["GET", "HEAD", "OPTIONS"])("S28 %s needs no token", async (method) => {
     const browser = new Browser(await create());
     const path = method === "OPTIONS" ? "/options" : "/login";
     expect((await browser.send(path, { method, headers: { "sec-fetch-site": "cross-site" } })).status).toBe(200);
@@ -119,7 +119,7 @@ describe("the token", () => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  test.each(["/renew", "/end"])("S26 after %s the tokens from before are refused", async (path) => {
+  test.each(["/renew", "/end"])("S26 after %s the earlier tokens are refused", async (path) => {
     const browser = await withForm();
     const { token } = browser;
     expect((await browser.post(path, { __token: token })).status).toBe(200);
@@ -152,7 +152,7 @@ describe("the token", () => {
     refused(answer);
   });
 
-  test("the input may come in JSON and in multipart as well", async () => {
+  test("the token is also accepted in JSON and multipart bodies", async () => {
     const browser = await withForm();
     const json = {
       method: "POST",
@@ -211,7 +211,7 @@ describe("the token", () => {
     expect((await browser.send("/login", { method: "POST", headers: { "x-csrf-token": token } })).text).toBe("in");
   });
 
-  test("S26 with sessions in the database, all of this is the same", async () => {
+  test("S26 tokens work the same with sessions in the database", async () => {
     const application = await create(undefined, { session: { store: "database" } });
     const [browser, other] = [await withForm(application), await withForm(application)];
     refused(await browser.post("/login"));
@@ -228,7 +228,7 @@ describe("the origin of the request", () => {
     { "sec-fetch-site": null, origin: "https://evil.example" },
     { "sec-fetch-site": null, origin: "null" },
     { "sec-fetch-site": null, referer: "https://evil.example/page" },
-  ])("S27 with %j even the right token is refused", async (headers) => {
+  ])("S27 with %j even a valid token is refused", async (headers) => {
     const browser = await withForm();
     refused(await browser.post("/login", { __token: browser.token }, { headers }), ELSEWHERE);
     expect(handled).toEqual([]);
@@ -240,13 +240,13 @@ describe("the origin of the request", () => {
     { "sec-fetch-site": null, origin: "http://localhost" },
     { "sec-fetch-site": null },
     { "sec-fetch-site": null, referer: null },
-  ])("S27 with %j the token decides", async (headers) => {
+  ])("S27 with %j only the token decides", async (headers) => {
     const browser = await withForm();
     refused(await browser.post("/login", {}, { headers }));
     expect((await browser.post("/login", { __token: browser.token }, { headers })).text).toBe("in");
   });
 
-  test("S27 APP_URL, not the requested host, decides what the own origin is", async () => {
+  test("S27 the application's own origin comes from APP_URL, not from the requested host", async () => {
     const application = await create(undefined, { environment: { APP_URL: "http://shop.example" } });
     const browser = new Browser(application);
     await browser.open("/login");
@@ -296,7 +296,7 @@ describe("exemptions", () => {
     expect(handled).toEqual([]);
   });
 
-  test("S30 an exempt route is exempt in every spelling of its path that matches at all", async () => {
+  test("S30 an exempt route is exempt in every spelling of its path that matches", async () => {
     const browser = new Browser(await create(stack));
     expect((await browser.post("/hooks/%73tripe")).text).toBe("hooked");
     expect((await browser.post("/open/x7")).status).toBe(404);
@@ -341,7 +341,7 @@ describe("exemptions", () => {
     await expect(create([SessionMiddleware, Raw])).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });
 
-  test("a misspelt pattern gets a suggestion", async () => {
+  test("a misspelled pattern gets a suggestion", async () => {
     class Mistaken extends VerifyCsrfToken {
       protected override readonly except: readonly string[] = ["/hooks/@provder"];
     }
@@ -350,7 +350,7 @@ describe("exemptions", () => {
   });
 });
 
-test("without SessionMiddleware before it, nothing unsafe gets through, and the error says why", async () => {
+test("without SessionMiddleware before it, every unsafe request is refused with an error that says why", async () => {
   for (const stack of [[VerifyCsrfToken], [VerifyCsrfToken, SessionMiddleware]]) {
     const application = await create(stack);
     const codes: unknown[] = [];

@@ -54,7 +54,7 @@ describe.each(["cookie", "database"])("pages with the store %s", (store) => {
     expect((await browser.open("/form")).text).not.toContain("Saved");
   });
 
-  test("S41 a form with mistakes is shown again with messages and what was typed, escaped, and without the password", async () => {
+  test("S41 a form with mistakes is shown again with messages and the typed input, escaped, and without the password", async () => {
     const browser = new Browser(await create({ store }));
     await browser.open("/form");
     const typed = '"><script>alert(1)</script>';
@@ -67,7 +67,7 @@ describe.each(["cookie", "database"])("pages with the store %s", (store) => {
     expect((await browser.open("/form")).text).not.toContain("script");
   });
 
-  test("a page that uses none of it opens no session and sets no cookie", async () => {
+  test("a page that uses no helper opens no session and sets no cookie", async () => {
     const browser = new Browser(await create({ store }));
     const page = await browser.open("/plain");
     expect([page.text, page.cookies, page.headers.get("vary")]).toEqual(["<p>Hello</p>", [], null]);
@@ -85,7 +85,7 @@ describe.each(["cookie", "database"])("pages with the store %s", (store) => {
     expect((await browser.open("/has")).text).toBe("true false undefined");
   });
 
-  test("if nothing was typed or flashed, there is nothing to show", async () => {
+  test("all helpers are empty if nothing was typed or flashed", async () => {
     const page = await new Browser(await create({ store })).open("/everything");
     expect(page.text).toMatch(/^\[<input [^\]]*>\]\[[\w-]{86}\]\[\]\[b\]\[0\]\[null\]\[c\]$/);
   });
@@ -115,7 +115,7 @@ describe("in a new process", () => {
     expect(text).toContain('[<input type="hidden" name="__token"');
   });
 
-  test.each([{ views: VIEWS }, {}])("the first response that renders nothing waits for nothing", async (options) => {
+  test.each([{ views: VIEWS }, {}])("the first response that renders no page waits for nothing", async (options) => {
     const fresh = await begun();
     const routes = [fresh.Route.get("/plain", () => "plain")];
     const application = await fresh.sessionApplication({ routes, ...options });
@@ -133,7 +133,7 @@ test("csrf_token() gives scripts the bare token", async () => {
   expect(answer.status).toBe(422);
 });
 
-test("on a page without a session, such as that of an unknown address, there is nothing to show and nothing fails", async () => {
+test("on a page without a session, such as a 404, all helpers are empty and none fails", async () => {
   const application = await create();
   application.errorPage(404, ({ view }) => view.render("everything"));
   const browser = new Browser(application);
@@ -143,7 +143,7 @@ test("on a page without a session, such as that of an unknown address, there is 
   expect([unknown.status, unknown.text, unknown.cookies]).toEqual([404, nothing, []]);
 });
 
-test("in what is rendered outside of a request, such as a mail, there is nothing to show", async () => {
+test("in a template rendered outside of a request, such as a mail, all helpers are empty", async () => {
   const application = await create();
   expect(await application.container.make("views").render("everything")).toBe("[][][][b][0][null][c]");
 });

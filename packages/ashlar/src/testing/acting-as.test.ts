@@ -68,7 +68,7 @@ describe("with a guard that keeps logins", () => {
     expect(await confirmedAt({ passwordConfirmed: true })).toEqual(expect.any(String));
   });
 
-  test("it ends like any login: by logging out, and by its age", async () => {
+  test("it ends like any login, by logging out or by its age", async () => {
     await client.actingAs(ada);
     await client.withCsrfToken().post("/logout");
     await client.assertGuest();
@@ -85,7 +85,7 @@ describe("with a guard that keeps logins", () => {
     expect(await logins()).toEqual([{ user_id: bob.id, guard: "web" }]);
   });
 
-  test("a guard can be named, and the default one stays the default", async () => {
+  test("a guard can be named, and the default guard does not change", async () => {
     await client.actingAs(bob, "staff");
     expect((await client.getJson("/staff")).json).toMatchObject({ name: "Bob" });
     expect(await userBy("web")).toBeNull();
@@ -93,7 +93,7 @@ describe("with a guard that keeps logins", () => {
     await client.assertAuthenticatedAs(bob, "staff");
   });
 
-  test("no mail or event reports it, as they do for a login by form", async () => {
+  test("no mail or event reports it, unlike a login by form", async () => {
     using events = captureEvents(shop.application);
     await client.actingAs(ada);
     events.assertNothingEmitted();
@@ -173,7 +173,7 @@ describe("with a guard that cannot log users in", () => {
     await client.assertAuthenticatedAs(ada, "header");
   });
 
-  test("S24 the user only belongs to this client's requests, however they are interleaved", async () => {
+  test("S24 the user belongs only to this client's requests, however they are interleaved", async () => {
     const other = createTestClient(shop.application);
     const guest = createTestClient(shop.application);
     await client.actingAs(ada, "header");
@@ -183,7 +183,7 @@ describe("with a guard that cannot log users in", () => {
     expect(names).toEqual(asked.map((_, index) => ["Ada", "Bob", null][index % 3]));
   });
 
-  test("no request from outside can be such a request", async () => {
+  test("no request from outside can carry a user in this way", async () => {
     await client.actingAs(ada, "header");
     const marked = await client.getJson("/headed");
     const copy = new Request(marked.url, { headers: { accept: "application/json" } });
@@ -225,7 +225,7 @@ describe("failures", () => {
     expect((await ada.refresh()).api_token).toBeNull();
   });
 
-  test("assertAuthenticatedAs says who it is instead", async () => {
+  test("the failure of assertAuthenticatedAs names the actual user", async () => {
     expect(await failureOf(client.assertAuthenticatedAs(ada))).toMatch(
       /^Expected the visitor to be \w+ \d+, but it is a guest\.$/,
     );
@@ -234,7 +234,7 @@ describe("failures", () => {
     expect(await failureOf(client.assertAuthenticatedAs(ada, "staff"))).toContain(String(bob.id));
   });
 
-  test("assertGuest says who it is", async () => {
+  test("the failure of assertGuest names the user", async () => {
     await client.actingAs(bob);
     expect(await failureOf(client.assertGuest())).toMatch(
       new RegExp(`^Expected a guest, but the visitor is \\w+ ${bob.id}\\.$`),

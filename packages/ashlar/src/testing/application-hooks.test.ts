@@ -12,7 +12,7 @@ function request(path = "/"): Request {
 }
 
 describe("a context of the application", () => {
-  test("has what providers added to it, and belongs to the request", async () => {
+  test("has the properties that providers added, and belongs to the request", async () => {
     const application = await createApplication({ environment });
     application.contextProperty("kit" as never, (() => "added") as never);
     const raw = request("/somewhere?a=1");
@@ -66,7 +66,7 @@ describe("a context of the application", () => {
     await Promise.all([one.shutdown(), other.shutdown()]);
   });
 
-  test("an application that was shut down has none", async () => {
+  test("an application that was shut down has no such class", async () => {
     const application = await createApplication({ environment });
     await application.shutdown();
     expect(() => contextFor(application, request())).toThrow(expect.objectContaining({ code: "E_SHUTTING_DOWN" }));
@@ -74,7 +74,7 @@ describe("a context of the application", () => {
 });
 
 describe("a marked request", () => {
-  test("its hook is called once, before the route's middleware, and no hook of other requests is", async () => {
+  test("only its own hook is called, once, before the route's middleware", async () => {
     const ran: string[] = [];
     class Kernel extends HttpKernel {
       override httpMiddleware: readonly MiddlewareEntry[] = [

@@ -17,7 +17,7 @@ function sent(jar: CookieJar, url: string): string | null {
   return jar.header(new URL(url, HERE));
 }
 
-describe("what is kept", () => {
+describe("storing cookies", () => {
   test("a cookie with all its attributes", () => {
     freeze(new Date(0));
     const jar = jarWith("token=a%20b; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax");
@@ -39,7 +39,7 @@ describe("what is kept", () => {
     expect(jar.get("other")).toBeNull();
   });
 
-  test("a later one replaces an earlier one with the same name and path, in its position", () => {
+  test("a later cookie replaces an earlier one with the same name and path, in its position", () => {
     const jar = jarWith("a=1; Path=/", "b=1; Path=/", "a=2; Path=/", "a=3; Path=/account");
     expect(sent(jar, "/")).toBe("a=2; b=1");
     expect(sent(jar, "/account")).toBe("a=3; a=2; b=1");
@@ -56,13 +56,13 @@ describe("what is kept", () => {
     ["__Host- with another path", "__Host-a=1; Path=/x; Secure", HERE],
     ["__Host- without a path", "__Host-a=1; Secure", HERE],
     ["one without a name", "=1", HERE],
-  ])("S20 not kept: %s", (_what, setCookie, url) => {
+  ])("S20 a refused cookie: %s", (_what, setCookie, url) => {
     const jar = new CookieJar(HERE);
     jar.store(setCookie, new URL(url));
     expect(jar.all).toEqual([]);
   });
 
-  test("S20 __Host- with everything it needs is kept", () => {
+  test("S20 a __Host- cookie that meets every condition is kept", () => {
     expect(sent(jarWith("__Host-a=1; Path=/; Secure"), "/")).toBe("__Host-a=1");
   });
 
@@ -76,7 +76,7 @@ describe("what is kept", () => {
     );
   });
 
-  test("what the framework writes comes back unchanged", () => {
+  test("a cookie that the framework writes is read back unchanged", () => {
     const name = fc.stringMatching(/^[a-zA-Z][\w-]{0,20}$/);
     const value = fc.string({ unit: "grapheme" }).filter((text) => !/[\p{Cc};]/u.test(text) && text.isWellFormed());
     fc.assert(
@@ -88,7 +88,7 @@ describe("what is kept", () => {
   });
 });
 
-describe("where it is sent", () => {
+describe("a cookie is sent", () => {
   test("to its path and everything below it", () => {
     const jar = jarWith("a=1; Path=/docs");
     expect(
@@ -112,18 +112,18 @@ describe("where it is sent", () => {
     expect(sent(jar, HERE)).toBe("a=1; b=1");
   });
 
-  test("a secure one only over https", () => {
+  test("only over https if it is secure", () => {
     const jar = jarWith("a=1; Path=/; Secure", "b=1; Path=/");
     expect(sent(jar, "http://shop.example/")).toBe("b=1");
   });
 
-  test("longer paths come first", () => {
+  test("before those with shorter paths", () => {
     expect(sent(jarWith("a=1; Path=/", "b=1; Path=/account"), "/account/x")).toBe("b=1; a=1");
   });
 });
 
-describe("when it ends", () => {
-  test("by Max-Age, on the framework's clock, to the second", () => {
+describe("a cookie expires", () => {
+  test("by Max-Age, to the second of the framework's clock", () => {
     freeze();
     const jar = jarWith("a=1; Path=/; Max-Age=60");
     travel(59 / 60);
@@ -133,7 +133,7 @@ describe("when it ends", () => {
     expect(jar.all).toEqual([]);
   });
 
-  test("by Expires, unless Max-Age says otherwise", () => {
+  test("by Expires, unless it has a Max-Age", () => {
     freeze(new Date("2030-01-01T00:00:00Z"));
     const jar = jarWith(
       "a=1; Path=/; Expires=Tue, 01 Jan 2030 00:01:00 GMT",
@@ -143,19 +143,19 @@ describe("when it ends", () => {
     expect(sent(jar, "/")).toBe("b=1");
   });
 
-  test.each(["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:00 GMT"])("at once: %s", (ending) => {
+  test.each(["Max-Age=0", "Max-Age=-1", "Expires=Thu, 01 Jan 1970 00:00:00 GMT"])("immediately: %s", (ending) => {
     expect(jarWith("a=1; Path=/", `a=; Path=/; ${ending}`).all).toEqual([]);
   });
 
-  test("one with an unreadable expiry ends with the jar", () => {
+  test("with the jar if its expiry cannot be parsed", () => {
     const jar = jarWith("a=1; Path=/; Max-Age=soon; Expires=later");
     travel(1_000_000);
     expect(sent(jar, "/")).toBe("a=1");
   });
 });
 
-describe("by hand", () => {
-  test("a test can add and remove cookies", () => {
+describe("cookies set by hand", () => {
+  test("can be added and removed by a test", () => {
     const jar = jarWith("a=1; Path=/");
     jar.set("a", "ä;b", { maxAgeSeconds: 60 });
     jar.set("b", "2", { path: "/x", secure: true, httpOnly: false });
@@ -174,7 +174,7 @@ describe("by hand", () => {
     expect(jar.all).toEqual([]);
   });
 
-  test("an added cookie ends with its time", () => {
+  test("expire at the given time", () => {
     freeze();
     const jar = new CookieJar(HERE);
     jar.set("a", "1", { maxAgeSeconds: 60 });
@@ -185,7 +185,7 @@ describe("by hand", () => {
     expect(sent(jar, "/")).toBe("b=2");
   });
 
-  test("a value with a broken escape is returned unchanged", () => {
+  test("keep a value with a broken escape unchanged", () => {
     expect(jarWith("a=%zz; Path=/").get("a")).toBe("%zz");
   });
 });

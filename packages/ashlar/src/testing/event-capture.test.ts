@@ -40,7 +40,7 @@ function failureOf(work: () => unknown): string {
 }
 
 describe("captured events", () => {
-  test("every event of every name, in order, immediately", () => {
+  test("contain every event of every name, in order, immediately", () => {
     const events = begin();
     void place(1, "a");
     void application.container.make("events").emit("kit.paid", { id: 1 });
@@ -55,7 +55,7 @@ describe("captured events", () => {
     expect(events.all).toEqual([]);
   });
 
-  test("listeners are still called", async () => {
+  test("still reach their listeners", async () => {
     const seen: number[] = [];
     const off = application.container.make("events").on("kit.placed", ({ id }) => seen.push(id));
     begin();
@@ -64,7 +64,7 @@ describe("captured events", () => {
     expect(seen).toEqual([7]);
   });
 
-  test("nothing from before, and nothing from after the end", async () => {
+  test("contain nothing from before the capture or after its end", async () => {
     await place(1);
     const events = begin();
     await place(2);
@@ -75,7 +75,7 @@ describe("captured events", () => {
     expect(Object.hasOwn(application.container.make("events"), "emit")).toBe(false);
   });
 
-  test("several at once capture the same, and one that ends does not end the others", async () => {
+  test("are the same in concurrent captures, and ending one does not end the others", async () => {
     const events = begin();
     {
       using inner = captureEvents(application);
@@ -88,7 +88,7 @@ describe("captured events", () => {
 });
 
 describe("assertions", () => {
-  test("assertEmitted returns the payload: of the first with its name, or the first that matches", () => {
+  test("assertEmitted returns the payload of the first event with its name, or of the first that matches", () => {
     const events = begin();
     void place(1, "a");
     void place(2, "a", "b");
@@ -97,7 +97,7 @@ describe("assertions", () => {
     expect(events.assertEmitted("kit.placed", ({ id }) => id > 1).id).toBe(2);
   });
 
-  test("its failure says what happened instead", () => {
+  test("the failure of assertEmitted lists the emitted events", () => {
     const events = begin();
     expect(failureOf(() => events.assertEmitted("kit.placed"))).toBe(
       'There was no event "kit.placed". Nothing happened at all.',
@@ -111,7 +111,7 @@ describe("assertions", () => {
     );
   });
 
-  test("assertNotEmitted, for a name or for those that match", () => {
+  test("assertNotEmitted checks a name, or the events that match", () => {
     const events = begin();
     void place(1);
     void place(1);

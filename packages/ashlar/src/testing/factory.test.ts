@@ -41,7 +41,7 @@ describe("models", () => {
     expect(customer.created_at).toBeInstanceOf(Date);
   });
 
-  test("createMany stores several, counting on", async () => {
+  test("createMany stores several, with continuing numbers", async () => {
     await customers.make();
     const made = await customers.createMany(3, { name: "Same" });
     expect(made.map(({ name, email }) => [name, email])).toEqual([
@@ -66,14 +66,14 @@ describe("models", () => {
     expect((await customers.make({ name: undefined })).name).toBeUndefined();
   });
 
-  test("what the table refuses throws as save does", async () => {
+  test("a row that the table refuses throws the same error as save", async () => {
     await customers.create({ email: "ada@example.com" });
     await expect(customers.create({ email: "ada@example.com" })).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
     await expect(customers.create({ "no column": 1 })).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   });
 });
 
-describe("values that are created when they are needed", () => {
+describe("values that are created on demand", () => {
   let purchases: Factory<Purchase>;
 
   beforeEach(() => {

@@ -46,12 +46,12 @@ describe("untouched fields", () => {
 });
 
 describe("text", () => {
-  test("accepts text and numbers; null empties it; undefined leaves it", () => {
+  test("accepts text and numbers, is emptied by null, and is left unchanged by undefined", () => {
     const html = "<input name=a value=1><input name=b value=1><input name=c value=1><textarea name=d>1</textarea>";
     expect(sent(html, { a: "x", b: 7, c: null, d: undefined })).toEqual(["a=x", "b=7", "c=", "d=1"]);
   });
 
-  test("a list fills fields with the same name in their order, and the rest stays", () => {
+  test("a list fills fields with the same name in order, and leaves the rest unchanged", () => {
     const html = '<input name="tag[]" value=1><input name="tag[]" value=2><input name="tag[]" value=3>';
     expect(sent(html, { "tag[]": ["x", "y"] })).toEqual(["tag[]=x", "tag[]=y", "tag[]=3"]);
     expect(failureOf(() => sent(html, { "tag[]": ["a", "b", "c", "d"] }))).toContain(
@@ -148,7 +148,7 @@ describe("buttons", () => {
   const html =
     '<button name=do value=save>Save</button><button name=do value=delete formaction="/x" formmethod=get>Delete</button>';
 
-  test("another than the first is selected by its value, and decides where the form is sent", () => {
+  test("a button other than the first is selected by its value, and sets where the form is sent", () => {
     expect(submit(html)).toMatchObject({ method: "POST", action: "", entries: [["do", "save"]] });
     expect(submit(html, { do: "delete" })).toMatchObject({ method: "GET", action: "/x", entries: [["do", "delete"]] });
   });
@@ -211,7 +211,7 @@ describe("which form", () => {
     expect(chosen(selector)).toBe(id);
   });
 
-  test("the only one with all the fields, of those selected", () => {
+  test("the only one of the selected forms that has all the fields", () => {
     expect(chosen(null, ["q"])).toBe("b");
     expect(chosen(".x", ["q", "p"])).toBe("b");
   });

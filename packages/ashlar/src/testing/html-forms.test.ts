@@ -27,7 +27,7 @@ describe("forms of a page", () => {
     expect(String(login)).toBe('<form class="a b" method="post">');
   });
 
-  test("a control belongs to the form that it names, wherever that is", () => {
+  test("a control belongs to the form that it names, wherever it is", () => {
     const forms = formsOf(`<input name=a form=two><form id=one><input name=b form=two><input name=c></form>
       <form id=two><input name=d></form><input name=e form=three>`);
     expect(forms.map(controls)).toEqual([["text c="], ["text a=", "text b=", "text d="]]);
@@ -47,7 +47,7 @@ describe("forms of a page", () => {
     expect(controls(only("<form><template><input name=a></template><input name=b></form>"))).toEqual(["text b="]);
   });
 
-  test("every kind of control", () => {
+  test("every kind of control is read", () => {
     const form = only(`<form>
       <input name=t value=1><input type=PASSWORD name=p><input type=unknown name=u><input type=hidden name=h value=2>
       <input type=checkbox name=c><input type=checkbox name=c value=x checked><input type=radio name=r value=1 checked>
@@ -73,7 +73,7 @@ describe("forms of a page", () => {
     ]);
   });
 
-  test("disabled: by itself, by its fieldset, and options by their group", () => {
+  test("a control is disabled by its attribute or its fieldset, and an option by its group", () => {
     const form =
       only(`<form><input name=a disabled><fieldset disabled><input name=b><fieldset><input name=c></fieldset></fieldset>
       <fieldset><input name=d></fieldset><fieldset disabled><legend><input name=e></legend></fieldset>

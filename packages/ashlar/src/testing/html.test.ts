@@ -5,7 +5,7 @@ import { formsOf } from "./html-forms.ts";
 import { pageText } from "./html-text.ts";
 
 describe("a page", () => {
-  test("is read like in browsers: references, any quotes or none, comments, scripts, a lone <", () => {
+  test("is parsed as in browsers: references, any quotes or none, comments, scripts, a lone <", () => {
     expect(pageText("&amp;&lt;&#x27;&#128512;&hellip;&unknown; &;")).toBe("&<'😀…&unknown; &;");
     expect(pageText('<!doctype html>a<!-- <p> > -- -->b<?xml version="1"?>c<script>"<p>d"</script > <3 <')).toBe(
       "abc <3 <",
@@ -70,7 +70,7 @@ describe("a page", () => {
 });
 
 describe("the text of a page", () => {
-  test("is what a visitor reads, with words separated where the page separates them", () => {
+  test("is what a visitor reads, with words separated as on the page", () => {
     const page = `<!doctype html><html><head><title>Shop</title><style>p { color: red }</style>
       <script>const a = "<p>b</p>";</script></head>
       <body><h1>Order&nbsp;7</h1><p>He<b>l</b>lo,<br>A&amp;B <template><p>later</p></template></p><ul><li>a</li><li>b</li></ul>

@@ -95,7 +95,7 @@ describe("sent mails", () => {
 });
 
 describe("failures", () => {
-  test("assertSent says what was sent instead", async () => {
+  test("the failure of assertSent lists the sent mails", async () => {
     expect(await failureOf(mail.assertSent(WelcomeMail))).toBe("No WelcomeMail was sent. No mails were sent.");
     queue();
     expect(await failureOf(mail.assertSent(Farewell))).toBe(
@@ -103,7 +103,7 @@ describe("failures", () => {
     );
   });
 
-  test("assertNotSent and assertNothingSent say what was sent", async () => {
+  test("the failures of assertNotSent and assertNothingSent list the sent mails", async () => {
     queue();
     await mail.assertNotSent(Farewell);
     await mail.assertNotSent(({ to }) => to === "bob@example.com");

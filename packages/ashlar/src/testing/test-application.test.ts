@@ -106,7 +106,7 @@ describe("a test application", () => {
     expect(made.container.make("mail").captured).toEqual([]);
   });
 
-  test("its folder determines its configuration, and its .env is not needed", async () => {
+  test("its configuration comes from its folder, and it needs no .env", async () => {
     const root = await folder();
     const source = join(import.meta.dirname, "..");
     await mkdir(join(root, "config"));
@@ -165,7 +165,7 @@ describe("resetDatabase", () => {
     expect([made.background.pending, await Customer.all()]).toEqual([0, []]);
   });
 
-  test("it takes one statement per table, and a few more", async () => {
+  test("takes one statement per table, and a few more", async () => {
     const { application: made } = await shop();
     const database = made.container.make("database");
     const tables = await database.kysely.introspection.getTables();
@@ -175,7 +175,7 @@ describe("resetDatabase", () => {
     expect(statements).toBeLessThanOrEqual(tables.length + 5);
   });
 
-  test("a database that was not created for tests is left alone", async () => {
+  test("leaves a database alone that was not created for tests", async () => {
     const path = join(await folder(), "precious.sqlite");
     const DATABASES = { default: "main", main: { driver: "sqlite", path } };
     const made = await createApplication({
@@ -238,7 +238,7 @@ await onPostgres("on PostgreSQL", () => {
     expect(await databases()).not.toContain(name);
   });
 
-  test("with the parts of an address instead of a URL, too; and nothing is left of a boot that fails", async () => {
+  test("it also works with the parts of an address instead of a URL, and leaves nothing behind after a failed boot", async () => {
     const { hostname, port, username, pathname } = new URL(url);
     const server = postgres({ host: hostname, port, user: username, database: pathname.slice(1) });
     const made = await createTestApplication({ providers: [DatabaseProvider], database: server });

@@ -97,7 +97,7 @@ describe("requests", () => {
     expect(headers).toMatchObject({ accept: "application/json", "content-type": "application/json" });
   });
 
-  test("getJson requests JSON and sends none", async () => {
+  test("getJson requests JSON without sending any", async () => {
     const { headers } = await echo(client.getJson("/echo"));
     expect(headers).toEqual({ accept: "application/json" });
   });
@@ -129,7 +129,7 @@ describe("the session", () => {
     expect((await other.get("/visits")).json).toEqual({ visits: 1 });
   });
 
-  test("it can be read, including what was flashed, without using that up", async () => {
+  test("it can be read, including flashed values, without using them up", async () => {
     const user = await customers().create({ name: "Ada", email: "ada@example.com" });
     const page = await client.get("/login");
     const answer = await client.submit(page, "#login", { email: user.email, password: PASSWORD });
@@ -209,7 +209,7 @@ describe("forms", () => {
     );
   });
 
-  test("a form with mistakes is shown again with its messages and what was typed", async () => {
+  test("a form with mistakes is shown again with its messages and the typed input", async () => {
     const page = await client.get("/login");
     const answer = await client.submit(page, "#login", { email: "nobody@example.com", password: "wrong" });
     answer.assertRedirect("/login");
@@ -234,7 +234,7 @@ describe("redirects", () => {
     expect(await client.follow(page)).toBe(page);
   });
 
-  test("a circle ends", async () => {
+  test("a redirect loop is an error", async () => {
     const circle = await client.get("/circle");
     expect(await failureOf(client.follow(circle))).toContain("from redirect to redirect");
   });

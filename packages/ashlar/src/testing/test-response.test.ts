@@ -87,12 +87,12 @@ describe("the contents of a response", () => {
 });
 
 describe("status", () => {
-  test("the expected one, and chained assertions", async () => {
+  test("the expected status passes, and assertions can be chained", async () => {
     const page = await client.get("/created");
     expect(page.assertStatus(201).assertHeader("x-kind").assertSee("made")).toBe(page);
   });
 
-  test("another one: the failure says what came back instead, at a glance", async () => {
+  test("the failure for another status shows the actual response at a glance", async () => {
     const page = await client.get("/nowhere");
     const { message, actual, expected } = failureOf(() => page.assertStatus(200));
     expect(message).toMatch(
@@ -101,7 +101,7 @@ describe("status", () => {
     expect({ actual, expected }).toEqual({ actual: 404, expected: 200 });
   });
 
-  test("a failure of the application shows what was thrown", async () => {
+  test("a failure of the application shows the thrown error", async () => {
     const page = await client.get("/fail");
     expect(failureOf(() => page.assertStatus(200)).message).toContain("It broke here.");
     const problem = await client.getJson("/fail");
@@ -134,7 +134,7 @@ describe("redirects", () => {
     expect(moved.redirectsTo).toBe("/page?a=1");
   });
 
-  test("the failure says where it leads instead", async () => {
+  test("the failure shows the actual target", async () => {
     const moved = await client.get("/moved");
     expect(failureOf(() => moved.assertRedirect("/page")).message).toBe(
       "Expected a redirect to /page, but it leads to /page?a=1.\nGET /moved returned 302 Found\n  location: /page?a=1",
@@ -207,7 +207,7 @@ describe("JSON", () => {
 });
 
 describe("page text", () => {
-  test("what a visitor can read, and what not", async () => {
+  test("assertions about text that a visitor can or cannot read", async () => {
     const page = await client.get("/page");
     expect(page.pageText).toBe("Orders Two of them & more");
     page.assertSee("Orders", "Two of  them & more", /two/i).assertDontSee("<h1>", "T<", /title/i);
@@ -225,7 +225,7 @@ describe("page text", () => {
 });
 
 describe("validation errors of a problem document", () => {
-  test("by field, and by what their messages say", async () => {
+  test("by field, and by the text of their messages", async () => {
     const answer = await client.postJson("/refuse");
     answer.assertStatus(422);
     expect(await answer.assertValidationErrors("email")).toBe(answer);
@@ -249,7 +249,7 @@ describe("validation errors of a problem document", () => {
     );
   });
 
-  test("the failure says which fields were refused, and why", async () => {
+  test("the failure lists the refused fields and the reasons", async () => {
     const answer = await client.postJson("/refuse");
     expect((await rejectionOf(answer.assertValidationErrors("name"))).message).toContain(
       'The field "name" was not refused; these were: "email".\nPOST /refuse returned 422',
@@ -302,7 +302,7 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
     await next.assertSessionHas("visits", 1);
   });
 
-  test("the failure says what it has", async () => {
+  test("the failure lists its keys or shows the actual value", async () => {
     const answer = await createTestClient(shop.application).get("/flash/saved");
     expect((await rejectionOf(answer.assertSessionHas("state"))).message).toBe(
       'The session has no "state"; its keys are "status", "kept".',
@@ -316,7 +316,7 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
     );
   });
 
-  test("messages by field are validation errors", async () => {
+  test("messages by field count as validation errors", async () => {
     const answer = await createTestClient(shop.application).get("/refuse");
     await answer.assertValidationErrors({ email: "Taken" });
     expect((await rejectionOf(answer.assertNoValidationErrors())).message).toContain(
@@ -324,7 +324,7 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
     );
   });
 
-  test("a visitor without one has an empty one, and reading it creates none", async () => {
+  test("is empty for a visitor without one, and reading it creates none", async () => {
     const guest = createTestClient(shop.application);
     const page = await guest.get("/plain");
     await page.assertSessionMissing("status");
@@ -337,13 +337,13 @@ describe.each(["cookie", "database"])("the session, with the store %s", (store) 
   });
 });
 
-test("an application without sessions says so", async () => {
+test("an application without sessions causes an error that says so", async () => {
   const page = await client.get("/page");
   await expect(page.assertSessionHas("a")).rejects.toMatchObject({ code: "E_SESSION" });
   await expect(client.session()).rejects.toThrow("SessionProvider is not listed in PROVIDERS");
 });
 
-test("an application without guards says so", async () => {
+test("an application without guards causes an error that says so", async () => {
   await expect(client.user()).rejects.toMatchObject({ code: "E_UNKNOWN_GUARD" });
   await expect(client.actingAs({})).rejects.toThrow("AuthProvider is not listed in PROVIDERS");
 });

@@ -44,7 +44,7 @@ describe("travel", () => {
     expect(now() - NEW_YEAR.getTime()).toBe(MINUTE / 2);
   });
 
-  test("using returns the clock to its previous time at the end of the block, also for nested blocks", () => {
+  test("using restores the clock's previous time at the end of the block, also for nested blocks", () => {
     {
       using _hour = travel(60);
       {
@@ -56,7 +56,7 @@ describe("travel", () => {
     expect(ahead()).toBe(0);
   });
 
-  test("an invalid time is refused, and the clock stays", () => {
+  test("an invalid time is refused, and the clock does not change", () => {
     for (const to of [Number.NaN, Number.POSITIVE_INFINITY, new Date("never")]) {
       expect(() => travel(to)).toThrow(AshlarError);
     }

@@ -96,7 +96,7 @@ await onEachDatabase("limits in the database", (engine) => {
     await expect(counter.delete("a")).rejects.toThrow("rate_limits");
   });
 
-  test("what was counted in a committed transaction counts once", async () => {
+  test("attempts counted in a committed transaction count once", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     await database.transaction(() => counter.add("a", 2));
@@ -120,7 +120,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await counter!.add("a", 2)).attempts).toBe(10);
   });
 
-  test("what is counted outside of transactions is only kept in the table", async () => {
+  test("attempts counted outside of transactions are kept only in the table", async () => {
     const { database } = await opened(engine);
     const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
     await counter!.add("a", 3);
@@ -128,7 +128,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect([await counter!.get("a"), (await counter!.add("a", 1)).attempts]).toEqual([null, 1]);
   });
 
-  test("closing forgets what was kept about transactions", async () => {
+  test("closing discards the attempts kept for transactions", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     const counter = store.counter(LOGIN);
@@ -170,7 +170,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(Math.abs(resetInMs - (shown ?? 60_000))).toBeLessThanOrEqual(LEEWAY_MS);
   });
 
-  test("after a commit, the window is reported to end when it does in the table", async () => {
+  test("after a commit, the reported end of the window is the one in the table", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     freeze();
@@ -183,7 +183,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(Math.abs(resetInMs - 30_000)).toBeLessThanOrEqual(LEEWAY_MS);
   });
 
-  test("what ends now is pruned, and what ends later is not", async () => {
+  test("windows that end now are pruned, those that end later are not", async () => {
     const { database } = await opened(engine);
     const store = new DatabaseStore(() => database.connection());
     freeze();
@@ -204,7 +204,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(JSON.stringify(rows)).not.toContain("203.0");
   });
 
-  test("a clock that is set back locks no one out for longer than a window", async () => {
+  test("a clock that is set back locks clients out for no longer than a window", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     travel(60 * 24);

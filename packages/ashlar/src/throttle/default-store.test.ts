@@ -102,7 +102,7 @@ await onEachDatabase("where limits count", (engine) => {
     for (const { title, run } of throttleStoreSuite(store)) test(title, run);
   });
 
-  test("closing forgets what was kept about transactions in the database", async () => {
+  test("closing discards the attempts kept for transactions in the database", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });
     const store = new DefaultStore(application.container, application.logger);
@@ -117,7 +117,7 @@ await onEachDatabase("where limits count", (engine) => {
     expect(await counter.get("a")).toBeNull();
   });
 
-  test("a connection can be named", async () => {
+  test("the store can use a named connection", async () => {
     const [connection, second] = [await connectionOf(engine, false), await connectionOf(engine, true)];
     const options = {
       providers: [DatabaseProvider],
@@ -130,7 +130,7 @@ await onEachDatabase("where limits count", (engine) => {
     expect([passed, one.warnings, other.warnings]).toEqual([[3, 0], [], []]);
   });
 
-  test("the table is looked for once, and expired counts are pruned", async () => {
+  test("the table is looked up once, and expired counts are pruned", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });
     const database = application.container.make("database");
@@ -147,7 +147,7 @@ await onEachDatabase("where limits count", (engine) => {
     expect(await database.kysely.selectFrom("rate_limits").selectAll().execute()).toEqual([]);
   });
 
-  test("without the table, each process counts on its own, and the log says so once", async () => {
+  test("without the table, each process counts on its own, and that is logged once", async () => {
     const connection = await connectionOf(engine, false);
     const options = { providers: [DatabaseProvider], connection };
     const [one, other] = [await boot(options), await boot(options)];
@@ -163,7 +163,7 @@ await onEachDatabase("where limits count", (engine) => {
     }
   });
 
-  test("S33 with the store in the database and no table, an attempt is an error, not let through", async () => {
+  test("S33 if the configured store is the database and its table is missing, an attempt is an error and not let through", async () => {
     const connection = await connectionOf(engine, false);
     const { application } = await boot({ providers: [DatabaseProvider], connection, store: "database" });
     await expect(exported(application)).rejects.toThrow("rate_limits");
@@ -183,7 +183,7 @@ await onPostgres("a database whose table is in a schema that is not on the searc
 });
 
 await onPostgres("a database whose connections are all in use", () => {
-  test("S33 refuses, and is checked for its table again later", async () => {
+  test("S33 refuses attempts, and its table is looked up again later", async () => {
     const own = await connectionOf(postgres, true);
     const connection = { ...own, poolSize: 1, acquireTimeoutMs: 500 };
     const { application, warnings } = await boot({ providers: [DatabaseProvider], connection });
@@ -210,7 +210,7 @@ test("without a database, limits count in memory, and nothing is logged", async 
   expect([await exported(application), warnings]).toEqual([3, []]);
 });
 
-test("closing forgets what was counted in memory", async () => {
+test("closing discards the counts in memory", async () => {
   const { application } = await boot();
   const store = new DefaultStore(application.container, application.logger);
   const counter = store.counter(EXPORTS);
@@ -295,7 +295,7 @@ describe("a store", () => {
     [{ attempts: 1, rows: [[1]] }, "{ attempts: 1, rows: [Array] }"],
     [7, "7"],
     [undefined, "undefined"],
-  ])("S33 that returns %j refuses with 500, and the log has the result", async (answer, said) => {
+  ])("S33 that returns %j causes a 500, and the result is logged", async (answer, said) => {
     const answers = async () => answer as never;
     const store = { counter: () => ({ ...COUNTER, add: answers, get: answers }), close() {} };
     const { application, warnings } = await boot({ store });
@@ -307,7 +307,7 @@ describe("a store", () => {
     await expect(peeked).rejects.toThrow(`The throttle store returned ${said} from get():`);
   });
 
-  test("S33 that counts fewer attempts than were just added refuses: it would let every attempt pass", async () => {
+  test("S33 that counts fewer attempts than were just added causes a refusal, because it would let every attempt pass", async () => {
     const counts = async () => ({ attempts: 0, resetInMs: 1000 });
     const store = { counter: () => ({ ...COUNTER, add: counts, get: counts }), close() {} };
     const throttle = (await boot({ store })).application.container.make("throttle");

@@ -28,11 +28,11 @@ describe("the block of an address", () => {
     ["", null],
     ["/run/app.sock", null],
     ["1.2.3", null],
-  ])("S33 of %j is %s", (address, block) => {
+  ])("S33 for %j is %s", (address, block) => {
     expect(addressBlock(address)).toBe(block);
   });
 
-  test("S33 two IPv4 addresses never share one, and an IPv4-mapped address is its IPv4 address", () => {
+  test("S33 is different for any two IPv4 addresses, and an IPv4-mapped address counts as its IPv4 address", () => {
     fc.assert(
       fc.property(ipv4, ipv4, (a, b) => {
         expect(addressBlock(a) === addressBlock(b)).toBe(a === b);
@@ -41,7 +41,7 @@ describe("the block of an address", () => {
     );
   });
 
-  test("S33 two IPv6 addresses share one exactly if their first 64 bits are the same", () => {
+  test("S33 is the same for two IPv6 addresses if and only if their first 64 bits are equal", () => {
     const pair = fc.tuple(groups, groups, fc.integer({ min: 0, max: 8 })).map(([a, b, shared]) => {
       return [a, [...a.slice(0, shared), ...b.slice(shared)]] as const;
     });
@@ -53,7 +53,7 @@ describe("the block of an address", () => {
     );
   });
 
-  test("S33 no IPv6 address shares one with an IPv4 address, and other text has none", () => {
+  test("S33 is never the same for an IPv6 and an IPv4 address, and does not exist for other text", () => {
     fc.assert(
       fc.property(ipv4, groups, fc.string(), (four, six, text) => {
         const blocks = [addressBlock(four), addressBlock(written(six)), addressBlock(`${text}!`)];
@@ -83,7 +83,7 @@ describe("the digest of an account", () => {
     ["with an accent as a character of its own", "a\u0301nn@example.com"],
     ["with an invisible character in it", "a\u200bnn@example.com"],
     ["with a control character in it", "ann\u0000@example.com"],
-  ])("S53 differs for an address %s, which no lookup takes for the first", (_, other) => {
+  ])("S53 differs for an address %s, which no lookup treats as the same", (_, other) => {
     expect(normalizeEmail(other)).not.toBe("ann@example.com");
     expect(accountDigest(other)).not.toBe(accountDigest("ann@example.com"));
   });
@@ -206,7 +206,7 @@ describe("the key of a bucket", () => {
     expect(key(1024)).not.toBe(key(1023));
   });
 
-  test("a client may know the count by its address or by what it proved, but not by account alone", () => {
+  test("a client may see a count by its address or its proof, but not one by account alone", () => {
     const own = (by: readonly ThrottlePart[], keys: ThrottleKeys) => isClientsOwn(by, keys);
     const pair = ["account", "address"] as const;
     expect([own(pair, ann), own(["address"], ann), own(["account"], ann)]).toEqual([true, true, false]);
@@ -218,7 +218,7 @@ describe("the key of a bucket", () => {
     ]);
   });
 
-  test("no account can have an identifier that makes its key another account's", () => {
+  test("no identifier produces the key of another account", () => {
     fc.assert(
       fc.property(fc.string(), ipv4, ipv4, (text, a, b) => {
         const by = ["account", "address"] as const;

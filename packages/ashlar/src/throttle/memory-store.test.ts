@@ -37,7 +37,7 @@ describe("counting", () => {
     expect(await counter.get("a")).toEqual({ attempts: 4, resetInMs: 40_000 });
   });
 
-  test("reading counts nothing, and a key that was never counted has no count", async () => {
+  test("reading does not count, and a key that was never counted has no count", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     expect(await counter.get("a")).toBeNull();
@@ -61,7 +61,7 @@ describe("counting", () => {
     expect((await counter.add("a", 1)).attempts).toBe(1);
   });
 
-  test("only what was counted can be taken back, and no count falls below 0", async () => {
+  test("only counted attempts can be taken back, and no count falls below 0", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.takeBack("a", 1);
@@ -106,7 +106,7 @@ describe("the window", () => {
     expect(await counter.add("a", 1)).toEqual({ attempts: 1, resetInMs: 60_000 });
   });
 
-  test("S33 does not outlast its length if the clock is set back", async () => {
+  test("S33 does not exceed its length if the clock is set back", async () => {
     const counter = new MemoryStore().counter(bucket(60));
     travel(100_000);
     await counter.add("a", 5);
@@ -149,7 +149,7 @@ describe("the window", () => {
 });
 
 describe("memory", () => {
-  test("S33 a flood of different keys stays within the bound, and the newest are kept", async () => {
+  test("S33 a flood of different keys stays within the limit, and the newest are kept", async () => {
     const store = new MemoryStore(1000);
     const counter = store.counter(bucket(60));
     for (let key = 0; key < 20_000; key++) await counter.add(`key ${key}`, 1);
@@ -159,14 +159,14 @@ describe("memory", () => {
     expect((await counter.get("key 19999"))?.attempts).toBe(1);
   });
 
-  test("S33 by default, that bound is a hundred thousand", async () => {
+  test("S33 the default limit is a hundred thousand keys", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     for (let key = 0; key <= 100_000; key++) await counter.add(`key ${key}`, 1);
     expect(store.size).toBe(100_000);
   });
 
-  test("S33 in a flood, a new key causes only ended windows to be looked at", async () => {
+  test("S33 in a flood, a new key only checks windows that have ended", async () => {
     let looks = 0;
     const counter = new MemoryStore(100).counter(bucket(60));
     setClock(() => {
@@ -189,7 +189,7 @@ describe("memory", () => {
     expect(kept.map((count) => count?.attempts)).toEqual(Array.from({ length: 100 }, () => 5));
   });
 
-  test("a key that already exists takes no room from another", async () => {
+  test("counting an existing key evicts no other", async () => {
     const store = new MemoryStore(2);
     const counter = store.counter(bucket(60));
     await counter.add("a", 1);
@@ -198,7 +198,7 @@ describe("memory", () => {
     expect([(await counter.get("a"))?.attempts, (await counter.get("b"))?.attempts]).toEqual([1, 11]);
   });
 
-  test("closing forgets everything, and counting afterwards starts over", async () => {
+  test("closing discards everything, and counting afterwards starts over", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.add("a", 5);

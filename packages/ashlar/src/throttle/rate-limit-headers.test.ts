@@ -37,7 +37,7 @@ describe("the headers", () => {
     return [answer.get("RateLimit-Policy"), answer.get("RateLimit")];
   }
 
-  test("say what one bucket allows, and what is left of it", async () => {
+  test("give the limit of one bucket and its remaining attempts", async () => {
     expect(await headers({ export: { buckets: [ADDRESS] } }, ["export"])).toEqual([
       '"export";q=20;w=600',
       '"export";r=19;t=600',
@@ -51,14 +51,14 @@ describe("the headers", () => {
     ]);
   });
 
-  test("name all limits that a request met", async () => {
+  test("name all limits that applied to a request", async () => {
     expect(await headers({ login: { buckets: [PAIR] }, export: { buckets: [ADDRESS] } }, ["export", "login"])).toEqual([
       '"export";q=20;w=600, "login";q=5;w=60',
       '"export";r=19;t=600, "login";r=4;t=60',
     ]);
   });
 
-  test("are also on the response that refuses, with nothing left", async () => {
+  test("are also on the refusal, with nothing left", async () => {
     travel(0);
     const throttle = create({ login: LOGIN });
     await throttle.consume("login", ann, 5);
@@ -67,7 +67,7 @@ describe("the headers", () => {
     expect(context.response.toResponse().headers.get("RateLimit")).toBe('"login-address";r=14;t=600, "login";r=0;t=60');
   });
 
-  test("on a response that refuses, the policy is unchanged, and a bucket that was not checked is left out", async () => {
+  test("on a refusal, the policy is unchanged, and a bucket that was not checked is left out", async () => {
     const narrow = { ...ADDRESS, attempts: 1 };
     expect(await headers({ login: { buckets: [PAIR, narrow] } }, ["login"])).toEqual([
       '"login-address";q=1;w=600, "login";q=5;w=60',
@@ -85,7 +85,7 @@ describe("the headers", () => {
     ]);
   });
 
-  test("do not reveal how often others have tried an account", async () => {
+  test("do not reveal how often other clients have tried an account", async () => {
     expect(await headers({ mail: { buckets: [PAIR, ACCOUNT] } }, ["mail"])).toEqual([
       '"mail";q=5;w=60',
       '"mail";r=4;t=60',

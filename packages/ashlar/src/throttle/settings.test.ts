@@ -68,7 +68,7 @@ describe("without any configuration", () => {
     expect(others.map(({ name }) => name).toSorted()).toEqual(["api", "email_taken", "new_device"]);
   });
 
-  test("S33 by address alone is always the wider of the two", () => {
+  test("S33 the limit by address alone is always the higher of the two", () => {
     for (const { name, buckets } of readThrottleSettings(null).limits.values()) {
       if (["api", "new_device", "email_taken", "login.step", "login.step.total"].includes(name)) continue;
       const [pair, address] = ["account,address", "address"].map((by) => buckets.find((one) => one.by.join() === by)!);
@@ -133,7 +133,7 @@ describe("configured limits", () => {
   });
 });
 
-describe("what cannot work makes the boot fail", () => {
+describe("invalid settings make the boot fail", () => {
   test.each([
     [[], "a list"],
     ["memory", "text"],
@@ -193,7 +193,7 @@ describe("what cannot work makes the boot fail", () => {
     );
   });
 
-  test("the limit that the token endpoint once had, with the one that counts now", () => {
+  test("the former limit of the token endpoint, with the current one in the message", () => {
     expect(problem({ limits: { "api.auth": { buckets: [ADDRESS] } } })).toBe(
       "config/throttle.ts: THROTTLE.limits.api.auth: is no longer a limit: every way of trying a password counts under the same limit. Set login instead, which also covers the token endpoint.",
     );

@@ -189,7 +189,7 @@ describe("hit", () => {
     expect(await passing(50, attempt)).toBe(5);
   });
 
-  test("S54 requests without an address share no bucket: each account has its own attempts, and no more", async () => {
+  test("S54 requests without an address share no bucket, and each account has only its own attempts", async () => {
     const { throttle } = create();
     const contexts = await Promise.all(
       Array.from({ length: 50 }, (_, index) => login(`user${index}@example.com`, null)),
@@ -217,7 +217,7 @@ describe("hit", () => {
     expect(JSON.stringify(lockouts)).not.toContain("ann@");
   });
 
-  test("S47 a lockout does not reveal a secret that was taken for an account", async () => {
+  test("S47 a lockout does not reveal a secret that was typed in place of an account", async () => {
     const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
     const context = await makeLoadedContext({
       ip: "203.0.113.7",
@@ -273,7 +273,7 @@ describe("hit", () => {
     ]);
   });
 
-  test("a listener that fails, or takes its time, does not change the response", async () => {
+  test("a listener that fails or is slow does not change the response", async () => {
     const { throttle, events } = create();
     events.on("auth.lockout", () => {
       throw new Error("The pager is broken.");
@@ -293,7 +293,7 @@ describe("hit", () => {
 });
 
 describe("clear", () => {
-  test("forgets what was counted for the request's account", async () => {
+  test("clears the attempts of the request's account", async () => {
     const { throttle } = create();
     for (let round = 0; round < 3; round++) {
       for (let attempt = 0; attempt < 5; attempt++) await throttle.hit(await login("ann@example.com"), "login");

@@ -143,7 +143,7 @@ describe("ThrottleMiddleware", () => {
     ]);
   });
 
-  test("S30 S33 no other spelling of the path has attempts of its own", async () => {
+  test("S30 S33 another spelling of the path does not get separate attempts", async () => {
     const application = await create();
     await statuses(application, [{}, {}, {}]);
     const paths = [
@@ -215,13 +215,13 @@ describe("ThrottleMiddleware", () => {
     await expect(create({ routes })).rejects.toThrow(message);
   });
 
-  test("without its provider, the boot fails with what is missing", async () => {
+  test("without its provider, the boot fails with an error that names it", async () => {
     await expect(create({ providers: [] })).rejects.toThrow('Nothing is bound to "throttle".');
   });
 });
 
 describe("ThrottleProvider", () => {
-  test("one service for the application, its handlers and its middleware", async () => {
+  test("binds one service for the application, its handlers and its middleware", async () => {
     const application = await create();
     const throttle = application.container.make("throttle");
     expect(throttle).toBeInstanceOf(Throttle);
@@ -259,7 +259,7 @@ describe("ThrottleProvider", () => {
     });
   });
 
-  test("an export whose name is misspelt makes the boot fail, with a suggestion", async () => {
+  test("an export whose name is misspelled makes the boot fail, with a suggestion", async () => {
     await expect(create({ config: { throttle: { THROTLE: THROTTLE } } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining('Did you mean "THROTTLE"?'),

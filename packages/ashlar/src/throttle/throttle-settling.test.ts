@@ -104,7 +104,7 @@ describe("known devices", () => {
     expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("S54 buckets by address alone do not reduce what all devices have", async () => {
+  test("S54 buckets by address alone do not reduce the attempts that all devices share", async () => {
     const { throttle, left } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 2 }] } });
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 5, () => request({ "x-device": device }))).toBe(5);
@@ -112,7 +112,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 2, "account,address": 5 });
   });
 
-  test("S54 what one device is refused takes nothing from what all devices have", async () => {
+  test("S54 attempts refused to one device do not reduce those that all devices share", async () => {
     const { throttle, left } = create({ login: { buckets: [ACCOUNT, PAIR] } });
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 8, () => request({ "x-device": device }))).toBe(5);
@@ -134,7 +134,7 @@ describe("known devices", () => {
     expect(await headersOf("four")).toEqual([policy, '"login-address";r=19;t=600, "login";r=4;t=60']);
   });
 
-  test("S54 what all devices share is counted in its own window", async () => {
+  test("S54 the attempts that all devices share are counted in their own window", async () => {
     const { throttle, left } = create();
     for (const device of ["one", "two", "three"]) await passing(throttle, 5, () => request({ "x-device": device }));
     travel(59.999);
@@ -145,7 +145,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 4 });
   });
 
-  test("an attempt is given back wherever it was counted", async () => {
+  test("an attempt is given back in every bucket that counted it", async () => {
     const { throttle, left } = create();
     const first = request({ "x-device": "one" });
     await throttle.hit(first, "login", ann);
@@ -165,7 +165,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S53 attempts at an account that are given back are given back to all its devices", async () => {
+  test("S53 giving back attempts at an account also gives them back to all its devices", async () => {
     const { throttle, left } = create();
     for (let attempt = 0; attempt < 20; attempt++) {
       const untried = request({ "x-device": "one" });
@@ -178,7 +178,7 @@ describe("known devices", () => {
     expect(await left({ ...ann, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("S53 a success on a known device forgets the device's attempts, and not those of unknown clients", async () => {
+  test("S53 a success on a known device clears the device's attempts, but not those of unknown clients", async () => {
     const { throttle, left } = create();
     await passing(throttle, 3, () => request());
     await passing(throttle, 2, () => request({ "x-device": "one" }));
@@ -191,7 +191,7 @@ describe("known devices", () => {
 });
 
 describe("proofs", () => {
-  test("S54 a proof is counted on its own, and precedes a device: those of one account share nothing", async () => {
+  test("S54 a proof is counted separately and precedes a device, and the proofs of one account share nothing", async () => {
     const { throttle, left } = create();
     for (const proof of ["one", "two", "three", "four"]) {
       expect(await passing(throttle, 6, () => request({ "x-proof": proof, "x-device": "mine" }))).toBe(5);
@@ -207,13 +207,13 @@ describe("proofs", () => {
     expect(await left({ ...ann, proof: "theirs" })).toEqual({ "account,address": 5 });
   });
 
-  test("S33 a limit that counts only by address counts clients that proved something by their address", async () => {
+  test("S33 a limit that counts only by address counts clients with a proof by their address", async () => {
     const { throttle } = create({ login: { buckets: [{ ...ADDRESS, attempts: 2 }] } });
     expect(await passing(throttle, 4, () => request(), { ...ann, proof: "one" })).toBe(2);
     expect(await passing(throttle, 4, () => request({}, "203.0.113.8"), { ...ann, proof: "one" })).toBe(2);
   });
 
-  test("a limit that has nothing to count an attempt by lets it pass, and says so", async () => {
+  test("a limit with nothing to count an attempt by lets it pass, and reports its full limit", async () => {
     const { throttle } = create({ login: { buckets: [ADDRESS] } });
     const nothing = { allowed: true, limit: 20, remaining: 20, resetInSeconds: 0, buckets: [], policy: "" };
     for (const proof of [null, "one"]) {
@@ -224,7 +224,7 @@ describe("proofs", () => {
 });
 
 describe("giving back", () => {
-  test("what was counted in a window that has ended is not taken from the next", async () => {
+  test("an attempt from a window that has ended is not given back to the next", async () => {
     const { throttle, left } = create();
     const [early, late] = [request(), request()];
     await throttle.hit(early, "login", ann);
@@ -238,7 +238,7 @@ describe("giving back", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("nothing is given back twice, nor what another limit or another request counted", async () => {
+  test("no attempt is given back twice, or by another limit or request", async () => {
     const { throttle, left } = create({ login: LOGIN, export: { buckets: [ADDRESS] } });
     const [one, other] = [request(), request()];
     for (const context of [one, other]) await throttle.hit(context, "login", ann);
@@ -250,7 +250,7 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(20);
   });
 
-  test("S53 what was counted for the account can be given back on its own, and the rest is not given back later", async () => {
+  test("S53 attempts counted for the account can be given back alone, and the rest is not given back later", async () => {
     const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
     const context = request();
     await throttle.hit(context, "login", ann);
@@ -261,7 +261,7 @@ describe("giving back", () => {
     }
   });
 
-  test("S53 what was counted by address alone can be given back on its own", async () => {
+  test("S53 attempts counted by address alone can be given back separately", async () => {
     const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
     const context = request();
     await throttle.hit(context, "login", ann);
@@ -297,7 +297,7 @@ describe("giving back", () => {
     expect(await all()).toEqual([5, 4, 5]);
   });
 
-  test("S53 a success gives back its own attempt, once, and forgets those at its account", async () => {
+  test("S53 a success gives back its own attempt, once, and clears those at its account", async () => {
     const { throttle, left } = create({ login: LOGIN, export: { buckets: [ADDRESS] } });
     const contexts = [request(), request(), request()];
     for (const context of contexts) await throttle.hit(context, "login", ann);
@@ -317,7 +317,7 @@ describe("giving back", () => {
     expect(await left({ address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S69 the same address at another guard is another account, and a success at one gives the other nothing", async () => {
+  test("S69 the same address with another guard is another account, and a success with one gives nothing back to the other", async () => {
     const { throttle, left } = create();
     const context = request({ "x-guard": "staff" });
     await throttle.hit(context, "login", ann);
@@ -337,7 +337,7 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S53 counts for the account that the attempt is at, and no longer for the one in an input", async () => {
+  test("S53 counts for the given account, and no longer for the one in an input", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", bob);
@@ -366,7 +366,7 @@ describe("aim", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S53 refuses when the account that the attempt is at has none left", async () => {
+  test("S53 refuses if the given account has no attempts left", async () => {
     const { throttle } = create();
     await passing(throttle, 5, () => request());
     const context = request();
@@ -375,7 +375,7 @@ describe("aim", () => {
   });
 });
 
-describe("whose attempt it is", () => {
+describe("the account of an attempt", () => {
   const user = { email: "ann@example.com", authId: () => 7 };
 
   test("S53 a given user counts, whatever the inputs are; null means no account", async () => {
@@ -390,7 +390,7 @@ describe("whose attempt it is", () => {
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
   });
 
-  test("a limit without an input takes none for an account", async () => {
+  test("a limit without an input uses no input as the account", async () => {
     const { throttle } = create({ login: { buckets: [PAIR] } });
     await throttle.hit(request({}, HERE, "?null=bob@example.com&undefined=bob@example.com"), "login");
     expect((await throttle.peek("login", { address: HERE })).remaining).toBe(4);
@@ -485,7 +485,7 @@ class LaterStore implements ThrottleStore {
   }
 }
 
-test("operations of a store are finished when the response is sent", async () => {
+test("operations of a store are finished before the response is sent", async () => {
   const { throttle, left } = create({ login: LOGIN }, new LaterStore());
   const context = request();
   await throttle.aim(context, "login", ann, true);
@@ -504,7 +504,7 @@ test("operations of a store are finished when the response is sent", async () =>
   expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 5 });
 });
 
-test("an attempt that moves to another account is given back first, so that it is not refused because of itself", async () => {
+test("an attempt that moves to another account is given back first, so that it does not cause its own refusal", async () => {
   const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 1 }] } }, new LaterStore());
   const context = request();
   await throttle.hit(context, "login", bob);
@@ -533,7 +533,7 @@ class HalfStore extends MemoryStore {
 
 const UNSETTLED = "Attempts could not be given back. They count until their window ends.";
 
-test("S53 a success whose attempts cannot be given back stands: that is logged once, and they stay counted", async () => {
+test("S53 a success remains valid if its attempts cannot be given back: that is logged once, and they stay counted", async () => {
   const store = new HalfStore();
   const { throttle, left, logged } = create({ login: LOGIN }, store);
   const context = request();

@@ -50,7 +50,7 @@ describe("consume", () => {
     expect(await attempt()).toEqual([true, 2, 1, 60]);
   });
 
-  test("S33 refused attempts do not extend the window: no one is locked out for good", async () => {
+  test("S33 refused attempts do not extend the window, so a lockout always ends", async () => {
     const { throttle } = create();
     for (let second = 0; second < 60; second++) {
       travel(second);
@@ -74,21 +74,21 @@ describe("consume", () => {
     expect(await passing(200, () => throttle.consume("login", ann))).toBe(5);
   });
 
-  test("S33 by account and address: the same account elsewhere, and another account here, have attempts of their own", async () => {
+  test("S33 by account and address: the same account elsewhere, and another account here, have their own attempts", async () => {
     const { throttle } = create();
     expect(await passing(10, () => throttle.consume("login", ann))).toBe(5);
     expect(await passing(10, () => throttle.consume("login", { ...ann, address: "203.0.113.8" }))).toBe(5);
     expect(await passing(4, () => throttle.consume("login", { ...ann, account: "bob@example.com" }))).toBe(4);
   });
 
-  test("S33 by address alone: of attempts at many accounts, the wider bucket lets 20 pass", async () => {
+  test("S33 by address alone: of attempts at many accounts, the larger bucket lets 20 pass", async () => {
     const { throttle } = create();
     const spray = (index: number) => throttle.consume("login", { ...ann, account: `user${index}@example.com` });
     expect(await passing(200, spray)).toBe(20);
     expect((await throttle.consume("login", { ...ann, address: "203.0.113.8" })).allowed).toBe(true);
   });
 
-  test("S33 once an address is refused, the accounts it makes up create no keys", async () => {
+  test("S33 once an address is refused, made-up accounts create no keys", async () => {
     const { throttle, store } = create();
     for (let index = 0; index < 500; index++) {
       await throttle.consume("login", { ...ann, account: `user${index}@example.com` });
@@ -108,7 +108,7 @@ describe("consume", () => {
     expect(await passing(50, from("b"))).toBe(5);
   });
 
-  test("S33 an IPv4-mapped address is its IPv4 address", async () => {
+  test("S33 an IPv4-mapped address counts as its IPv4 address", async () => {
     const { throttle } = create();
     const attempt = (index: number) => {
       return throttle.consume("login", { ...ann, address: index % 2 === 0 ? "203.0.113.7" : "::ffff:203.0.113.7" });
@@ -182,7 +182,7 @@ describe("consume", () => {
 });
 
 describe("peek", () => {
-  test("reports what is left and uses up none of it", async () => {
+  test("reports the remaining attempts without using any up", async () => {
     travel(0);
     const { throttle, store } = create();
     expect(outcome(await throttle.peek("login", ann))).toEqual([true, 5, 5, 0]);
@@ -195,7 +195,7 @@ describe("peek", () => {
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" }))).toEqual([true, 5, 5, 0]);
   });
 
-  test("reports for each bucket what is left of it, and that the last attempt passes", async () => {
+  test("reports the remaining attempts of each bucket, and that the last one passes", async () => {
     travel(0);
     const { throttle } = create({
       mail: {
@@ -216,7 +216,7 @@ describe("peek", () => {
 });
 
 describe("reset", () => {
-  test("S33 gives the account its attempts back, and never the address", async () => {
+  test("S33 gives attempts back to the account, and never to the address", async () => {
     const { throttle } = create();
     for (let login = 0; login < 4; login++) {
       expect(await passing(5, () => throttle.consume("login", ann))).toBe(5);
@@ -252,7 +252,7 @@ describe("reset", () => {
     expect(allowed).toEqual([true, false, false]);
   });
 
-  test("another spelling of the account is the account", async () => {
+  test("another spelling of the account is the same account", async () => {
     const { throttle } = create();
     await throttle.consume("login", ann, 5);
     await throttle.reset("login", { ...ann, account: " ANN@example.com " });

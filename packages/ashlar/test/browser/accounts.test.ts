@@ -165,7 +165,7 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
-  test("S33 a client that guesses passwords is stopped, and no other client is", async () => {
+  test("S33 only the client that guesses passwords is stopped", async () => {
     const page = await (await visitor()).newPage();
     await register(page, shop, "Bob", "a dry stone wall");
     await page.getByRole("button", { name: "Log out" }).click();

@@ -43,7 +43,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect([await names(), reports]).toEqual([["a", "b", "c"], []]);
   });
 
-  test("without one is named by PostgreSQL's refusal of the next statement, and reported on SQLite", async () => {
+  test("without a nested transaction is named by PostgreSQL's refusal of the next statement, and reported on SQLite", async () => {
     const refused: unknown[] = [];
     const attempt = database.transaction(async () => {
       expect(await addsA()).toBeInstanceOf(UniqueViolationError);
@@ -70,7 +70,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect([await names(), refused, reports]).toEqual([["a"], [refusal, refusal], []]);
   });
 
-  test("in a nested transaction that continues belongs only to that one", async () => {
+  test("in a nested transaction that continues affects only that one", async () => {
     const nested = database.transaction(async () => {
       await database.transaction(addsA).catch((error: unknown) => error);
       await Tag.create({ name: "b" });
@@ -91,7 +91,7 @@ await onEachDatabase("a violation that is caught in a transaction", (engine) => 
     expect(called).toBe(engine.name === "sqlite" ? 1 : 0);
   });
 
-  test("belongs to no other: not to a transaction that throws after it, nor to the next one", async () => {
+  test("affects neither a transaction that throws after it nor the next one", async () => {
     const no = new Error("no");
     const attempt = database.transaction(async () => {
       await addsA();

@@ -117,7 +117,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     },
   );
 
-  test("S36 says which field it is", async () => {
+  test("S36 names the field", async () => {
     const { body } = await post("/where", { value: ["a"] });
     expect(body).toMatchObject({
       errors: { title: [{ rule: "database.value", params: {}, message: "This value can't be used here." }] },
@@ -128,7 +128,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     expect((await post("/find", { value: true })).status).toBe(422);
   });
 
-  test("S36 a list that is not one, is too long or contains another is refused", async () => {
+  test("S36 whereIn refuses a value that is not a list, a list that is too long, and a nested list", async () => {
     for (const value of ["12", { length: 1 }, [[1]], Array(30_001).fill(1)]) {
       await expect(async () => Parcel.rows().whereIn("id", value as number[])).rejects.toMatchObject({ status: 422 });
     }
@@ -170,7 +170,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     expect(await titles()).toEqual(["a"]);
   });
 
-  test("S36 what no input can have set keeps its error: guarded columns, names in fillable, no value at all", async () => {
+  test("S36 columns that no input can have set keep their error: guarded ones, unknown ones, and ones without a value", async () => {
     class Guarded extends Parcel {
       static override table = "parcels";
       static override guarded = ["size", "nowhere"];

@@ -63,7 +63,7 @@ await onEachDatabase("errors", (engine) => {
     return parts.join("\n");
   };
 
-  test("a unique violation has the table and column, and not the value", async () => {
+  test("a unique violation has the table and column, but not the value", async () => {
     const error = await insert({ name: SECRET, code: "other" });
     expect(error).toBeInstanceOf(UniqueViolationError);
     expect(error).toBeInstanceOf(ConstraintViolationError);
@@ -78,7 +78,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("one of several columns has them in order", async () => {
+  test("a unique violation of several columns has them in order", async () => {
     await own.database.kysely.schema.dropIndex("teams_lower").execute();
     const error = await insert({ name: "b", tenant: 1, code: SECRET });
     await own.database.kysely.schema
@@ -94,18 +94,18 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("one of an expression has no column, but its index", async () => {
+  test("a unique violation of an expression has its index, but no column", async () => {
     const error = await insert({ name: "b", tenant: 2, code: SECRET.toUpperCase() });
     expect(error).toMatchObject({ code: "E_UNIQUE_VIOLATION", columns: [], column: null, constraint: "teams_lower" });
     expect((error as Error).message).toBe("A record with this value already exists.");
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("an existing primary key is one too", async () => {
+  test("an existing primary key is a unique violation too", async () => {
     expect(await insert({ id: 1000, name: "b" })).toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "id" });
   });
 
-  test("a missing value has the table and column, and not the rest of the row", async () => {
+  test("a missing value has the table and column, but not the rest of the row", async () => {
     const error = await insert({ name: null, tenant: 3, code: `${SECRET}2` });
     expect(error).toBeInstanceOf(NotNullViolationError);
     expect(error).toMatchObject({
@@ -117,7 +117,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("a reference to a missing row, and one that still exists", async () => {
+  test("a reference to a missing row is a violation, and so is deleting a row that is still referenced", async () => {
     const { kysely } = own.database;
     const dangling = kysely.insertInto("players").values({ team_id: 99 }).execute();
     await expect(dangling).rejects.toBeInstanceOf(ForeignKeyViolationError);
@@ -148,7 +148,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(error)).not.toContain(SECRET);
   });
 
-  test("undefined is refused instead of being stored as something", async () => {
+  test("undefined is refused instead of being stored as another value", async () => {
     const { kysely } = own.database;
     await expect(sql`select ${undefined}`.execute(kysely)).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
     await expect(sql`select ${new Date(Number.NaN)}`.execute(kysely)).rejects.toMatchObject({
@@ -163,13 +163,13 @@ await onEachDatabase("errors", (engine) => {
     await expect(read()).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
   });
 
-  test("after dozens of errors there still are connections", async () => {
+  test("after dozens of errors there are still connections", async () => {
     for (let n = 0; n < 30; n++) await insert({ name: SECRET });
     await Promise.all(Array.from({ length: 30 }, () => insert({ name: SECRET })));
     expect((await sql`select count(*) as n from teams`.execute(own.database.kysely)).rows).toEqual([{ n: 1 }]);
   });
 
-  test("a caught error in a transaction does not lose the rest silently", async () => {
+  test("a caught error in a transaction does not silently lose the rest", async () => {
     const attempt = own.database.transaction(async () => {
       expect(await insert({ name: "kept", code: "k" })).not.toBeInstanceOf(Error);
       expect(await insert({ name: SECRET })).toBeInstanceOf(UniqueViolationError);

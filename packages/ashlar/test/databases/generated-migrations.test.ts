@@ -95,7 +95,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
   }
 
   describe.for(Object.keys(APPLICATIONS))("%s", (kind) => {
-    test("run and roll back one by one, and each leaves what was there before it", async () => {
+    test("run and roll back one by one, and each restores the previous schema", async () => {
       const folder = await APPLICATIONS[kind]!();
       const steps = join(folder, "../steps");
       await mkdir(steps);
@@ -113,7 +113,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
       }
     });
 
-    test("prevent two rows that must differ from being the same", async () => {
+    test("prevent duplicate rows", async () => {
       await new Migrations(own.database, await APPLICATIONS[kind]!()).up();
       const bob = { ...USER, email: "bob@example.com" };
       expect(await second("users", USER, { ...USER, name: "Bob" })).toBe("E_UNIQUE_VIOLATION");
@@ -130,7 +130,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
     });
   });
 
-  test("let what is looked up with each registration, list of devices and pruning be found without reading the full table", async () => {
+  test("have indexes for the lookups of registration, the list of devices and pruning", async () => {
     await new Migrations(own.database, await APPLICATIONS["created with everything"]!()).up();
     expect(await metadataOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
     expect(await metadataOf("logins", "user_id = 1")).toContain("logins_user_id_index");

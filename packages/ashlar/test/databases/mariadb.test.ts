@@ -10,7 +10,7 @@ await onMariadb("a dialect for MariaDB, written from outside", () => {
     for (const { title, run } of suite) test(title, run);
   });
 
-  test("after a deadlock, its victim's transaction refuses every statement and stores nothing", async () => {
+  test("after a deadlock, the victim's transaction refuses every statement and stores nothing", async () => {
     const made = await createMariadb(10_000);
     const database = new Database({ default: "main", main: made.dialect }, process.cwd());
     try {
@@ -59,7 +59,7 @@ await onMariadb("a dialect for MariaDB, written from outside", () => {
     }
   });
 
-  test("a migration runs without a transaction, and says what remains if it fails", async () => {
+  test("a migration runs without a transaction, and reports what remains if it fails", async () => {
     const made = await createMariadb(10_000);
     const database = new Database({ default: "main", main: made.dialect }, process.cwd());
     const folder = new MigrationFolder(database, {

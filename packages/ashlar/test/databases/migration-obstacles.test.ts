@@ -40,7 +40,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
   });
   afterEach(() => own.drop());
 
-  test.each(["migrate", "migrate:rollback"] as const)("%s refuses and says how to proceed", async (command) => {
+  test.each(["migrate", "migrate:rollback"] as const)("%s fails with a remedy", async (command) => {
     const attempt = command === "migrate" ? migrations.up() : migrations.rollback();
     await expect(attempt).rejects.toMatchObject({
       code: "E_MIGRATION",
@@ -69,7 +69,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
 });
 
 await onPostgres("the lock of migrations on PostgreSQL", () => {
-  test("is waited for only this long, and the refusal names the process that holds it", async () => {
+  test("is awaited for a limited time, and the refusal names the process that holds it", async () => {
     const own = await postgres.open();
     const { driver: _, ...options } = own.configuration;
     const settings = readPostgresSettings(options, { where: "main" });

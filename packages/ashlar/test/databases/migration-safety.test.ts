@@ -154,7 +154,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       await keysHold();
     });
 
-    test("S67 one that fails in the middle leaves tables, rows and foreign keys as they were", async () => {
+    test("S67 a migration that fails midway leaves tables, rows and foreign keys unchanged", async () => {
       await write(SECOND, rebuild("", 'throw new Error("in the middle");'));
       await expect(migrations.up()).rejects.toMatchObject({ message: expect.stringContaining("in the middle") });
       expect([await children(), (await rows("authors")).length]).toEqual([CHILDREN, 3]);
@@ -316,7 +316,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect(await tables()).toEqual(NOTHING);
     });
 
-    test("one that fails ends the migration, and not the process", async () => {
+    test("a statement that fails ends the migration, but not the process", async () => {
       const nowhere = 'await database.insertInto("nowhere").values({ n: 1 }).execute();';
       const others = `await ${table("b")}; await ${table("c")};`;
       const bodies: Readonly<Record<string, string>> = {
@@ -360,7 +360,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect((await states())[2]).toEqual([THIRD, "pending"]);
     });
 
-    test("S67 one that fails says what remains, and is not recorded", async () => {
+    test("S67 a migration that fails reports what remains, and is not recorded", async () => {
       await write(
         SECOND,
         off('await database.schema.createTable("half").addColumn("n", "integer").execute(); throw new Error("no");'),
@@ -374,7 +374,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect([(await tables()).includes("half"), (await states())[1]]).toEqual([true, [SECOND, "pending"]]);
     });
 
-    test("S67 in a rollback it stays recorded, and a statement that was not awaited fails it too", async () => {
+    test("S67 a failed rollback leaves the migration recorded, and fails on a statement that was not awaited too", async () => {
       await write(SECOND, off("", "database.deleteFrom('reviews').execute();"));
       await migrations.up();
       expect(await failure(migrations.rollback())).toMatchObject({

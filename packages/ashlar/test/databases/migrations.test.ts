@@ -72,7 +72,7 @@ await onEachDatabase("migrations", (engine) => {
   const tables = (): Promise<string[]> => folder.tables();
   const states = async () => (await migrations.status()).map(({ name, state, batch }) => [name, state, batch]);
 
-  test("up runs new ones, in order, each run a batch", async () => {
+  test("up runs new migrations in order, and each run is a batch", async () => {
     await write(SECOND, POSTS);
     await write(FIRST, USERS);
     expect(await states()).toEqual([
@@ -93,7 +93,7 @@ await onEachDatabase("migrations", (engine) => {
     expect(Math.abs(runAt.getTime() - Date.now())).toBeLessThan(60_000);
   });
 
-  test("pending are those that this database has not run, whatever else it contains", async () => {
+  test("the pending migrations are those that this database has not run, whatever else it contains", async () => {
     await write(SECOND, POSTS);
     await write(FIRST, USERS);
     if (engine.name === "postgres") {
@@ -110,7 +110,7 @@ await onEachDatabase("migrations", (engine) => {
     expect(await migrations.pending()).toEqual([FIRST, SECOND, THIRD]);
   });
 
-  test("no folder, no migrations", async () => {
+  test("a missing folder means no migrations", async () => {
     const nowhere = new Migrations(own.database, join(folder.path, "none"));
     expect([await nowhere.up(), await nowhere.status(), await nowhere.rollback()]).toEqual([[], [], []]);
   });
@@ -145,7 +145,7 @@ await onEachDatabase("migrations", (engine) => {
     ]);
   });
 
-  test("fresh drops everything, whatever created it, and runs all", async () => {
+  test("fresh drops everything, whatever created it, and runs all migrations", async () => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await migrations.up();
@@ -169,7 +169,7 @@ await onEachDatabase("migrations", (engine) => {
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   });
 
-  test("a migration that fails leaves nothing half done, and the message names its file", async () => {
+  test("a migration that fails leaves nothing half-done, and the message names its file", async () => {
     await write(FIRST, USERS);
     await write(
       SECOND,
@@ -202,7 +202,7 @@ await onEachDatabase("migrations", (engine) => {
     expect(await states()).toEqual([[FIRST, "run", 1]]);
   });
 
-  test("a file that is gone or renamed is reported, and nothing runs", async () => {
+  test("a missing or renamed file is reported, and nothing runs", async () => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await migrations.up();
@@ -234,14 +234,14 @@ await onEachDatabase("migrations", (engine) => {
     });
   });
 
-  test("one without a way back is reported when that is requested", async () => {
+  test("a migration without down is reported when it is rolled back", async () => {
     await write(FIRST, "export async function up(): Promise<void> {}");
     await migrations.up();
     await expect(migrations.rollback()).rejects.toMatchObject({ message: expect.stringContaining("down") });
     expect(await states()).toEqual([[FIRST, "run", 1]]);
   });
 
-  test("of three processes that migrate concurrently, each migration is run by one", async () => {
+  test("with three processes migrating concurrently, each migration is run by only one", async () => {
     await write(FIRST, USERS);
     await write(SECOND, POSTS);
     await write(THIRD, NAME);

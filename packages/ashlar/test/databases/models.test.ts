@@ -71,7 +71,7 @@ await onEachDatabase("models", (engine) => {
   };
 
   describe("storing", () => {
-    test("create stores a row and returns it with what the database added", async () => {
+    test("create stores a row and returns it with the values that the database added", async () => {
       const user = await User.create({ email: "ada@example.com", settings: { theme: "dark" } });
       expect(user).toBeInstanceOf(User);
       expect({ ...user }).toEqual({
@@ -132,7 +132,7 @@ await onEachDatabase("models", (engine) => {
       expect(user.isDirty()).toBe(false);
     });
 
-    test("getOriginal returns what is stored until the model is saved", async () => {
+    test("getOriginal returns the stored value until the model is saved", async () => {
       const user = await User.create({
         email: "ada@example.com",
         verified_at: new Date(NOON),
@@ -151,7 +151,7 @@ await onEachDatabase("models", (engine) => {
       expect([user.getOriginal("email"), user.getOriginal("verified_at")]).toEqual(["other@example.com", null]);
     });
 
-    test("what your own statement stored is recorded, and the rest of the row stays known", async () => {
+    test("columns stored by your own statement are recorded, and the rest of the row stays known", async () => {
       const user = await User.create({ email: "ada@example.com" });
       await User.where("id", user.id).update({ logins: 3, verified_at: new Date(NOON) });
       user.noteStored({ logins: 3, verified_at: new Date(NOON) });
@@ -161,7 +161,7 @@ await onEachDatabase("models", (engine) => {
       expect((await User.findOrFail(user.id)).verified_at).toBe(null);
     });
 
-    test("a new model is stored by save, and is stored from then on", async () => {
+    test("save stores a new model, which counts as stored from then on", async () => {
       const user = new User();
       user.email = "ada@example.com";
       expect([user.isStored(), user.isDirty(), user.getOriginal("email")]).toEqual([false, true, undefined]);
@@ -216,7 +216,7 @@ await onEachDatabase("models", (engine) => {
       await expect(user.save()).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND", status: 404 });
     });
 
-    test("delete removes the row, once", async () => {
+    test("delete removes the row only once", async () => {
       const user = await User.create({ email: "a@example.com" });
       const same = await User.findOrFail(user.id);
       expect([await user.delete(), await same.delete(), await new User().delete()]).toEqual([true, false, false]);
@@ -233,7 +233,7 @@ await onEachDatabase("models", (engine) => {
       ]);
     });
 
-    test("refresh reads what another writer wrote, and drops what was not saved", async () => {
+    test("refresh reads the changes of another writer, and drops unsaved ones", async () => {
       const user = await User.create({ email: "a@example.com" });
       await User.where("id", user.id).update({ logins: 7 });
       user.email = "unsaved@example.com";
@@ -260,7 +260,7 @@ await onEachDatabase("models", (engine) => {
       },
     );
 
-    test("findOrFail is a 404 if there is no row", async () => {
+    test("findOrFail throws a 404 if there is no row", async () => {
       await expect(User.findOrFail(123456)).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND", status: 404 });
     });
 
@@ -282,7 +282,7 @@ await onEachDatabase("models", (engine) => {
       expect(await statements(() => User.findBy("password", null))).toEqual([expect.stringMatching(/is null limit/)]);
     });
 
-    test("another table, another key, and no times", async () => {
+    test("a model can have another table, another key, and no times", async () => {
       await Tag.create({ slug: "node", title: "Node" });
       expect({ ...(await Tag.findOrFail("node")) }).toEqual({ slug: "node", title: "Node", colour: null });
     });
@@ -305,7 +305,7 @@ await onEachDatabase("models", (engine) => {
       expect(tag.fill({ title: undefined }).title).toBe("A");
     });
 
-    test("what fillable does not contain is left out", async () => {
+    test("attributes that fillable does not contain are left out", async () => {
       const tag = await Tag.create({ slug: "a", title: "A", colour: "red" });
       expect(tag.colour).toBe(null);
     });
@@ -376,7 +376,7 @@ await onEachDatabase("models", (engine) => {
   });
 
   describe("casts", () => {
-    test("every kind comes back as it was stored, and with its type", async () => {
+    test("every kind is read back unchanged, with its type", async () => {
       const values = {
         email: "a",
         active: false,
@@ -395,7 +395,7 @@ await onEachDatabase("models", (engine) => {
       expect([user.settings, user.verified_at]).toEqual([null, null]);
     });
 
-    test.each([{ a: 1 }, ["x"], "text", "", 7, false])("JSON of the kind of %j comes back", async (value) => {
+    test.each([{ a: 1 }, ["x"], "text", "", 7, false])("JSON like %j is read back unchanged", async (value) => {
       const { id } = await User.create({ email: "a", settings: value as never });
       const user = await User.findOrFail(id);
       expect(user.settings).toEqual(value);
@@ -505,7 +505,7 @@ await onEachDatabase("models", (engine) => {
       expect(rows).toEqual([{ email: "a@example.com" }]);
     });
 
-    test("fromRow creates a model from a row that was fetched separately", async () => {
+    test("fromRow creates a model from a row fetched by a separate query", async () => {
       await User.create({ email: "a@example.com", active: false });
       const row = await own.database.kysely.selectFrom("users").selectAll().executeTakeFirstOrThrow();
       const user = User.fromRow(row as Record<string, unknown>);

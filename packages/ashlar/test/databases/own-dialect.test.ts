@@ -77,7 +77,7 @@ function deletingSelected(has: { readonly where: boolean; readonly checksAgain: 
   });
 }
 
-test("the suite finds nothing wrong with a dialect that is only wrapped", async () => {
+test("the suite finds nothing wrong with a dialect that only wraps another", async () => {
   expect(await found(() => ({}))).toEqual([]);
 });
 

@@ -69,7 +69,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(await rows("select n from kept")).toEqual([{ n: 3 }]);
   });
 
-  test("a connection on which even the rollback fails is given up, and the error is the function's own", async () => {
+  test("a connection on which even the rollback fails is discarded, and the error is the function's own", async () => {
     const small = await postgres.open({ poolSize: 1 });
     const { database: one } = small;
     const pid = async (): Promise<unknown> => (await sql`select pg_backend_pid() as pid`.execute(one.kysely)).rows[0];

@@ -59,7 +59,7 @@ await onEachDatabase("any values", (engine) => {
   });
   afterAll(() => own.drop());
 
-  test("stored values come back unchanged, are not dirty, and find their row", async () => {
+  test("stored values are read back unchanged, are not dirty, and find their row", async () => {
     await fc.assert(
       fc.asyncProperty(sample, async (values) => {
         const { id } = await Sample.create(values);
@@ -74,7 +74,7 @@ await onEachDatabase("any values", (engine) => {
     );
   });
 
-  test("what a row is changed to is what is stored", async () => {
+  test("an updated row is stored with the new values", async () => {
     await fc.assert(
       fc.asyncProperty(sample, sample, async (before, after) => {
         const model = await Sample.create(before);
@@ -87,7 +87,7 @@ await onEachDatabase("any values", (engine) => {
     );
   });
 
-  test("any text that is looked up is a value and never SQL", async () => {
+  test("any text in a lookup is a value and never SQL", async () => {
     await Sample.create({ text: "kept" });
     const hostile = fc.oneof(
       anyText(),

@@ -56,11 +56,11 @@ await onEachDatabase("queries", (engine) => {
     ["<=", 412, ["Dune", "Emil"]],
     [">", 474, ["Ulysses"]],
     [">=", 474, ["Emma", "Ulysses"]],
-  ] as const)("pages %s %i", async (operator, value, expected) => {
+  ] as const)("filters pages by %s %i", async (operator, value, expected) => {
     expect(titles(await Book.where("pages", operator, value).get())).toEqual(expected);
   });
 
-  test("like and not like", async () => {
+  test("like and not like filter by a pattern", async () => {
     expect(titles(await Book.where("title", "like", "Em%").get())).toEqual(["Emil", "Emma"]);
     expect(titles(await Book.where("title", "not like", "Em%").get())).toEqual(["Dune", "Ulysses"]);
   });
@@ -76,7 +76,7 @@ await onEachDatabase("queries", (engine) => {
     expect(() => Book.where("lent_at", "<", null)).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
   });
 
-  test("whereIn with values, with one and with none", async () => {
+  test("whereIn accepts several values, one value and none", async () => {
     expect(titles(await Book.rows().whereIn("pages", [160, 730, 1]).get())).toEqual(["Emil", "Ulysses"]);
     expect(titles(await Book.rows().whereIn("title", ["Dune"]).get())).toEqual(["Dune"]);
     expect(await Book.rows().whereIn("title", []).count()).toBe(0);
@@ -92,7 +92,7 @@ await onEachDatabase("queries", (engine) => {
     );
   });
 
-  test("order, limit and offset", async () => {
+  test("order, limit and offset apply to the query", async () => {
     const ordered = Book.rows().orderBy("pages", "desc");
     const pages = async (query: typeof ordered): Promise<number[]> => (await query.get()).map((book) => book.pages);
     expect(await pages(ordered)).toEqual([730, 474, 412, 160]);
@@ -118,13 +118,13 @@ await onEachDatabase("queries", (engine) => {
     }
   });
 
-  test("a query is not changed by what is built on it", async () => {
+  test("a query is not changed by queries built from it", async () => {
     const thick = Book.where("pages", ">", 400);
     expect(await thick.where("title", "Dune").limit(1).count()).toBe(1);
     expect(await thick.count()).toBe(3);
   });
 
-  test("first, count and exists", async () => {
+  test("first, count and exists return their result", async () => {
     expect((await Book.rows().orderBy("pages").first())?.title).toBe("Emil");
     expect((await Book.rows().orderBy("pages").offset(1).first())?.title).toBe("Dune");
     expect(await Book.where("pages", 1).first()).toBe(null);
@@ -191,7 +191,7 @@ await onEachDatabase("queries", (engine) => {
     }
   });
 
-  test("paginate", async () => {
+  test("paginate returns a page and the totals", async () => {
     expect(await Book.rows().orderBy("id").paginate(2, 1)).toMatchObject({
       data: [{ title: "Dune" }],
       total: 4,

@@ -60,7 +60,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
   };
   const person = (name: string): Person => new Person().fill({ name });
 
-  test("S68 a transaction that is retried stores what it says it stored", async () => {
+  test("S68 a retried transaction stores the models that it reports as stored", async () => {
     const ada = person("Ada");
     let tries = 0;
     const attempt = async (): Promise<void> =>
@@ -75,13 +75,13 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).name).toBe("Ada");
   });
 
-  test("S68 what a rolled back save added is gone by name too", async () => {
+  test("S68 attributes added by a rolled back save are removed, including their names", async () => {
     const ada = person("Ada");
     await rolledBack(() => ada.save());
     expect(Object.keys(ada)).toEqual(["name"]);
   });
 
-  test("S68 after a deletion, and a savepoint that stored it again, what the first save added is gone", async () => {
+  test("S68 attributes added by a rolled back save are removed even after a deletion and another save in a savepoint", async () => {
     const ada = person("Ada");
     await rolledBack(async () => {
       await ada.save();
@@ -95,7 +95,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.isStored(), { ...ada }]).toEqual([false, { name: "Ada" }]);
   });
 
-  test("S68 a change that was rolled back is made by the next save", async () => {
+  test("S68 a change that was rolled back is stored by the next save", async () => {
     const ada = await Person.create({ name: "Ada" });
     ada.name = "Countess";
     await rolledBack(() => ada.save());
@@ -104,7 +104,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
   });
 
-  test("S68 a key is used once: the model of a rolled back row overwrites no other", async () => {
+  test("S68 a key is used only once, so the model of a rolled back row overwrites no other row", async () => {
     const ada = person("Ada");
     let given: unknown;
     await rolledBack(async () => {
@@ -161,7 +161,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(await ada.delete()).toBe(true);
   });
 
-  test("S68 times, defaults and the key are restored; what the application set stays, to be saved", async () => {
+  test("S68 times, defaults and the key are restored, and values set by the application stay unsaved", async () => {
     const ada = await Person.create({ name: "Ada" });
     setClock(() => NOON + 5000);
     ada.name = "Countess";
@@ -176,7 +176,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect({ ...bob }).toEqual({ name: "Bob", seen_at: seen, settings: { theme: "light" } });
   });
 
-  test("S68 what was set after the save is kept", async () => {
+  test("S68 values set after the save are kept", async () => {
     const ada = person("Ada");
     await rolledBack(async () => {
       await ada.save();
@@ -189,7 +189,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
   });
 
-  test("S68 of several saves, the latest values stay, and none of the rows", async () => {
+  test("S68 after several saves the latest values stay on the model, but none in the row", async () => {
     const ada = await Person.create({ name: "Ada", settings: { theme: "dark" } });
     await rolledBack(async () => {
       ada.name = "B";
@@ -205,7 +205,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(await named("C")).toMatchObject({ settings: { theme: "light" } });
   });
 
-  test("S68 saved, then deleted, then rolled back: as it was before", async () => {
+  test("S68 a model that was saved, deleted and rolled back is as it was before", async () => {
     const ada = person("Ada");
     await rolledBack(async () => {
       await ada.save();
@@ -221,7 +221,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([bob.isStored(), bob.getOriginal("name"), bob.name]).toEqual([true, "Bob", "Robert"]);
   });
 
-  test("S68 saved, deleted and saved again, then rolled back: no key or times, and everything that the application set", async () => {
+  test("S68 a model that was saved, deleted, saved again and rolled back has no key or times, but all values set by the application", async () => {
     const ada = Object.assign(person("Ada"), { settings: { theme: "dark" } });
     await rolledBack(async () => {
       await ada.save();
@@ -236,7 +236,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(ada.id)).toJSON()).toEqual(ada.toJSON());
   });
 
-  test("S68 deleted and saved again, then rolled back: the original row, and what was set since", async () => {
+  test("S68 a model that was deleted, saved again and rolled back has its original row, and the values set since", async () => {
     const ada = await Person.create({ name: "Ada" });
     const { id } = ada;
     setClock(() => NOON + 5000);
@@ -251,7 +251,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect((await Person.findOrFail(id)).name).toBe("Countess");
   });
 
-  test("S68 what refresh read in the transaction is not kept", async () => {
+  test("S68 values read by refresh in the transaction are not kept", async () => {
     const ada = await Person.create({ name: "Ada" });
     await rolledBack(async () => {
       await Person.where("id", ada.id).update({ name: "Countess", logins: 5 });
@@ -261,7 +261,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.name, ada.logins, ada.isDirty()]).toEqual(["Ada", 0, false]);
   });
 
-  test("S68 what writeColumns wrote is restored, and what was unsaved stays unsaved", async () => {
+  test("S68 columns written by writeColumns are restored, and unsaved changes stay unsaved", async () => {
     const ada = await Person.create({ name: "Ada" });
     ada.logins = 9;
     await rolledBack(async () => {
@@ -291,7 +291,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
       expect((await Person.findOrFail(ada.id)).name).toBe("Countess");
     });
 
-    test("what an inner one has committed is rolled back with the outer one", async () => {
+    test("changes committed by an inner transaction are rolled back with the outer one", async () => {
       const [ada, bob] = [person("Ada"), await Person.create({ name: "Bob" })];
       await rolledBack(async () => {
         bob.logins = 1;
@@ -306,7 +306,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
       expect([bob.getOriginal("logins"), bob.logins, bob.isDirty("logins")]).toEqual([0, 2, true]);
     });
 
-    test("an inner and then the outer one: as it was before both", async () => {
+    test("rolling back an inner and then the outer one restores the state before both", async () => {
       const ada = await Person.create({ name: "Ada" });
       await rolledBack(async () => {
         ada.logins = 1;
@@ -349,7 +349,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     await kysely.schema.dropTable("deferred_people").execute();
   });
 
-  test("a transaction that commits changes nothing on its models", async () => {
+  test("a transaction that commits does not change its models", async () => {
     const ada = person("Ada");
     await own.database.transaction(async () => {
       await ada.save();

@@ -79,7 +79,7 @@ test("S68 keys that another process has used since the rollback count as well", 
   expect(await add()).toBe(4);
 });
 
-test("S68 nothing is kept about a table that was rolled back too, or counts no keys", async () => {
+test("S68 no keys are kept for a table that was rolled back too, or that does not count its keys", async () => {
   await run("create table plain (id integer primary key, text text)");
   await rolledBack(async () => {
     await run("create table passing (id integer primary key autoincrement, text text)");
@@ -92,7 +92,7 @@ test("S68 nothing is kept about a table that was rolled back too, or counts no k
   expect(await add("plain")).toBe(1);
 });
 
-test("S68 a file that another process has locked is waited for", async () => {
+test("S68 a file that another process has locked is awaited", async () => {
   const events: string[] = [];
   await rolledBack(async () => {
     await add();
@@ -108,7 +108,7 @@ test("S68 a file that another process has locked is waited for", async () => {
   expect([events, await add()]).toEqual([["unlocked", "rolled back"], 2]);
 });
 
-test("S68 one that stays locked leaves the transaction's own error, and the next statement its turn", async () => {
+test("S68 with a file that stays locked, the transaction's own error is thrown, and the next statement runs", async () => {
   await add();
   await rolledBack(async () => {
     await add();
@@ -119,7 +119,7 @@ test("S68 one that stays locked leaves the transaction's own error, and the next
   expect(await add()).toBe(2);
 });
 
-test("S68 one that stays locked is waited for once, however many tables have used keys", async () => {
+test("S68 a file that stays locked is awaited only once, however many tables have used keys", async () => {
   await run("create table others (id integer primary key autoincrement, text text)");
   const slept = sleeps();
   await rolledBack(async () => {

@@ -94,7 +94,7 @@ test.each(["/insert", "/transaction"])(
   },
 );
 
-test.each(["/insert", "/transaction"])("one that never gets the file is a 503: %s", async (path) => {
+test.each(["/insert", "/transaction"])("an operation that never gets the file is a 503: %s", async (path) => {
   await serve({ busyTimeoutMs: 30 });
   other.exec("begin immediate");
   expect(await get(path)).toMatchObject([503, expect.stringContaining("E_OVERLOADED")]);
@@ -130,7 +130,7 @@ test("writes of one process keep their order while they wait", async () => {
   expect(asked).toHaveLength(6);
 });
 
-test("what was waited for is returned: the row, or why there is none", async () => {
+test("a delayed insert returns its row, or its error", async () => {
   await serve();
   await sql`create unique index texts on notes (text)`.execute(own.database.kysely);
   const connection = locked.connection();
@@ -147,7 +147,7 @@ test("what was waited for is returned: the row, or why there is none", async () 
   await expect(refused).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION", column: "text" });
 });
 
-test("a transaction keeps what it has while another process waits for its turn", async () => {
+test("a transaction keeps its lock while another process waits for its turn", async () => {
   await serve();
   const [started, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const first = own.database.transaction(async () => {
@@ -220,7 +220,7 @@ test("foreign keys are checked, and everything is dropped, once the file can be 
   expect(other.prepare("select * from sqlite_schema").all()).toEqual([]);
 });
 
-test("a read that waited for another process has its result: rows, including those of a temporary table, or the error", async () => {
+test("a read that waited for another process returns its rows, including those of a temporary table, or its error", async () => {
   const connection = await openWithoutLog();
   await connection.rows("create temporary table mine (n integer)", []);
   await connection.rows("insert into mine values (7)", []);

@@ -72,12 +72,12 @@ describe("an open transaction", () => {
     });
   };
 
-  test.each(READS)("stops no read: %s returns what is committed in the meantime", async (_, read) => {
+  test.each(READS)("blocks no read: %s returns the committed rows in the meantime", async (_, read) => {
     expect(await beside(read)).toEqual(["committed"]);
     expect(await Note.rows().count()).toBe(2);
   });
 
-  test("reads inside it see what it wrote", async () => {
+  test("shows its own writes to reads inside it", async () => {
     await database.transaction(async () => {
       await Note.where("id", 1).update({ text: "uncommitted" });
       for (const [name, read] of READS) expect([name, await read()]).toEqual([name, ["uncommitted"]]);
@@ -97,7 +97,7 @@ describe("an open transaction", () => {
     expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "uncommitted", "a", "b", "c"]);
   });
 
-  test("makes wait what writes and returns rows, and what only the writing connection knows", async () => {
+  test("delays statements that write and return rows, and those that need the writing connection", async () => {
     const statements = [
       "insert into notes (text) values ('x') returning id",
       "with w as (select 1) insert into notes (text) select 'y' from w returning id",
@@ -134,7 +134,7 @@ test("a read sees tables and columns as they change", async () => {
   await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
-test("temporary tables are found, which only the writing connection has", async () => {
+test("temporary tables are found, although only the writing connection has them", async () => {
   await run("create temporary table mine (n integer)");
   await run("create temporary table notes (text text)");
   expect((await run('select * from "temp"."notes"')).rows).toEqual([]);
@@ -147,7 +147,7 @@ test("temporary tables are found, which only the writing connection has", async 
   expect(await database.kysely.selectFrom("mine").select("n").execute()).toEqual([{ n: 7 }]);
 });
 
-test("200 concurrent transactions, each with a wait in it, all succeed", async () => {
+test("200 concurrent transactions that each wait all succeed", async () => {
   const outcomes = await Promise.allSettled(
     Array.from({ length: 200 }, (_, n) =>
       database.transaction(async () => {
@@ -164,7 +164,7 @@ test("200 concurrent transactions, each with a wait in it, all succeed", async (
   expect(await Note.rows().count()).toBe(201);
 });
 
-test("a write whose turn does not come in time is E_OVERLOADED, with what to do; reads continue", async () => {
+test("a write whose turn does not come in time is E_OVERLOADED with a remedy, while reads continue", async () => {
   const impatient = new Database({ default: "main", main: { ...own.configuration, acquireTimeoutMs: 30 } }, "/");
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
@@ -217,7 +217,7 @@ test("in memory everything is on one connection, and reads see all of it", async
   await memory.close();
 });
 
-test("closing leaves one sound file, without a log next to it", async () => {
+test("closing leaves a single intact file, without a write-ahead log next to it", async () => {
   await Note.create({ text: "b" });
   await Note.find(1);
   await database.close();
@@ -250,7 +250,7 @@ test("a statement that writes and returns a row is run by the connection that wr
   expect((await latest).rows).toEqual([{ id: 3 }]);
 });
 
-test("a statement that writes what it selects is reported once", async () => {
+test("a statement that writes and selects is reported only once", async () => {
   const asked: string[] = [];
   database.onQuery(({ sql: text }) => asked.push(text));
   await run("insert into notes (text) select 'selected'");

@@ -69,7 +69,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("every query in it belongs to it: models, Kysely, SQL, and everything that is called", async () => {
+  test("every query in it belongs to it: models, Kysely, SQL, and all called functions", async () => {
     const deep = async (): Promise<void> => {
       await nextTurn();
       await Account.create({ name: "deep" });
@@ -87,7 +87,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("no one outside sees it before it is committed", async () => {
+  test("its changes are invisible outside before it is committed", async () => {
     const gate = Promise.withResolvers<void>();
     let answered = false;
     // Begun outside of the transaction, so that it is not part of it.
@@ -106,7 +106,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual(["a", "b"]);
   });
 
-  test("inTransaction tells", async () => {
+  test("inTransaction returns whether one is open", async () => {
     const connection = database.connection();
     expect(connection.inTransaction).toBe(false);
     expect(await database.transaction(async () => connection.inTransaction)).toBe(true);
@@ -114,7 +114,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(connection.inTransaction).toBe(false);
   });
 
-  test("Kysely's own transactions are the same ones", async () => {
+  test("Kysely's own transactions are the framework's", async () => {
     const { kysely } = database;
     const attempt = kysely.transaction().execute(async (trx) => {
       expect(trx.isTransaction).toBe(true);
@@ -202,13 +202,13 @@ await onEachDatabase("transactions", (engine) => {
       expect(await names()).toEqual(["outer"]);
     });
 
-    test("an isolation level of its own is refused", async () => {
+    test("a separate isolation level is refused", async () => {
       const attempt = database.transaction(() => database.transaction(async () => 1, { isolation: "serializable" }));
       await expect(attempt).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
     });
   });
 
-  test("a read-only transaction refuses what writes, however it ends, and later transactions write", async () => {
+  test("a read-only transaction refuses writes, and later transactions can write however it ended", async () => {
     await Account.create({ name: "before" });
     const refused = { code: "E_DATABASE" };
     const attempt = database.transaction(() => Account.create({ name: "written" }), { readOnly: true });
@@ -230,7 +230,7 @@ await onEachDatabase("transactions", (engine) => {
 
   // SQLite has only one isolation level; what a read-only transaction spares is in sqlite-dialect.test.ts.
   if (engine.name === "postgres") {
-    test("the requested isolation and access are in force", async () => {
+    test("the requested isolation level and access mode apply", async () => {
       const current = async (trx: Transaction<Tables>): Promise<string> => {
         const { rows } = await sql<Record<string, string>>`
           select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only
@@ -247,7 +247,7 @@ await onEachDatabase("transactions", (engine) => {
     });
   }
 
-  test("what was started on a reserved connection and not awaited has run before the next one gets it", async () => {
+  test("statements started on a reserved connection and not awaited finish before the next user gets it", async () => {
     const small = await engine.open(engine.name === "postgres" ? { poolSize: 1 } : {});
     const connection = small.database.connection();
     const add = (n: number) => sql`insert into things values (${n})`.execute(small.database.kysely);
@@ -266,7 +266,7 @@ await onEachDatabase("transactions", (engine) => {
     await small.drop();
   });
 
-  test("what a transaction left running without awaiting it does not run in the next one", async () => {
+  test("a statement that a transaction left running does not run in the next one", async () => {
     const gate = Promise.withResolvers<void>();
     let left: Promise<unknown> | null = null;
     await database.transaction(async () => {
@@ -282,7 +282,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual(["left"]);
   });
 
-  test("what is running when the function returns is part of it", async () => {
+  test("a statement that is running when the function ends is part of the transaction", async () => {
     const attempt = database.transaction(async () => {
       const started = ["d", "e"].map((name) => database.kysely.insertInto("accounts").values({ name }).execute());
       await started[0];
@@ -292,7 +292,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("50 interleaved transactions and plain queries: each is complete or not there", async () => {
+  test("each of 50 interleaved transactions and plain queries is either complete or absent", async () => {
     const bank = await Account.create({ name: "bank", balance: 0 });
     const add = sql<number>`balance + 1`;
     const addOne = () =>
@@ -319,7 +319,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await Account.where("name", "like", "t%").count()).toBe(40);
   });
 
-  test("of 40 concurrent conditional updates exactly one wins", async () => {
+  test("of 40 concurrent conditional updates, exactly one succeeds", async () => {
     const { id } = await Account.create({ name: "digest-0" });
     const won = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -333,7 +333,7 @@ await onEachDatabase("transactions", (engine) => {
     expect((await Account.findOrFail(id)).name).toBe(`digest-${won.indexOf(1) + 1}`);
   });
 
-  test("of 20 concurrent creations with one unique value exactly one wins", async () => {
+  test("of 20 concurrent inserts with the same unique value, exactly one succeeds", async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => Account.create({ name: "only" })));
     const errors = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
     expect(errors).toHaveLength(19);
@@ -366,7 +366,7 @@ await onEachDatabase("transactions", (engine) => {
     expect((await Account.findOrFail(id)).balance).toBe(20);
   });
 
-  test("waiting for a connection has a limit, so that a deadlock becomes an error", async () => {
+  test("waiting for a connection times out, so that a deadlock becomes an error", async () => {
     const impatient = await engine.open({
       acquireTimeoutMs: 100,
       ...(engine.name === "postgres" && { poolSize: 1 }),

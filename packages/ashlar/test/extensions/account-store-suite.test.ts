@@ -298,7 +298,7 @@ describe("the suite notices a store that", () => {
     await expect(run()).rejects.toThrow(/^update\(\) must throw .*, but it threw nothing\.$/);
   });
 
-  test("and accepts one without such mistakes", async () => {
+  test("the suite accepts a store without such mistakes", async () => {
     expect(await problemsOf(() => ({}))).toEqual([]);
   });
 });

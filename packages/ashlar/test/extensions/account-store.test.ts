@@ -119,7 +119,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     ]);
   });
 
-  test("a link that verifies asks first on another device, and is sent again", async () => {
+  test("a verification link asks first on another device, and can be sent again", async () => {
     const shop = await Shop.open();
     const client = await shop.register();
     await client.submit(await client.get("/email/verify/notice"), '[action="/email/resend"]');
@@ -130,7 +130,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     expect(shop.rows()).toMatchObject([{ verified_at: expect.any(Number) }]);
   });
 
-  test("an address is registered once, however close in time", async () => {
+  test("an address is registered only once, even by concurrent requests", async () => {
     const shop = await Shop.open();
     await shop.register();
     const again = async () => {
@@ -165,7 +165,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     expect([await shop.canLogIn(EMAIL, PASSWORD), await shop.canLogIn(EMAIL, OTHER_PASSWORD)]).toEqual([false, true]);
   });
 
-  test("S22 a new password ends the other logins and the token, and this login goes on", async () => {
+  test("S22 a new password ends the other logins and the token, and this login continues", async () => {
     const shop = await Shop.open();
     const [here, there] = [await shop.register(), await shop.logIn(EMAIL, PASSWORD)];
     const { token } = await shop.token(EMAIL, PASSWORD);
@@ -184,7 +184,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     (await here.submit(await here.get("/account/password"), same)).assertRedirect("/account/password");
   });
 
-  test("S51 an address is changed by the link that is mailed there, and the change undone from the old one", async () => {
+  test("S51 an address is changed by the link mailed to it, and the change is undone from the old address", async () => {
     const shop = await Shop.open();
     const [client, other] = [await shop.register(), await shop.logIn(EMAIL, PASSWORD)];
     await changeAddress(shop, client);

@@ -86,7 +86,7 @@ await onMariadb("an application on a database that the framework doesn't know", 
     });
   });
 
-  test("limits count in the database: of parallel guesses, only so many are answered", async () => {
+  test("limits count in the database: of parallel guesses, only the allowed number is tried", async () => {
     const attempts = 5;
     const login = { buckets: [{ by: ["account"], attempts, windowSeconds: 600 }] };
     const shop = await AccountShop.open(mariadbServer, { limits: { login } });

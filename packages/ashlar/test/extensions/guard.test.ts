@@ -118,7 +118,7 @@ describe("an application's own guard", () => {
     ["/user", [200, null, null]],
     ["/verified", [401, "E_UNAUTHENTICATED", "Sensor"]],
     ["/confirmed", [401, "E_UNAUTHENTICATED", "Sensor"]],
-  ])("without a user gets its response on %s", async (path, expected) => {
+  ])("responds on %s without a user", async (path, expected) => {
     expect(await ask(path)).toEqual(expected);
   });
 
@@ -126,7 +126,7 @@ describe("an application's own guard", () => {
     ["GET", "/verified", [403, "E_FORBIDDEN", null]],
     ["GET", "/confirmed", [500, "E_UNSUPPORTED_GUARD_OPERATION", null]],
     ["POST", "/logout", [500, "E_UNSUPPORTED_GUARD_OPERATION", null]],
-  ])("has errors for what it cannot do: %s %s", async (method, path, expected) => {
+  ])("causes errors for operations it does not support: %s %s", async (method, path, expected) => {
     expect(await ask(path, { "x-sensor": "1" }, method)).toEqual(expected);
   });
 });

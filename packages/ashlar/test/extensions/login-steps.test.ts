@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test("a step's message is shown on the page and to API clients, once the password is right", async () => {
+test("a step's message is shown on the page and to API clients once the password is correct", async () => {
   const accounts = await shopWith([blocked]);
   const visitor = accounts.visitor();
   await visitor.post("/login", { ...CREDENTIALS, password: "wrong" });
@@ -248,7 +248,7 @@ describe("the renewal of a token", () => {
     expect([status, body]).toEqual([200, { data: expect.any(String) }]);
   });
 
-  test("continues without it if the step says so, and a login still requires it", async () => {
+  test("continues without a code if the step allows it, while a login still requires one", async () => {
     const atLogin: LoginStep = {
       ...code,
       check: (login) => (login.purpose === "renewal" ? "passed" : code.check(login)),
@@ -303,7 +303,7 @@ describe("a step that verifies a proof", () => {
     expect((await loginsOf(accounts)).length).toBe(1);
   });
 
-  test("but does not pass in the end is required again", async () => {
+  test("but fails in the end is required again", async () => {
     const twice: LoginStep = {
       ...code,
       async check({ context, prove }) {
@@ -348,17 +348,17 @@ describe("steps in the configuration", () => {
   });
 
   test.each<[string, unknown, string]>([
-    ["no list", {}, "config/auth.ts: GUARDS.steps"],
-    ["no step", [{ name: "terms" }], "config/auth.ts: GUARDS.steps"],
-    ["no object", [null], "config/auth.ts: GUARDS.steps"],
-    ["only the name of one", ["terms"], "config/auth.ts: GUARDS.steps"],
-    ["two of a name", [code, code], 'two steps are named "code"'],
+    ["not a list", {}, "config/auth.ts: GUARDS.steps"],
+    ["not steps", [{ name: "terms" }], "config/auth.ts: GUARDS.steps"],
+    ["not objects", [null], "config/auth.ts: GUARDS.steps"],
+    ["only names", ["terms"], "config/auth.ts: GUARDS.steps"],
+    ["two with the same name", [code, code], 'two steps are named "code"'],
     [
-      "a page that is not there",
+      "on a page that does not exist",
       [{ ...terms, page: "conditions" }],
       'leads to the route "conditions", which does not exist',
     ],
-  ])("that are %s make the boot fail", async (_, steps, problem) => {
+  ])("make the boot fail if they are %s", async (_, steps, problem) => {
     await expect(shopWith([], { guards: { steps } })).rejects.toThrow(problem);
   });
 });

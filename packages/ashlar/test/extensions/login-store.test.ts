@@ -33,7 +33,7 @@ describe("an application with its own login store", () => {
     expect([await inside(visitor), logins.logins.size]).toEqual([false, 0]);
   });
 
-  test("lists the devices, and ends one and all others", async () => {
+  test("lists the devices, and ends one or all others", async () => {
     const { accounts } = await shop();
     const [here, there, elsewhere] = [await accounts.loggedIn(), await accounts.loggedIn(), await accounts.loggedIn()];
     const items = String((await here.get("/logins")).body).split("<li>");
@@ -105,7 +105,7 @@ describe("an application with its own login store", () => {
     expect(done).toEqual(["touch", "close"]);
   });
 
-  test("records uses when it shuts down, and prunes", async () => {
+  test("records uses when it shuts down, and prunes expired logins", async () => {
     const { accounts, logins } = await shop();
     const visitor = await accounts.loggedIn();
     const [before] = [...logins.logins.values()];

@@ -328,7 +328,7 @@ describe("an application's own user class, whose tokens only endCredentials() en
     expect([await ada(), await bob()]).toEqual([false, true]);
   });
 
-  test.each(Object.entries(ENDINGS))("S51 if they cannot be ended, %s changes nothing", async (_, end) => {
+  test.each(Object.entries(ENDINGS))("S51 %s changes nothing if the tokens cannot be ended", async (_, end) => {
     const { accounts, token } = await open();
     const isAccepted = await token();
     const before = await accounts.rows("users");

@@ -16,7 +16,7 @@ afterEach(() => accepted.clear());
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
 describe("a pending login", () => {
-  test("continues from the step's page to where the visitor was heading", async () => {
+  test("continues from the step's page to the page that the visitor wanted", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.get("/logins");
@@ -92,7 +92,7 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
-  test("is not passed by the page of another step, whose proof isn't verified", async () => {
+  test("is not continued on the page of another step, whose proof isn't verified", async () => {
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -136,7 +136,7 @@ describe("a pending login", () => {
     ["text", "wrong"],
     ["an object", { ok: false }],
     ["a number", 1],
-  ])("is not passed by a proof that is %s instead of true", async (_, proof) => {
+  ])("is not completed by a proof that is %s instead of true", async (_, proof) => {
     const step: LoginStep = {
       name: "code",
       page: "code",
@@ -148,7 +148,7 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
-  test("is not passed by an earlier proof if the step's last one failed", async () => {
+  test("is not completed by an earlier proof if the step's last one failed", async () => {
     const twice: LoginStep = {
       name: "twice",
       async check({ prove }): Promise<StepOutcome> {
@@ -265,7 +265,7 @@ describe.each<[string, object]>([
     expect([await isIn(kept), await loginsOf(accounts)]).toEqual([false, before]);
   });
 
-  test("S51 cannot be continued from what was kept of it before a step was passed", async () => {
+  test("S51 cannot be continued from a copy of the session made before a step was passed", async () => {
     const twoSteps = await shopWith([terms, code], options);
     const owner = twoSteps.visitor();
     await owner.post("/login", CREDENTIALS);
@@ -300,7 +300,7 @@ describe.each<[string, object]>([
     expect(await loginsOf(restarted)).toEqual([]);
   });
 
-  test("is completed once, by any number of concurrent requests to two processes", async () => {
+  test("is completed only once by any number of concurrent requests to two processes", async () => {
     const other = await shopWith([terms], { ...options, restarted: accounts });
     const copies = Array.from({ length: 8 }, (___, index) => {
       const copy = (index % 2 === 0 ? accounts : other).visitor();
@@ -316,7 +316,7 @@ describe.each<[string, object]>([
     expect((await accounts.rows("logins")).length).toBe(1);
   });
 
-  test("keeps where the visitor was heading, through a wrong attempt as well", async () => {
+  test("keeps the page that the visitor wanted, even after a wrong attempt", async () => {
     const guest = accounts.visitor();
     await guest.get("/logins");
     await guest.post("/login", { ...CREDENTIALS, password: "wrong" });
@@ -356,8 +356,8 @@ describe.each<[string, object]>([
   }
 });
 
-describe("in the meantime, a visitor whose login is pending", () => {
-  test("is a guest on every page but the step's", async () => {
+describe("a visitor whose login is pending", () => {
+  test("is a guest on every page except the step's", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -480,7 +480,7 @@ describe("codes", () => {
     expect((await guess(await pendingAt(accounts), CODE)).status).toBe(200);
   });
 
-  test("S33 are not verified beyond that, even if many arrive concurrently", async () => {
+  test("S33 are not verified past that limit, even if many arrive concurrently", async () => {
     let verified = 0;
     const counted: LoginStep = {
       ...code,
@@ -495,7 +495,7 @@ describe("codes", () => {
     expect([verified, answers.filter(({ status }) => status === 429).length]).toEqual([5, 15]);
   });
 
-  test("that are right never run out, and report no failure", async () => {
+  test("that are correct use up no attempts, and report no failure", async () => {
     const accounts = await shopWith([code]);
     for (let round = 0; round < 41; round++) {
       expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
@@ -503,7 +503,7 @@ describe("codes", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(0);
   });
 
-  test("S33 that are right give back no other attempt: the owner's logins don't help a client who guesses", async () => {
+  test("S33 that are correct give back no other attempt, so the owner's logins don't help a client who guesses", async () => {
     const accounts = await shopWith([code]);
     const guesser = await pendingAt(accounts);
     const statuses: number[] = [];
@@ -516,7 +516,7 @@ describe("codes", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(5);
   });
 
-  test("S33 are counted by step: the proof of another step gives none back", async () => {
+  test("S33 are counted by step, and the proof of another step gives none back", async () => {
     const accounts = await shopWith([terms, code]);
     const statuses: number[] = [];
     for (let round = 0; round < 3; round++) {
@@ -529,7 +529,7 @@ describe("codes", () => {
     expect((await guess(await pendingAt(accounts), "000000")).status).toBe(200);
   });
 
-  test("S33 S51 can be tried again once the password is new, forty times a day in total", async () => {
+  test("S33 S51 can be tried again once the password has changed, forty times a day in total", async () => {
     const accounts = await shopWith([code]);
     const renew = async (password: string) => {
       const user = await accounts.user();
@@ -564,7 +564,7 @@ describe("codes", () => {
 });
 
 await onEachDatabase("a login that waits for a step", (engine) => {
-  test("S52 is completed once, by any number of concurrent requests, and not by one that was kept", async () => {
+  test("S52 is completed only once by any number of concurrent requests, and not by a replayed one", async () => {
     const accounts = await shopWith([terms], { engine });
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -576,7 +576,7 @@ await onEachDatabase("a login that waits for a step", (engine) => {
     expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
   });
 
-  test("S52 does not begin once access has ended, and leaves nothing", async () => {
+  test("S52 does not begin once access has ended, and leaves nothing behind", async () => {
     const check: LoginStep["check"] = async () => {
       await (await accounts.user()).endAccess();
       return "pending" as const;

@@ -70,7 +70,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
     },
   );
 
-  test("still asks for the password, and says if it is wrong, also while a step is waiting", async () => {
+  test("still asks for the password, and reports a wrong one, even while a step is waiting", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);
     const wrong = { ...form, [field]: "wrong" };
@@ -85,7 +85,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
     expect(await isMade(accounts)).toBe(false);
   });
 
-  test("names the step to a program", async () => {
+  test("names the step to an API client", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);
     const { status, body } = await visitor.post(path, form, { accept: "application/json" });
@@ -93,7 +93,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
     expect(await isMade(accounts)).toBe(false);
   });
 
-  test("says why a step refuses", async () => {
+  test("shows why a step refuses", async () => {
     let isOn = false;
     const check: LoginStep["check"] = (login) => (isOn ? blocked.check(login) : "passed");
     const accounts = await shopWith([{ ...blocked, check }]);
@@ -106,7 +106,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
   });
 });
 
-describe("the steps that were passed in a confirmation", () => {
+describe("steps passed in a confirmation", () => {
   /** A visitor who has passed the code's page on the way to a form. */
   async function confirmed(accounts: TestAccounts): Promise<Visitor> {
     const visitor = await loggedIn(accounts);
@@ -115,7 +115,7 @@ describe("the steps that were passed in a confirmation", () => {
     return visitor;
   }
 
-  test("are asked again after ten minutes, even if the password was confirmed meanwhile", async () => {
+  test("are required again after ten minutes, even if the password was confirmed in the meantime", async () => {
     const accounts = await shopWith([code]);
     const visitor = await confirmed(accounts);
     travel(9);
@@ -124,7 +124,7 @@ describe("the steps that were passed in a confirmation", () => {
     expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/code"]);
   });
 
-  test("are asked again in another login, whatever happens to the session", async () => {
+  test("are required again in another login, whatever happens to the session", async () => {
     const accounts = await shopWith([code]);
     const visitor = await confirmed(accounts);
     const other = await loggedIn(accounts);
@@ -133,7 +133,7 @@ describe("the steps that were passed in a confirmation", () => {
     expect((await accounts.toldOf("auth.email_change_requested")).length).toBe(0);
   });
 
-  test("are asked even right after the login, which asked them for another purpose", async () => {
+  test("are required even right after the login, which required them for another purpose", async () => {
     const atConfirmation: LoginStep = {
       ...code,
       check: (login) => (login.purpose === "confirmation" ? code.check(login) : "passed"),
@@ -145,7 +145,7 @@ describe("the steps that were passed in a confirmation", () => {
     expect(target(await visitor.post("/account/password", PASSWORD_FORM))).toEqual([302, "/home"]);
   });
 
-  test("also count if they were passed by an input next to the password", async () => {
+  test("also count if they were passed with an input next to the password", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);
     const form = { password: PASSWORD, code: CODE };

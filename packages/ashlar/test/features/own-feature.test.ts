@@ -100,7 +100,7 @@ describe("a feature outside of the package", () => {
     }
   });
 
-  test("is limited by its own limit, which the configuration replaces by name", async () => {
+  test("is limited by its own limit, which the configuration can replace by name", async () => {
     const statuses = async (application: Application) => {
       const client = createTestClient(application);
       const all: number[] = [];
@@ -115,7 +115,7 @@ describe("a feature outside of the package", () => {
     expect(await statuses(await create(undefined, { config }))).toEqual([202, 429, 429]);
   });
 
-  test("keeps its secret out of the log by its name", async () => {
+  test("keeps its secret out of the log by the parameter's name", async () => {
     const lines: string[] = [];
     const application = await create(undefined, {
       logger: loggerInto(lines),
@@ -166,7 +166,7 @@ describe("a mail about accounts that a feature declares", () => {
     return mails;
   };
 
-  test("is sent to a user, with the feature's own sentences", async () => {
+  test("is sent to a user, with the feature's own messages", async () => {
     const mails = await tell(await createWithAccounts({}));
     const sent = await mails.assertSent(InvitationAcceptedMail);
     expect([sent.to, sent.subject, sent.text]).toEqual([
@@ -206,7 +206,7 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
   }
   const ashlar = (root: string, ...args: string[]) => execute(root, process.execPath, [COMMAND, ...args]);
 
-  test("publishes what the application needs, which then works", async () => {
+  test("publishes the files that the application needs, which then work", async () => {
     const root = await install();
     expect((await ashlar(root, "--help")).output).toMatch(/^ {2}invitations:install .*Adds the configuration/m);
     const installed = await ashlar(root, "invitations:install");
@@ -281,7 +281,7 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
   });
 });
 
-test("the compiler knows the names that a feature adds", async () => {
+test("the type checker knows the names that a feature adds", async () => {
   const application = await create();
   const { container } = application;
   // @ts-expect-error there is no such service

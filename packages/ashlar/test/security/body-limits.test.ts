@@ -58,7 +58,7 @@ async function answerToHeaders(port: number, path: string, ...headers: readonly 
 
 const ANNOUNCED = ["Content-Type: application/json", "Content-Length: 500000"];
 
-test("S61 a limit on an address refuses before a byte of the body was sent", async () => {
+test("S61 a limit by address refuses a request before a byte of its body was sent", async () => {
   const { port, url } = await serve([Route.post("/photos", () => "stored").middleware("throttle:uploads")]);
   for (let attempt = 0; attempt < 2; attempt++) {
     expect((await fetch(`${url}photos`, { method: "POST", body: "{}" })).status).toBe(200);
@@ -138,7 +138,7 @@ test("S61 so does a route for users with a verified address", async () => {
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
 });
 
-test("S61 an API refuses an invalid token before a byte of the body was sent, and a conflict as soon as it shows", async () => {
+test("S61 an API refuses an invalid token before a byte of the body was sent, and a conflict as soon as it is known", async () => {
   const api = await testApi({ routes: [Route.post("/photos", () => ({ stored: true }))] });
   const { port, url } = await listening(api.application);
   const bad = await answerToHeaders(port, "/api/photos", "Authorization: Bearer a.b.c", ...ANNOUNCED);
@@ -171,7 +171,7 @@ test("S61 a form without a session, or from another site, is refused before a by
   expect(handled).toBe(0);
 });
 
-test("S26 S61 no handler runs before the token in the body was compared, whatever comes between", async () => {
+test("S26 S61 no handler runs before the token in the body was verified, whatever middleware comes between", async () => {
   let handled = 0;
   class Between {
     async handle(_: unknown, next: () => unknown): Promise<unknown> {
@@ -204,7 +204,7 @@ test("S26 S61 no handler runs before the token in the body was compared, whateve
   expect([await post("/other", { __method: "PUT", __token: token }), handled]).toEqual([200, 2]);
 });
 
-test("S61 a middleware that does not declare beforeBody has the inputs, and so does one that declares it and changed", async () => {
+test("S61 a middleware that does not declare beforeBody has the inputs, and so does a subclass that overrides handle", async () => {
   const seen: unknown[] = [];
   class Early {
     handle(_: unknown, next: () => unknown): unknown {
@@ -246,7 +246,7 @@ test("S61 a signed URL is verified before the body, and a body that overrides it
   expect([(await post({ id: "7" })).status, (await post({ [name!]: "7" })).status]).toEqual([200, 403]);
 });
 
-test("S61 a route accepts as much as it says, and 1 MiB by default, including files", async () => {
+test("S61 a route accepts bodies up to its own limit, and 1 MiB by default, including files", async () => {
   const { url } = await serve([
     Route.post("/usual", () => "read"),
     Route.post("/large", ({ request }) => ({ bytes: request.file("file")?.size ?? 0 })).bodyLimit("3mb"),
@@ -276,7 +276,7 @@ test("S61 a route accepts as much as it says, and 1 MiB by default, including fi
 });
 
 test.each(["10", "10 mb", "ten", "0kb", "-1kb", "3gb", 0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, {}])(
-  "a limit of %j makes the boot fail, and says where",
+  "a limit of %j makes the boot fail, with its location",
   async (limit) => {
     const routes = [Route.post("/photos", () => "stored").bodyLimit(limit as never)];
     await expect(createApplication({ routes, environment: { APP_ENV: "test" } })).rejects.toMatchObject({
@@ -286,7 +286,7 @@ test.each(["10", "10 mb", "ten", "0kb", "-1kb", "3gb", 0, 1.5, Number.NaN, Numbe
   },
 );
 
-test("S61 too large a body gets a response, not a broken connection", async () => {
+test("S61 a body that is too large gets a response, not a broken connection", async () => {
   const { url } = await serve([Route.post("/", () => "read")]);
   const body = "x".repeat(8 * MEBIBYTE);
   const answers: (number | string)[] = [];
@@ -302,7 +302,7 @@ test("S61 too large a body gets a response, not a broken connection", async () =
   expect(answers).toEqual(Array(20).fill(413));
 });
 
-test("S61 a client that sends all of its body before it reads gets the response to one that is too large", async () => {
+test("S61 a client that sends all of a body that is too large before it reads still gets the response", async () => {
   const { port } = await serve([Route.post("/", () => "read")]);
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${16 * MEBIBYTE}\r\n\r\n`;
   const { socket, received, closed } = rawSocket(port, head);
@@ -321,7 +321,7 @@ test("S61 the rest of a short body is skipped, and the connection continues", as
   expect(received()).toMatch(/^HTTP\/1\.1 405 [\s\S]*HTTP\/1\.1 200 [\s\S]*after$/);
 });
 
-test("S61 the response to Expect: 100-continue depends only on length and limits, and invites what will be read", async () => {
+test("S61 Expect: 100-continue is accepted only if the body will be read, depending on length and limits", async () => {
   const { port } = await serve([
     Route.post("/", ({ request }) => ({ got: request.input("a") })),
     Route.post("/limited", () => "read").middleware("throttle:uploads"),
@@ -371,7 +371,7 @@ describe("a form on one path whose methods have different limits", () => {
     if (response.status !== 200) expect(JSON.parse(text)).toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
   });
 
-  test("S61 the text fields of a form are limited by the route that it is meant for", async () => {
+  test("S61 the text fields of a form are limited by the route that the form is for", async () => {
     const limited = [Route.put("/notes", () => "PUT").bodyLimit("3mb"), Route.delete("/notes", () => "DELETE")];
     const { url } = await serve(limited);
     const send = (method: string) => {

@@ -86,7 +86,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await shop.isIn(attacker)).toBe(false);
   });
 
-  test("S58 12 times concurrently, is opened by none of these passwords, and gets one link", async () => {
+  test("S58 12 times concurrently cannot be opened with any of these passwords, and gets one link", async () => {
     const passwords = Array.from({ length: 12 }, (_, index) => `the password number ${index}`);
     await Promise.all(passwords.map((password) => shop.register(address, password)));
     const mails = (await shop.mail.all()).filter(({ to }) => to === address);
@@ -98,7 +98,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(NEW_PASSWORD, ...passwords.slice(0, 2))).toEqual([NEW_PASSWORD]);
   });
 
-  test("S58 while its link is followed is verified, or its password is invalid: never both", async () => {
+  test("S58 while its link is opened is either verified, or its password is invalidated, never both", async () => {
     const outcomes: unknown[] = [];
     for (let round = 0; round < 8; round++) {
       address = `racing-${engine.name}-${round}@example.com`;
@@ -113,7 +113,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     for (const outcome of outcomes) expect([verified, voided]).toContainEqual(outcome);
   });
 
-  test("S58 and verified just before its link would be invalidated keeps its password, and is told about the attempt", async () => {
+  test("S58 and verified just before its link would be invalidated keeps its password, and gets a mail about the attempt", async () => {
     await shop.register(address, PASSWORD);
     const link = await shop.linkTo(address);
     const { findBy } = shop.User;
@@ -151,7 +151,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect([await isVerified(), await opening(OF_ATTACKER, PASSWORD)]).toEqual([false, []]);
   });
 
-  test("S58 gets its link although the hour's notice is used up", async () => {
+  test("S58 gets its link even if the hourly notice is used up", async () => {
     await shop.application.container.make("throttle").consume(EMAIL_TAKEN_LIMIT, { account: address });
     await shop.register(address, OF_ATTACKER);
     const link = await shop.linkTo(address);
@@ -185,7 +185,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     expect(await opening(PASSWORD, OF_ATTACKER)).toEqual([PASSWORD]);
   });
 
-  test("S58 by a change of another account's address is treated in the same way", async () => {
+  test("S58 by a change of another account's address is treated the same way", async () => {
     await shop.register(address, OF_ATTACKER);
     const link = await shop.linkTo(address);
     await (await shop.user())!.markEmailAsVerified();

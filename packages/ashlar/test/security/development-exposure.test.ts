@@ -49,7 +49,7 @@ async function answersAt(host: string, port: number): Promise<boolean> {
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe("the environment", () => {
-  test("S55 NODE_ENV=production with APP_ENV=development in .env makes the boot fail, and says what to do", async () => {
+  test("S55 NODE_ENV=production with APP_ENV=development in .env makes the boot fail, with a remedy", async () => {
     const root = await generatedApplication();
     await edit(root, ".env", ["PORT=", "APP_ENV=development\nPORT="]);
     expect(await bootFailure(root, { NODE_ENV: "production", ...PRODUCTION })).toBe(
@@ -100,7 +100,7 @@ describe("listening", () => {
     }
   });
 
-  test("S55 HOST and --host open it, and production listens everywhere", async () => {
+  test("S55 HOST and --host open it to other addresses, and production listens everywhere", async () => {
     const { root } = generated;
     const opened = [
       await serve(root, { HOST: "0.0.0.0" }),
@@ -195,7 +195,7 @@ describe("the host of a request", () => {
     expect(await ask("evil.example", "localhost")).toBe(404);
   });
 
-  test("S55 a request without a host is not from the developer's browser", async () => {
+  test("S55 a request without a host does not count as the developer's browser", async () => {
     const port = portOf(plain.url);
     const { closed } = rawSocket(port, "GET /dev/mailbox HTTP/1.0\r\n\r\n");
     expect(status(await closed)).toBe(404);

@@ -184,7 +184,7 @@ await onEachDatabase("what ends access to an account", (engine) => {
   beforeEach(() => shop.reset());
   afterEach(travelBack);
 
-  describe("S51 every door against every event", () => {
+  describe("S51 every way in after every event", () => {
     test.each(TABLE)("S51 after %s, this %s: %s", async (event, expected, door) => {
       const { before, happen } = EVENTS[event]!;
       const email = before === undefined ? EMAIL : await before(shop);

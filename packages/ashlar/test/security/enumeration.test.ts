@@ -95,7 +95,7 @@ async function preventing(): Promise<WatchedAccounts> {
 }
 
 await onEachDatabase("requesting a reset link", (engine) => {
-  test("S32 over a socket, nothing is done only for an account before the response's last byte is handed over", async () => {
+  test("S32 over a socket, no work is done only for existing accounts before the response's last byte is sent", async () => {
     const watched = await watchedAccounts({ engine });
     const door = reset(watched);
     const [before, after] = await orderOf(watched, door.known);
@@ -110,12 +110,12 @@ await onEachDatabase("requesting a reset link", (engine) => {
   });
 });
 
-test("S32 nor before the response to a wrong password", async () => {
+test("S32 no work reveals an existing account before the response to a wrong password", async () => {
   const watched = await watchedAccounts();
   await compare(watched, login(watched), TRIES);
 });
 
-test("S32 nor before the response to a wrong password that is hashed as in production", async () => {
+test("S32 no work reveals an existing account before that response with the hashing cost of production", async () => {
   // With production's hashing cost: a tiny one would hide that it is skipped for some.
   const watched = await watchedAccounts({ hasher: DEFAULT_HASHER });
   const { kysely } = watched.accounts.database;
@@ -126,7 +126,7 @@ test("S32 nor before the response to a wrong password that is hashed as in produ
   await compare(watched, login(watched), TRIES_WITH_PRODUCTION_HASH);
 });
 
-test("S58 without preventEnumeration, the owner of an address is mailed after the response that it is in use", async () => {
+test("S58 without preventEnumeration, the owner of a taken address is notified only after the response", async () => {
   const watched = await watchedAccounts();
   for (const door of [registration(watched), await changeOfAddress(watched)]) {
     const [before, after] = await orderOf(watched, door.known);
@@ -135,7 +135,7 @@ test("S58 without preventEnumeration, the owner of an address is mailed after th
   }
 });
 
-test("S58 with preventEnumeration, nor before the response to a registration", async () => {
+test("S58 with preventEnumeration, no work reveals a taken address before the response to a registration", async () => {
   const watched = await preventing();
   const door = registration(watched);
   const [before, after] = await orderOf(watched, door.known);
@@ -145,7 +145,7 @@ test("S58 with preventEnumeration, nor before the response to a registration", a
   await compare(watched, door, TRIES);
 });
 
-test("S58 with preventEnumeration, nor before the response to a change of address", async () => {
+test("S58 with preventEnumeration, no work reveals a taken address before the response to a change of address", async () => {
   const watched = await preventing();
   const door = await changeOfAddress(watched);
   const [before] = await orderOf(watched, door.known);

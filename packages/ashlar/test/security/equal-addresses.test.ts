@@ -30,7 +30,7 @@ async function folding(options: TestAccountsOptions = {}): Promise<TestAccounts>
 const recipients = async (accounts: TestAccounts) => (await accounts.mails()).map(({ to }) => to);
 
 await onPostgres("an address that the database treats as another user's", () => {
-  test("S39 gets no link to set that user's password, whose own address still does", async () => {
+  test("S39 gets no link to set that user's password, but the user's own address still does", async () => {
     const accounts = await folding();
     await accounts.visitor().post("/change_password", { email: SIMILAR });
     expect(await recipients(accounts)).toEqual([]);
@@ -41,7 +41,7 @@ await onPostgres("an address that the database treats as another user's", () => 
     await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
-  test("S35 cannot be registered, nor become another account's, and no mail goes to it", async () => {
+  test("S35 cannot be registered or become another account's, and gets no mail", async () => {
     const accounts = await folding();
     const json = { accept: "application/json" };
     const registration = await accounts.visitor().post("/register", EVE, json);
@@ -55,7 +55,7 @@ await onPostgres("an address that the database treats as another user's", () => 
     expect(await recipients(accounts)).toEqual([]);
   });
 
-  test("S58 changes nothing about an account that is not verified yet, and no mail goes to it", async () => {
+  test("S58 changes nothing about an account that is not verified yet, and gets no mail", async () => {
     const accounts = await folding({ ACCOUNTS: { preventEnumeration: true } });
     const before = await accounts.rows("users");
     expect((await accounts.visitor().post("/register", EVE)).headers.get("location")).toBe("/login");

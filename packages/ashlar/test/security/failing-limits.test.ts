@@ -35,7 +35,7 @@ function failuresIn(lines: readonly Record<string, unknown>[]): unknown[] {
   return lines.map(({ limit, err }) => [limit, (err as Error).message]);
 }
 
-test("S47 a reset is announced, mailed and confirmed, although the attempts at the account cannot be cleared", async () => {
+test("S47 a reset is announced, mailed and confirmed even if the attempts at the account cannot be cleared", async () => {
   const { accounts, logged } = await failing();
   const token = await accounts.resetToken();
   const visitor = accounts.visitor();
@@ -48,7 +48,7 @@ test("S47 a reset is announced, mailed and confirmed, although the attempts at t
   expect(logged()).toEqual([["login", DOWN]]);
 });
 
-test("S53 a correct password logs in on the page, and confirms, although attempts cannot be given back", async () => {
+test("S53 a correct password logs in and confirms on pages even if attempts cannot be given back", async () => {
   const { accounts, logged } = await failing();
   const visitor = await accounts.loggedIn(ADA, PASSWORD);
   expect((await visitor.get("/me")).body).toMatchObject({ user: { email: ADA.email } });
@@ -59,7 +59,7 @@ test("S53 a correct password logs in on the page, and confirms, although attempt
   expect(logged()).toHaveLength(2);
 });
 
-test("S53 a correct password gets an API token, although attempts cannot be given back", async () => {
+test("S53 a correct password gets an API token even if attempts cannot be given back", async () => {
   const lines: Record<string, unknown>[] = [];
   class User extends compose(FullUser, AuthenticatesTokens) {
     static override table = "users";

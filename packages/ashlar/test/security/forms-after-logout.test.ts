@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test("so it does for a browser that no longer has a session", async () => {
+test("a form redirects in the same way in a browser that no longer has a session", async () => {
   const client = await logIn(createTestClient(application), "");
   const stale = await client.get("/account/password");
   client.cookies.clear();
@@ -121,7 +121,7 @@ test("so it does for a browser that no longer has a session", async () => {
   login.assertRedirect("/account/password");
 });
 
-test("a guard's form is refused as before if its user is logged in, even if the other guard's is not", async () => {
+test("a guard's form is refused as usual if its user is logged in, even if the other guard's is not", async () => {
   const client = await logIn(await logIn(createTestClient(application), ""), "/admin");
   const sent = { __method: "PUT" };
   for (const path of ["/desk/notes", "/admin/notes"]) (await client.post(path, sent)).assertStatus(419);

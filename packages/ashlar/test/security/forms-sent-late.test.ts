@@ -77,7 +77,7 @@ describe("two tabs", () => {
     (await client.submit(stale, '[action="/login"]', credentials)).assertRedirect("/home");
   });
 
-  test("S26: it does not log in another user, and says so", async () => {
+  test("S26: a login form sent after another tab has logged in does not log in another user, and shows a message", async () => {
     const client = createTestClient(application);
     const stale = await client.get("/login");
     await loggedIn(client);
@@ -88,7 +88,7 @@ describe("two tabs", () => {
     expect(await client.user()).toMatchObject({ name: "Ada" });
   });
 
-  test("a registration sent after another tab has logged in creates no account, and says so", async () => {
+  test("a registration sent after another tab has logged in creates no account, and shows a message", async () => {
     const client = createTestClient(application);
     const stale = await client.get("/register");
     await loggedIn(client);
@@ -99,7 +99,7 @@ describe("two tabs", () => {
     expect(await User.findBy("email", "eve@example.com")).toBeNull();
   });
 
-  test("a form whose page redirects a user redirects there as well, and is not sent there", async () => {
+  test("a form whose page redirects logged-in users redirects to the same page, without its input", async () => {
     const client = createTestClient(application);
     expect((await client.post("/invitation", { article: "a lamp" }, HERE)).status).toBe(419);
     await loggedIn(client);
@@ -134,7 +134,7 @@ describe("two tabs", () => {
     }
   });
 
-  test("S27: another site's page learns nothing about either", async () => {
+  test("S27: another site's page cannot learn either from the response", async () => {
     const client = await loggedIn();
     const headers = { "sec-fetch-site": "cross-site" };
     (await client.post("/login", credentials, { headers })).assertStatus(419).assertDontSee("Ada");
@@ -145,7 +145,7 @@ describe("two tabs", () => {
 describe("a form whose page has expired", () => {
   const typed = { article: "a lamp <b>", password: "typed by hand", __token: "of another session" };
 
-  test("is shown again with 419 and what was typed, without passwords, and can be sent immediately", async () => {
+  test("is shown again with 419 and the typed input, without passwords, and can be sent immediately", async () => {
     const client = createTestClient(application);
     await client.get("/order");
     const page = await client.post("/order", typed, HERE);
@@ -156,7 +156,7 @@ describe("a form whose page has expired", () => {
     (await client.submit(page, '[action="/order"]', {})).assertStatus(200).assertSee("ordered");
   });
 
-  test("is shown again with what was typed even if the session is gone, if it is as small as forms are", async () => {
+  test("is shown again with the typed input even without a session, if its body is small enough", async () => {
     const body = new URLSearchParams(typed).toString();
     for (const [length, isKept] of [
       [body.length, true],
@@ -192,7 +192,7 @@ describe("a form whose page has expired", () => {
     expect((await client.post("/order", typed, HERE)).text).toContain("a lamp");
   });
 
-  test("is reported once, and with one way out, if its page shows no messages", async () => {
+  test("shows one message with one link if its page shows no messages", async () => {
     const client = await loggedIn();
     const page = await client.post("/silent", typed, HERE);
     page
@@ -203,7 +203,7 @@ describe("a form whose page has expired", () => {
     (await client.get("/order")).assertDontSee("had expired");
   });
 
-  test("without a page at its path is a page that says what to do; in JSON, a problem document", async () => {
+  test("without a page at its path gets an error page with a remedy, or a problem document in JSON", async () => {
     const client = createTestClient(application);
     (await client.post("/elsewhere", typed, HERE)).assertStatus(419).assertSee("The page has expired.");
     const headers = { accept: "application/json" };
@@ -212,7 +212,7 @@ describe("a form whose page has expired", () => {
   });
 });
 
-test("S26: a page's route with the stack api requires a page's token in addition to the bearer's, unless it leaves web out", async () => {
+test("S26: a page's route with the stack api requires a CSRF token in addition to the bearer token, unless it leaves web out", async () => {
   const client = createTestClient(application);
   const answer = await client.post("/api/auth", { username: credentials.email, password: PASSWORD });
   client.withToken((answer.json as { data: string }).data);
@@ -222,7 +222,7 @@ test("S26: a page's route with the stack api requires a page's token in addition
   (await createTestClient(application).post("/upload/apart")).assertStatus(401);
 });
 
-test("S33: a throttled form is shown again with 429, Retry-After and what was typed, without the password", async () => {
+test("S33: a throttled form is shown again with 429, Retry-After and the typed input, without the password", async () => {
   const client = createTestClient(application, { address: "203.0.113.9" });
   const wrong = { email: "ada@example.com", password: "a wrong password" };
   const form = '[action="/login"]';

@@ -46,7 +46,7 @@ describe.each([
 
   const sent = (browser: Browser) => ({ __token: browser.token, password: SENT, code: "123456", note: "my own note" });
 
-  test("is not in the response that a program gets, nor is what it is compared with", async () => {
+  test("is not in the response to an API client, and neither is the value it is compared with", async () => {
     const { browser } = await visitor();
     const { status, text } = await browser.post("/form", sent(browser), { headers: { accept: "application/json" } });
     const invalid = (name: string) => [
@@ -58,7 +58,7 @@ describe.each([
     ]);
   });
 
-  test("is not on the page, in the visitor's language, nor in the stored session", async () => {
+  test("is not on the page, which is in the visitor's language, or in the stored session", async () => {
     const { browser, stored } = await visitor();
     expect((await browser.post("/form", sent(browser))).status).toBe(303);
     const sessions = JSON.stringify(await stored());

@@ -46,7 +46,7 @@ async function visited(path: string): Promise<Browser> {
 }
 
 describe("the session's cookie", () => {
-  test("S23 what the old key sealed can be opened as long as that key is listed", async () => {
+  test("S23 a session sealed with the old key opens as long as that key is listed", async () => {
     const browser = await visited("/put/a");
     expect((await (await restarted(browser, ROTATED)).send("/read")).text).toBe('{"a":"kept"}');
     expect((await (await restarted(browser, REPLACED)).send("/read")).text).toBe("{}");
@@ -59,7 +59,7 @@ describe("the session's cookie", () => {
     expect((await (await restarted(after, BEFORE)).send("/read")).text).toBe("{}");
   });
 
-  test("S23 so does its use after five minutes; an earlier one writes nothing", async () => {
+  test("S23 using it after five minutes also seals it with the new key, and an earlier use writes nothing", async () => {
     const start = Date.now();
     setClock(() => start);
     const after = await restarted(await visited("/put/a"), ROTATED);
@@ -79,7 +79,7 @@ describe("an open form", () => {
     expect(await (await restarted(browser, REPLACED)).post("/form", sent)).toMatchObject({ status: 419 });
   });
 
-  test("S26 a new form's token is from the new key, and so is the cookie that it belongs to", async () => {
+  test("S26 a new form's token is made with the new key, and so is its cookie", async () => {
     const after = await restarted(await visited("/form"), ROTATED);
     await after.send("/put/a");
     await after.open("/form");
@@ -88,7 +88,7 @@ describe("an open form", () => {
   });
 });
 
-test("S8 a signed URL is valid as long as the old key is listed; new ones use the new key", async () => {
+test("S8 a signed URL is valid as long as the old key is listed, and new ones use the new key", async () => {
   const [before, rotated, replaced] = await Promise.all(
     [BEFORE, ROTATED, REPLACED].map((environment) => sessionApplication({ routes: ROUTES, environment })),
   );
@@ -145,7 +145,7 @@ await onEachDatabase("an application with accounts", (engine) => {
     expect([await newDevices(replaced, cookies), await newDevices(rotated, cookies)]).toEqual([1, 0]);
   });
 
-  test("S10 logins continue, whatever happens to the key", async () => {
+  test("S10 logins do not depend on the key", async () => {
     const before = await testAccounts({ engine, environment: BEFORE });
     const { cookies } = await before.loggedIn();
     const replaced = await testAccounts({ restarted: before, environment: REPLACED });

@@ -44,7 +44,7 @@ async function guesses(root: string): Promise<number[]> {
   return statuses;
 }
 
-test("S65 an application with only the API limits guesses by default", async () => {
+test("S65 an application with only the API throttles guesses by default", async () => {
   expect(await guesses(await apiApplication())).toEqual([401, 401, 401, 401, 401, 429, 429]);
 });
 
@@ -76,7 +76,7 @@ test("S65 without token endpoints, an application needs no limits", async () => 
   await serve(root);
 });
 
-test("S65 api:install adds the limits' configuration, and names the missing provider", async () => {
+test("S65 api:install adds the configuration of the limits, and names the missing provider", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(
     root,

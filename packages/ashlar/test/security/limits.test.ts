@@ -155,7 +155,7 @@ await onEachDatabase("limits", (engine) => {
   });
 
   test.each(["/confirm_password", "/account/password"])(
-    "S53 at %s no input chooses whose attempts are counted",
+    "S53 at %s no input determines whose attempts are counted",
     async (path) => {
       const shop = await served(engine);
       const thief = await shop.register(ADA, { from });
@@ -188,7 +188,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(302);
   });
 
-  test("S53 S69 a user with the address of an admin gives nothing back, nor locks the admin out", async () => {
+  test("S53 S69 a user with an admin's address gives nothing back to the admin, and cannot lock the admin out", async () => {
     const shop = await served(engine, "withAdmins");
     await shop.register(ADA, {}, "/admin");
     await shop.register(ADA);
@@ -207,7 +207,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(other, ADA, PASSWORD, "/admin")).status).toBe(302);
   });
 
-  test("S54 logins without a password lock no one out, through one proxy for all", async () => {
+  test("S54 logins without a password lock out no other client behind the same proxy", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const blank = shop.visitor();
@@ -230,7 +230,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, "user1@example.com")).status).toBe(429);
   });
 
-  test("S54 a stolen device cookie has its own attempts, and no more than anyone", async () => {
+  test("S54 a stolen device cookie has its own attempts, and no more than any other client", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const thief = shop.visitor({ from });
@@ -272,7 +272,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(ada, ADA)).status).toBe(302);
   });
 
-  test("S54 nothing reveals whether there is an account: a device is identified by what was sent", async () => {
+  test("S54 the limits do not reveal whether an account exists, because a device is identified by the submitted address", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const headers = async (email: string) => {
@@ -294,7 +294,7 @@ await onEachDatabase("limits", (engine) => {
     expect(six).toEqual([422, 422, 422, 422, 422, 429]);
   });
 
-  test("S54 without TRUSTED_PROXIES, no header provides new attempts", async () => {
+  test("S54 without TRUSTED_PROXIES, no header gives a client new attempts", async () => {
     const shop = await served(engine);
     await shop.register(ADA);
     const forged = (index: number) => ({ "x-forwarded-for": `8.8.8.${index}`, forwarded: `for=8.8.8.${index}` });
@@ -306,7 +306,7 @@ await onEachDatabase("limits", (engine) => {
 await onEachDatabase("limits of guesses at the same moment", (engine) => {
   const from = "127.0.0.9";
 
-  test("S53 an address is counted by its failures: successful logins use nothing up", async () => {
+  test("S53 only failures count by address, and successful logins use up no attempts", async () => {
     const shop = await served(engine, "narrow");
     await shop.register(ADA);
     await shop.register("bob@example.com");

@@ -60,7 +60,7 @@ async function logIn(
 }
 
 await onEachDatabase("mails about logins on new devices", (engine) => {
-  test("S33 none is sent to an address that was never verified: it may be another person's mailbox", async () => {
+  test("S33 none is sent to an address that was never verified, because it may be another person's mailbox", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 0 });
   });
@@ -73,7 +73,7 @@ await onEachDatabase("mails about logins on new devices", (engine) => {
     expect(await logIn(accounts, BOB.email)).toEqual({ told: MANY, mails: 5 });
   });
 
-  test("S33 so does an address of a model without verification", async () => {
+  test("S33 an address of a model without verification gets five in an hour too", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS, User: class extends PlainUser {} });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 5 });
   });

@@ -59,7 +59,7 @@ test("S63: a page with a CSRF token is private, no-store for a guest, even if th
   expect(await caching(guest, "/order")).toEqual(["private, no-store", "cookie"]);
 });
 
-test("S63: a response that reveals nothing about anyone is left to its handler", async () => {
+test("S63: the cache headers of a response without personal data are left to its handler", async () => {
   const guest = createTestClient(application);
   expect(await caching(guest, "/prices")).toEqual([null, null]);
   expect(await caching(guest, "/platform")).toEqual([null, null]);

@@ -91,7 +91,7 @@ test("a served file is logged by its path, and a missing one like any other path
   expect(await logged("/assets/logo-3.min.svg", {}, other)).toBe("/assets/…");
 });
 
-test("OPTIONS * is logged as that, and a path of an asterisk as a path", async () => {
+test("OPTIONS * is logged unchanged, and a path of an asterisk as a path", async () => {
   const options = { port: 0, hostname: "127.0.0.1", handleSignals: false, isAnnounced: true };
   const { port } = await application.listen(options);
   for (const line of ["OPTIONS *", "OPTIONS /*", "GET /*"]) await exchange(port, line, "Host: a");
@@ -103,7 +103,7 @@ test.each([
   ["DELETE", `/password/reset/${TOKEN}/`, "/password/reset/@token"],
   ["OPTIONS", `/password/reset/${TOKEN}`, "/password/reset/@token"],
   ["POST", `/fails/${TOKEN}`, "/fails/@token"],
-])("S60 %s at %s, which another method has, is logged as the other method's route", async (method, path, expected) => {
+])("S60 %s at %s, a path of another method, is logged as that method's route", async (method, path, expected) => {
   expect(await logged(path, { method })).toBe(expected);
 });
 

@@ -100,7 +100,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect([await isHashOf(NEW_PASSWORD), await isHashOf(PASSWORD)]).toEqual([true, false]);
     });
 
-    test("S52 a rehash on its own ends no access", async () => {
+    test("S52 a rehash alone ends no access", async () => {
       const client = await shop.loggedIn();
       await shop.User.rows().update({ password: OLD_HASH });
       expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
@@ -175,7 +175,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
     });
   });
 
-  describe("S52 what asks for the password again", () => {
+  describe("S52 an action that asks for the password again", () => {
     let thief: TestClient;
     beforeEach(async () => {
       thief = await shop.loggedIn();

@@ -28,7 +28,7 @@ test("S33 after five wrong passwords from one address, the right one is refused 
   expect(body).toMatchObject({ status: 429, code: "E_TOO_MANY_REQUESTS" });
 });
 
-test("S33 no one else is locked out by them: not the account from elsewhere, nor the address for its own account", async () => {
+test("S33 they lock out neither the account from other addresses nor the address for its own account", async () => {
   const api = await throttled();
   await attempts(api, 6, WRONG);
   expect((await api.post("/api/auth", RIGHT, { ip: "198.51.100.1" })).status).toBe(200);
@@ -64,7 +64,7 @@ test("S33 concurrent attempts at two accounts are counted by account", async () 
   expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 401));
 });
 
-test("a successful login gives the account its attempts back", async () => {
+test("a successful login gives attempts back to the account", async () => {
   const api = await throttled();
   await attempts(api, 4, WRONG);
   expect(await attempts(api, 1, RIGHT)).toEqual([200]);
@@ -80,7 +80,7 @@ test("S33 renewals of a token are limited", async () => {
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
 });
 
-test("S33 a genuine token is counted on its own: neither made-up ones nor another user's from its address use it up", async () => {
+test("S33 a genuine token is counted separately: neither made-up ones nor another user's from its address use up its attempts", async () => {
   const api = await throttled();
   const renew = async (token: string) => (await api.post("/api/reauth", { token }, { ip: "203.0.113.7" })).status;
   const [ada, bob] = await Promise.all([1, 2].map(async (id) => (await api.User.find(id))!.generateJwt()));

@@ -21,7 +21,7 @@ function renewedOf({ status, body }: Answer): string {
   return (body as { readonly data: string }).data;
 }
 
-describe("S8 purposes do not mix, even if one secret is used for all", () => {
+describe("S8 purposes are separate, even if one secret is used for all", () => {
   test("an API token is not valid as a signed or sealed value, for any purpose", async () => {
     const token = await (await testApi()).token();
     for (const purpose of KEY_PURPOSES) {
@@ -60,7 +60,7 @@ describe("S8 purposes do not mix, even if one secret is used for all", () => {
   });
 });
 
-describe("S9 impossible durations make the boot fail", () => {
+describe("S9 invalid durations make the boot fail", () => {
   const wrong = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "60"];
   const cases = ["expires", "clockSkewSeconds", "reauthWithinMinutes"].flatMap((option) =>
     wrong.map((value) => [option, value] as const),
@@ -174,7 +174,7 @@ describe("S11 renewal", () => {
     expect(await api.get("/api/open", { token: renewed })).toMatchObject(OPEN);
   });
 
-  test.each([[["a"]], [{ $ne: null }], [1], [true], [null]])("a token that is %j never reaches SQL", async (token) => {
+  test.each([[["a"]], [{ $ne: null }], [1], [true], [null]])("a token %j never reaches SQL", async (token) => {
     const api = await testApi({ driver: { authenticates: true } });
     api.forgetQueries();
     expect(await api.post("/api/reauth", { token })).toMatchObject({ status: 422 });
@@ -249,7 +249,7 @@ test("S13 in production, tokens that never expire without a database check cause
 });
 
 describe("S14 the header", () => {
-  test("its scheme counts in upper and lower case, and no other scheme is a token", async () => {
+  test("its scheme is case-insensitive, and no other scheme is a token", async () => {
     const api = await testApi();
     const token = await api.token();
     for (const scheme of ["Bearer", "bearer", "BEARER", "bEaReR"]) {
@@ -264,7 +264,7 @@ describe("S14 the header", () => {
     }
   });
 
-  test("different tokens in header and input are a 400; the same in both is the token", async () => {
+  test("different tokens in header and input are a 400, the same one in both is accepted", async () => {
     const api = await testApi();
     const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
     const conflict = { status: 400, body: { code: "E_CONFLICTING_TOKENS" } };
@@ -276,7 +276,7 @@ describe("S14 the header", () => {
     expect(JSON.stringify(body)).not.toMatch(/eyJ/);
   });
 
-  test("a blank input, or one that is not text, is not a token, and the header counts", async () => {
+  test("a blank input, or one that is not text, is not a token, and the header is used", async () => {
     const api = await testApi();
     const token = await api.token();
     for (const input of ["", null, 1, ["a"], { a: 1 }]) {
@@ -288,7 +288,7 @@ describe("S14 the header", () => {
 });
 
 describe("S15 the input", () => {
-  test("tokenInQuery: false leaves the body and the header", async () => {
+  test("tokenInQuery: false allows only the body and the header", async () => {
     const api = await testApi({ driver: { tokenInQuery: false } });
     const token = await api.token();
     expect(await api.get(`/api/open?token=${token}`)).toMatchObject(NO_TOKEN);
@@ -308,7 +308,7 @@ describe("S15 the input", () => {
 });
 
 describe("S16 every response of a token endpoint has Cache-Control: no-store", () => {
-  test("success, refusal and every kind of mistake", async () => {
+  test("after success, refusal and every kind of mistake", async () => {
     const api = await testApi();
     const json = { headers: { "content-type": "application/json" } };
     const token = await api.token();
@@ -401,7 +401,7 @@ describe("S37 identity comes from the guard", () => {
     expect(await api.post(`/api/who/2?${query}`, claims, { headers, token })).toMatchObject({ status: 200, body: ADA });
   });
 
-  test("credentials of one user and an id of another return a token of the first", async () => {
+  test("credentials of one user and an id of another return a token for the first", async () => {
     const api = await testApi();
     const sent = {
       username: "ada@example.com",

@@ -109,7 +109,7 @@ describe.each([
     other = await site("Other", second);
   });
 
-  test("have their own databases: what one saves is not in the other", async () => {
+  test("have their own databases, so a row that one saves is not in the other", async () => {
     await other.accounts.visitor().post("/orders", { title: "of the other" });
     await one.accounts.visitor().post("/orders", { title: "of the one" });
     expect(await ordersOf(one)).toEqual([{ id: 1, title: "of the one" }]);
@@ -128,7 +128,7 @@ describe.each([
     expect(await Promise.all(texts)).toEqual(["of the one", "of the other"]);
   });
 
-  test("accept only their own tokens, whichever booted last", async () => {
+  test("accept only their own tokens, regardless of which booted last", async () => {
     const tokens = [await tokenOf(one), await tokenOf(other)] as const;
     expect([await accepts(one, tokens[0]), await accepts(other, tokens[1])]).toEqual([200, 200]);
     expect([await accepts(one, tokens[1]), await accepts(other, tokens[0])]).toEqual([401, 401]);
@@ -199,7 +199,7 @@ describe("S64 outside of requests", () => {
     expect(await accepts(other, await ada.generateJwt())).toBe(401);
   });
 
-  test("so do those that only its API's configuration uses", async () => {
+  test("users that only its API's configuration names belong to it too", async () => {
     class Caller extends FullUser {}
     one = await site("One", class One extends FullUser {}, Caller);
     other = await site("Other", class Other extends FullUser {}, class OtherCaller extends FullUser {});
@@ -207,7 +207,7 @@ describe("S64 outside of requests", () => {
     expect([await accepts(one, token), await accepts(other, token)]).toEqual([200, 401]);
   });
 
-  test("a variable that both have is read if it is the same, and refused if it differs", async () => {
+  test("a variable that both have can be read if it is the same, and is refused if it differs", async () => {
     one = await site("One", class One extends FullUser {});
     other = await site("Other", class Other extends FullUser {});
     expect(env("SHARED")).toBe("both");
@@ -216,7 +216,7 @@ describe("S64 outside of requests", () => {
     expect(env("SITE")).toBe("One");
   });
 
-  test("a model of both is refused with the names of both, until it is assigned a database", async () => {
+  test("a model of both is refused with both names until it is assigned a database", async () => {
     class Shared extends FullUser {}
     class Parcel extends Order {
       static override table = "orders";

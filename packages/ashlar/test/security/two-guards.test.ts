@@ -145,7 +145,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     told.length = 0;
   }
 
-  test("S69 each registers, logs in and out at its own pages, with its own password only", async () => {
+  test("S69 users of each guard register, log in and log out on its own pages, with their own password only", async () => {
     const client = await register(WEB);
     expect(await seenBy(client)).toEqual(["web"]);
     (await client.get("/admin/home")).assertRedirect("/admin/login");
@@ -168,7 +168,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     }
   });
 
-  test.each(DOORS)("S69 guests of the guard $guard come back to where they were heading by it", async (door) => {
+  test.each(DOORS)("S69 guests of the guard $guard return to the page of that guard that they wanted", async (door) => {
     await both();
     const client = visitor();
     (await client.get("/account/email")).assertRedirect("/login");
@@ -176,7 +176,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     (await logIn(door, door.password, client)).assertRedirect(`${door.prefix}/account/email`);
   });
 
-  test.each(DOORS)("S69 a login by $guard that is remembered is not one by the other guard", async (door) => {
+  test.each(DOORS)("S69 a remembered login with $guard is not a login with the other guard", async (door) => {
     await both();
     const client = visitor();
     (await logIn(door, door.password, client, { remember: true })).assertRedirect(`${door.prefix}/home`);
@@ -189,7 +189,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(await seenBy(client)).toEqual([door.guard]);
   });
 
-  test.each(DOORS)("S69 logging out by $guard leaves the other login, and its open forms, good", async (door) => {
+  test.each(DOORS)("S69 logging out of $guard keeps the other login and its open forms valid", async (door) => {
     await both();
     const client = visitor();
     for (const one of DOORS) await loggedIn(one, client);
@@ -276,7 +276,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     (await send(guest, rest, `${there.prefix}/password_reset`, fields)).assertRedirect(`${there.prefix}/login`);
   });
 
-  test.each(DOORS)("S69 a changed password of $guard ends its own user's logins alone", async (door) => {
+  test.each(DOORS)("S69 changing the password with $guard ends only its own user's logins", async (door) => {
     await both();
     const there = other(door);
     const clients = [await loggedIn(door), await loggedIn(there), await loggedIn(there)];
@@ -293,7 +293,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(await Promise.all([here, ...clients].map(seenBy))).toEqual([[door.guard], [], [there.guard], []]);
   });
 
-  test.each(DOORS)("S69 a changed address of $guard is its own user's, by a link to its own page", async (door) => {
+  test.each(DOORS)("S69 changing the address with $guard changes its own user's, on its own page", async (door) => {
     await both();
     const client = await loggedIn(door);
     await mail.clear();
@@ -325,7 +325,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(await seenBy(admitted)).toEqual([there.guard]);
   });
 
-  test("S69 API tokens belong to the user: the admin gets none, and no change of the admin's ends them", async () => {
+  test("S69 API tokens belong to the user: the admin gets none, and the admin's changes end none", async () => {
     await both();
     const authenticate = (password: string) => visitor().postJson("/api/auth", { username: EMAIL, password });
     (await authenticate(ADMIN.password)).assertStatus(401);

@@ -99,7 +99,7 @@ await onEachDatabase("a change of address", (engine) => {
     ]);
   });
 
-  test("S51 once undone leaves the thief nothing, and leads the owner to a new password", async () => {
+  test("S51 once undone leaves the thief no access, and redirects the owner to set a new password", async () => {
     const { thief, undo } = await stolen();
     const pending = await shop.changeLink(thief, SECOND);
     const reset = await shop.resetLink(THIEF);
@@ -116,7 +116,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
   });
 
-  test("S51 once undone is reported to the replaced address, with what to do", async () => {
+  test("S51 once undone is reported to the replaced address, with a remedy", async () => {
     const { undo } = await stolen();
     await shop.mail.clear();
     const page = await shop.visitor().get(undo);
@@ -152,7 +152,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(await email()).toBe(THIEF);
   });
 
-  test("S51 once undone takes back later ones too: the link mailed to the thief for those is invalid", async () => {
+  test("S51 once undone also undoes later ones, and the link mailed to the thief for those is invalid", async () => {
     const { thief, undo } = await stolen();
     await thief.get(await shop.changeLink(thief, SECOND));
     const ofThief = await shop.linkTo(THIEF);
@@ -207,7 +207,7 @@ await onEachDatabase("a change of address", (engine) => {
     return client;
   }
 
-  test("S51 keeps the old address for its owner: no one else can register it or change to it", async () => {
+  test("S51 keeps the old address for its owner, so no other account can register it or change to it", async () => {
     const bob = await registered("bob@example.com");
     const { undo } = await stolen();
     await shop.mail.clear();
@@ -261,7 +261,7 @@ await onEachDatabase("a change of address", (engine) => {
     expect(length).toBe(5);
   });
 
-  test("S51 cannot be undone once the old address belongs to another account: it says so, and changes nothing", async () => {
+  test("S51 cannot be undone once the old address belongs to another account: a message says so, and nothing changes", async () => {
     const { thief, undo } = await stolen();
     const other = new shop.User().fill({ name: "Other", email: EMAIL });
     await other.setPassword(PASSWORD);

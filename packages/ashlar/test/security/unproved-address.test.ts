@@ -52,7 +52,7 @@ await onEachDatabase("an address that an account has left without having verifie
     expect(await shop.resetsPassword(await shop.resetLink(ADDRESS), "another one of the owner")).toBe(true);
   });
 
-  test("S51 is free once: of 10 concurrent registrations, one gets it", async () => {
+  test("S51 is free only once: of 10 concurrent registrations, one gets it", async () => {
     await Promise.all(Array.from({ length: 10 }, () => shop.register(ADDRESS, NEW_PASSWORD)));
     expect(await addresses()).toEqual([OF_SQUATTER, ADDRESS]);
   });
@@ -63,12 +63,12 @@ await onEachDatabase("an address that an account has left without having verifie
     expect([(await shop.user())?.email, await shop.isIn(ada)]).toEqual([ADDRESS, true]);
   });
 
-  test("S51 takes the account back with the link mailed to it, as long as no one else has it", async () => {
+  test("S51 takes the account back with the link mailed to it, as long as no other account has it", async () => {
     (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);
     expect(await addresses()).toEqual([ADDRESS]);
   });
 
-  test("S51 takes nothing back once it was registered, and says so", async () => {
+  test("S51 cannot take the account back once it was registered, and the page says so", async () => {
     const client = await owner();
     const visitor = shop.visitor();
     (await visitor.follow(await shop.undo(undo, visitor))).assertSee(IS_TAKEN);
@@ -76,7 +76,7 @@ await onEachDatabase("an address that an account has left without having verifie
     expect(await shop.logsIn(shop.visitor(), OF_SQUATTER, PASSWORD)).toBe(true);
   });
 
-  test("S51 takes nothing back while it is kept for another account that verified it, which can still take it back", async () => {
+  test("S51 cannot take the account back while it is reserved for another account that verified it, which can still take it back", async () => {
     const client = await owner();
     await shop.verify(await shop.linkTo(ADDRESS), client);
     await client.get(await shop.changeLink(client, ELSEWHERE, NEW_PASSWORD));

@@ -48,7 +48,7 @@ await onEachDatabase("a verification link", (engine) => {
   ];
 
   test.each(links)(
-    "S59 %s has no effect by a GET or HEAD of anyone else, and has one by the button",
+    "S59 %s has no effect by a GET or HEAD of any other visitor, but has one by the button",
     async (_, ask, to, words) => {
       const link = await ask(await shop.loggedIn());
       const stranger = await registered("bob@example.com");

@@ -62,7 +62,7 @@ describe.each([
     expect(Buffer.from(verified.payload).toString()).toBe(input.payload);
   });
 
-  test("signed again it is the same token, if the algorithm has no random part", () => {
+  test("signing again gives the same token if the algorithm has no random part", () => {
     const { alg, ...members } = signing.protected ?? {};
     const token = signJws(input.payload, createSigningKey(input.alg, input.key), members);
     expect(alg).toBe(input.alg);
@@ -72,8 +72,8 @@ describe.each([
   });
 });
 
-describe("what is not a compact token of its own payload", () => {
-  test("4.5 the token without its payload does not verify, and with it, it does", () => {
+describe("signatures in other forms than a compact token", () => {
+  test("4.5 a token with a detached payload verifies only once the payload is inserted", () => {
     const { input, output } = example("jws/4_5.signature_with_detached_content.json");
     const detached = output.compact ?? "";
     expect(detached).toContain("..");
@@ -82,18 +82,18 @@ describe("what is not a compact token of its own payload", () => {
     expect(reason(detached.replace("..", `.${payload}.`), input.alg, input.key)).toBe("valid");
   });
 
-  test("4.6 of a partly unprotected header, the protected part verifies on its own", () => {
+  test("4.6 the protected part of a partly unprotected header verifies alone", () => {
     const { input, signing } = example("jws/4_6.protecting_specific_header_fields.json");
     const token = `${signing["sig-input"]}.${signing.sig}`;
     expect(verifyJws(token, createVerificationKey(input.alg, input.key)).header).toEqual({ alg: "HS256" });
   });
 
-  test("4.7 a signature of only the payload, without a header, is refused", () => {
+  test("4.7 a signature over only the payload, without a protected header, is refused", () => {
     const { input, signing } = example("jws/4_7.protecting_content_only.json");
     expect(reason(`${signing["sig-input"]}.${signing.sig}`, input.alg, input.key)).toBe("malformed");
   });
 
-  test("4.8 of several signatures, each verifies with its key, except for the one without a header", () => {
+  test("4.8 each of several signatures verifies with its key, except the one without a protected header", () => {
     const file = readVectors<{
       readonly input: { readonly key: readonly JsonWebKey[]; readonly alg: readonly JwtAlgorithm[] };
       readonly signing: readonly Signing[];
@@ -130,7 +130,7 @@ describe("RFC 7797", () => {
 describe("the cookbook's keys", () => {
   const jwk = (name: string) => readVectors<JsonWebKey>(`${FOLDER}/jwk/${name}.json`);
 
-  test("the pairs sign and verify with each other", () => {
+  test("the key pairs sign and verify", () => {
     const pairs: [JwtAlgorithm, string, string][] = [
       ["ES512", "3_2.ec_private_key", "3_1.ec_public_key"],
       ["RS256", "3_4.rsa_private_key", "3_3.rsa_public_key"],

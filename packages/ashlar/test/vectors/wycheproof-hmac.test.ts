@@ -38,7 +38,7 @@ describe.each<[JwtAlgorithm, string, number]>([
     })),
   );
 
-  test("the codes of all 174 messages are right or wrong, as labelled", () => {
+  test("the codes of all 174 messages are valid or invalid, as labeled", () => {
     expect([file.numberOfTests, vectors.length]).toEqual([174, 174]);
     const found = vectors.map(({ tcId, key, msg, tag, tagSize }) => {
       const code = Buffer.from(new Hmac(details, key).compute(msg), "base64url");

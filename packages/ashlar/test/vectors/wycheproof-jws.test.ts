@@ -30,7 +30,7 @@ describe("Wycheproof json_web_signature", () => {
   const vectors = file.testGroups.flatMap((group) => group.tests.map((vector) => ({ group, vector })));
   const sound = vectors.filter(({ vector }) => !(vector.tcId in MISLABELLED));
 
-  test("all 401 vectors exist, and 393 of them are labelled correctly", () => {
+  test("all 401 vectors exist, and 393 of them are labeled correctly", () => {
     expect(file.numberOfTests).toBe(401);
     expect(vectors.map(({ vector }) => vector.tcId)).toEqual(Array.from({ length: 401 }, (_, index) => index + 1));
     expect(sound).toHaveLength(393);
@@ -46,7 +46,7 @@ describe("Wycheproof json_web_signature", () => {
     },
   );
 
-  test("the eight mislabelled vectors have the right results", () => {
+  test("the eight mislabeled vectors have the right results", () => {
     const found = vectors
       .filter(({ vector }) => vector.tcId in MISLABELLED)
       .map(({ group, vector }) => [vector.tcId, outcome(group, vector.jws)]);

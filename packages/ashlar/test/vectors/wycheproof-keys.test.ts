@@ -5,7 +5,7 @@ import { readVectors } from "./read-vectors.ts";
 describe("Wycheproof json_web_key", () => {
   const file = readVectors<JwsVectorFile>("wycheproof/json_web_key_test.json");
 
-  test("every one of the 26 vectors has its labelled result, and for the right reason", () => {
+  test("each of the 26 vectors has its labeled result, for the right reason", () => {
     const found = file.testGroups.flatMap((group) =>
       group.tests.map(({ tcId, result, jws }) => `${tcId} ${result}: ${outcome(group, jws)}`),
     );
@@ -62,7 +62,7 @@ describe("Wycheproof json_web_crypto", () => {
     },
   );
 
-  test("S5 every encrypted token is refused by every key that signs, whatever its label", () => {
+  test("S5 every encrypted token is refused by every signing key, whatever its label", () => {
     const signing = file.testGroups.filter((group) => group.comment === "jws_aes" || group.comment === "jws_ec");
     expect(signing).toHaveLength(2);
     for (const group of signing) {
@@ -70,7 +70,7 @@ describe("Wycheproof json_web_crypto", () => {
     }
   });
 
-  test("S2 a key for encryption is not used to verify", () => {
+  test("S2 an encryption key is not used to verify", () => {
     for (const { group, vector } of encrypted) expect(outcome(group, vector.jwe)).toBe("E_JWT_ALGORITHM");
   });
 });

@@ -23,7 +23,7 @@ test.each([
   ["short", "shorter", [SHORT, NOT_THE_SAME]],
   [undefined, "another", [NOT_TEXT, NOT_THE_SAME]],
   [["a list"], ["another"], [NOT_TEXT, NOT_THE_SAME]],
-])("of %j and %j, the password's own problem comes first", async (password, confirmation, expected) => {
+])("for %j and %j, the password's own problem comes first", async (password, confirmation, expected) => {
   expect(await problems(password, confirmation)).toEqual(expected);
 });
 
@@ -34,13 +34,13 @@ test.each([
   [["a list"], ["a list"], [NOT_TEXT]],
   [{ a: NEW_PASSWORD }, { a: NEW_PASSWORD }, [NOT_TEXT]],
 ])(
-  "of %j and %j, the confirmation has no problem, because it is the same",
+  "for %j and %j, the confirmation has no problem because it is the same",
   async (password, confirmation, expected) => {
     expect(await problems(password, confirmation)).toEqual(expected);
   },
 );
 
-test("a good password has at most the problem of its confirmation", async () => {
+test("a valid password has at most a problem with its confirmation", async () => {
   expect(await problems(NEW_PASSWORD, "another")).toEqual([NOT_THE_SAME]);
   expect(await problems(NEW_PASSWORD, NEW_PASSWORD)).toEqual([]);
 });

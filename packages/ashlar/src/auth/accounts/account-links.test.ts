@@ -26,14 +26,14 @@ describe("a verification token", () => {
     expect(links.readVerification(links.verification(CHANGE))).toEqual(CHANGE);
   });
 
-  test("is read in the form in which it was already mailed", () => {
+  test("is still read in the format of links that were already mailed", () => {
     const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     const token = signer.sign(JSON.stringify(["change", guard, id, epoch, EMAIL, newEmail]));
     expect(links.readVerification(token)).toEqual(CHANGE);
   });
 
-  test("is written in the form in which it is read, one for each kind, so that different versions can read each other's tokens", () => {
+  test("is written in the same format as it is read, one for each kind, so that different versions can read each other's tokens", () => {
     const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     expect([VERIFY, CHANGE].map((claim) => JSON.parse(signer.verify(links.verification(claim))!))).toEqual([
@@ -83,7 +83,7 @@ describe("a verification token", () => {
   });
 
   test.each([null, undefined, 1, {}, [], ["x"], "", ".", "..", "a.b.c", "x".repeat(10_000)])(
-    "%j is not one",
+    "%j is not a verification token",
     (token) => {
       expect(links.readVerification(token)).toBeNull();
     },
@@ -91,13 +91,13 @@ describe("a verification token", () => {
 });
 
 describe("a reset token", () => {
-  test("contains the user that it is for, and is different each time", () => {
+  test("contains its user, and is different each time", () => {
     const [first, second] = [links.reset(ADA), links.reset(ADA)];
     expect(links.readReset(first)).toEqual(ADA);
     expect(first).not.toBe(second);
   });
 
-  test("does not expire by itself: the table decides", () => {
+  test("contains no expiry, because its row in the table decides", () => {
     const token = links.reset(ADA);
     setClock(() => Date.now() + 100 * 365 * 86_400_000);
     expect(links.readReset(token)).toEqual(ADA);
@@ -130,7 +130,7 @@ describe("S8 tokens are valid for one purpose only", () => {
     expect(links.readReset(links.verification(CHANGE))).toBeNull();
   });
 
-  test.each(KEY_PURPOSES)("S8 what was signed for %s is neither, unless it is that purpose", (purpose) => {
+  test.each(KEY_PURPOSES)("S8 a value signed for %s is accepted only for that purpose", (purpose) => {
     const links = new AccountLinks(SECRET, LIFETIMES);
     const signer = new Signer(SECRET, purpose);
     const isFor = (name: string) => purpose instanceof KeyPurpose && String(purpose) === name;
@@ -142,13 +142,13 @@ describe("S8 tokens are valid for one purpose only", () => {
     expect(links.readUndo(undo) !== null).toBe(isFor("email-change-undo"));
   });
 
-  test("S8 what was signed with another key is neither", () => {
+  test("S8 a value signed with another key is refused", () => {
     const others = new AccountLinks(generateSecret(), LIFETIMES);
     expect(links.readVerification(others.verification(VERIFY))).toBeNull();
     expect(links.readReset(others.reset(ADA))).toBeNull();
   });
 
-  test("S8 what a previous key signed is still read, for its own purpose only; the current key signs", () => {
+  test("S8 a token signed with a previous key is still accepted, for its own purpose only, and the current key signs", () => {
     const next = generateSecret();
     const rotated = new AccountLinks(next, LIFETIMES, { previousSecrets: [SECRET] });
     const [verification, reset] = [links.verification(VERIFY), links.reset(ADA)];
@@ -167,7 +167,7 @@ describe("S8 tokens are valid for one purpose only", () => {
     ["another kind", ["reset", "web", "1", "epoch", EMAIL]],
     ["another kind of a change", ["reset", "web", "1", "epoch", EMAIL, EMAIL]],
     ["only another kind", ["reset"]],
-  ])("S8 %s is not a verification token, even if the key is right", (_, parts) => {
+  ])("S8 %s is not a verification token, even with the right key", (_, parts) => {
     const token = new Signer(SECRET, new KeyPurpose("email-verification")).sign(JSON.stringify(parts));
     expect(links.readVerification(token)).toBeNull();
   });

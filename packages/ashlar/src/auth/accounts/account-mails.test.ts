@@ -55,7 +55,7 @@ const said = (mail: CapturedMail | undefined): unknown => [mail?.to, mail?.subje
 /** The application has no API with tokens that could outlive a password. */
 const none = { remainingTokens: null, newPasswordUrl: `${APP_URL}/change_password` };
 
-test("queueAccountMail refuses a mail without a guard, or for one that does not exist, and says what to pass", async () => {
+test("queueAccountMail refuses a mail without a guard or with an unknown one, and names what to pass", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   const send = (data: object) =>
@@ -158,7 +158,7 @@ describe("the application's own mails", () => {
     expect((await accounts.mails()).map(said)).toEqual([[ADA.email, "passwordChanged", data]]);
   });
 
-  test("newDevice: a login on a device that was not seen before is announced by mail, once for each device", async () => {
+  test("newDevice: the first login on a device is announced by mail", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
     await (await accounts.user()).markEmailAsVerified();
     const visitor = accounts.visitor({
@@ -204,7 +204,7 @@ describe("the application's own mails", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("newDevice: a new account is not warned about the device on which it was created", async () => {
+  test("newDevice: no mail is sent about the device on which the account was created", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: { newDevice: OWN.newDevice } } });
     const person = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
     await accounts.visitor().post("/register", person);
@@ -212,7 +212,7 @@ describe("the application's own mails", () => {
     expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Verify your email address"]);
   });
 
-  test("a failed notice undoes nothing: the password is changed, and the failure is logged", async () => {
+  test("a failed notice is logged, and the password stays changed", async () => {
     const logged: Record<string, unknown>[] = [];
     const accounts = await testAccounts({
       logged,
@@ -237,7 +237,7 @@ describe("the application's own mails", () => {
     ]);
   });
 
-  test("link to the pages of the user's own guard, each with its data", async () => {
+  test("link to the pages of the user's own guard", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       ACCOUNTS: { mailables: OWN },
@@ -305,7 +305,7 @@ describe("an application without mail", () => {
     ["/email/resend", {}],
     ["/account/password", { current_password: PASSWORD, ...passwords }],
     ["/account/email", { email: "ada@example.org", password: PASSWORD }],
-  ])("POST %s with %j changes nothing, and says that MailProvider is missing", async (path, body) => {
+  ])("POST %s with %j changes nothing, and reports that MailProvider is missing", async (path, body) => {
     const accounts = await testAccounts({ without: WITHOUT });
     const visitor = await accounts.loggedIn();
     const before = await accounts.rows("users");
@@ -321,7 +321,7 @@ describe("an application without mail", () => {
     expect([await accounts.rows("users"), await accounts.rows("password_resets")]).toEqual([before, []]);
   });
 
-  test("sets no password with a link, which can still be used, and says so", async () => {
+  test("sets no password with a link, leaves the link valid, and reports the error", async () => {
     const accounts = await testAccounts({ without: WITHOUT });
     const token = await accounts.application.container.make("accounts").tokens.issue("web", await accounts.user());
     const answer = await accounts

@@ -109,7 +109,7 @@ test("a verification link leads to the page of the default guard rather than to 
   expect(await accounts.toldOf("auth.verification_sent")).toMatchObject([{ guard: "staff" }]);
 });
 
-test("no API tokens remain, unless the API says which", async () => {
+test("no API tokens remain unless the API reports them", async () => {
   const { remainingTokens } = await servicesOf();
   expect(remainingTokens.of(FullUser)).toBeNull();
   remainingTokens.use((model) => ({ expiresInMinutes: model === FullUser ? 5 : null }));

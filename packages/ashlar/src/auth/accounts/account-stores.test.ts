@@ -108,7 +108,7 @@ describe("accounts in an application's own store", () => {
     expect([await isIn(visitor), await isIn(other)]).toEqual([true, false]);
   });
 
-  test("S51 a user logs out everywhere, and links in mails are void", async () => {
+  test("S51 logging out everywhere invalidates links in mails", async () => {
     const leaving = async ({ auth }: HttpContext) => ({ ended: await auth.logins().endAll() });
     const { accounts, cleo } = await shop({ routes: [Route.post("/leave", leaving)] });
     const [here, there] = [await cleo(), await accounts.loggedIn(CLEO)];
@@ -121,7 +121,7 @@ describe("accounts in an application's own store", () => {
   });
 
   const AT_ONCE = 10;
-  test("S38 of many uses of a verification link at once, one has an effect", async () => {
+  test("S38 of many concurrent uses of a verification link, only one has an effect", async () => {
     const { accounts, rows, cleo } = await shop();
     await cleo();
     const path = pathIn((await accounts.mails())[0]!);
@@ -130,7 +130,7 @@ describe("accounts in an application's own store", () => {
     expect(await accounts.toldOf("auth.email_verified")).toHaveLength(1);
   });
 
-  test("S39 of many new passwords by one link at once, one is set", async () => {
+  test("S39 of many new passwords set concurrently with one link, only one is stored", async () => {
     const { accounts, cleo } = await shop();
     await cleo();
     const token = await accounts.resetToken(CLEO);
@@ -144,7 +144,7 @@ describe("accounts in an application's own store", () => {
     expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
   });
 
-  test("S51 of many uses of a link that undoes a change of address at once, one has an effect", async () => {
+  test("S51 of many concurrent uses of a link that undoes a change of address, only one has an effect", async () => {
     const { accounts, rows, cleo } = await shop();
     const visitor = await cleo();
     await visitor.get(pathIn((await accounts.mails())[0]!));
@@ -156,7 +156,7 @@ describe("accounts in an application's own store", () => {
     expect(await accounts.toldOf("auth.email_change_undone")).toHaveLength(1);
   });
 
-  test("S51 all access to an account ends, and links in mails with it", async () => {
+  test("S51 ending all access to an account also invalidates links in mails", async () => {
     const blocking = async ({ accounts }: HttpContext) => {
       const user = (await store.findByEmail(CLEO.email))!;
       return { ended: await accounts.endAccess(user), again: await accounts.endAccess(user) };
@@ -173,7 +173,7 @@ describe("accounts in an application's own store", () => {
     await accounts.loggedIn(CLEO);
   });
 
-  test("S51 everything that ends access ends the user's own credentials too, or changes nothing", async () => {
+  test("S51 everything that ends access also ends the user's own credentials, or changes nothing", async () => {
     const ended: string[] = [];
     let isBroken = false;
     const prototype: object = User.prototype;
@@ -235,7 +235,7 @@ describe("accounts in an application's own store", () => {
     expect([(await accounts.rows("users")).length, await accounts.rows("logins")]).toEqual([1, []]);
   });
 
-  test("S71 remaining data of users that a query has deleted is pruned, and of no others", async () => {
+  test("S71 only the remaining data of users that a query has deleted is pruned", async () => {
     const { accounts, store, cleo } = await shop();
     await cleo();
     const visitor = accounts.visitor();
@@ -262,7 +262,7 @@ describe("accounts in an application's own store", () => {
     }
   });
 
-  test("S58 registrations get the same response, and the mail contains the result", async () => {
+  test("S58 all registrations get the same response, and the mail contains the result", async () => {
     const { accounts, rows } = await shop({ ACCOUNTS: { preventEnumeration: true } });
     const register = async (name: string, password: string) => {
       const answer = await accounts
@@ -426,7 +426,7 @@ await onEachDatabase("an address that a user of a store in another database chan
     expect([emails(one), await restorable(one)]).toEqual([before, []]);
   });
 
-  test("is reserved once if the link is used many times at once", async () => {
+  test("is reserved once if the link is used many times concurrently", async () => {
     const one = await changing();
     await Promise.all(Array.from({ length: 10 }, () => one.accounts.visitor().post(one.path)));
     expect([emails(one), await restorable(one)]).toEqual([[NEW_EMAIL], [CLEO.email]]);

@@ -32,7 +32,7 @@ const LOGIN = [
 ];
 
 describe("authRoutes()", () => {
-  test("creates the routes of the table, and those around them, with their names and their middleware", () => {
+  test("creates the documented routes with their names and middleware", () => {
     expect(listed(authRoutes(ACCOUNT_CONTROLLERS))).toEqual([
       ...LOGIN,
       "GET /home home (auth.page, auth)",
@@ -112,7 +112,7 @@ describe("authRoutes()", () => {
     }
   });
 
-  test("a missing controller is named in the error, with what to do", () => {
+  test("a missing controller is named in the error, with a remedy", () => {
     const { register: _, ...others } = ACCOUNT_CONTROLLERS;
     expect(() => authRoutes(others as AuthControllers)).toThrow(
       'Auth.routes: the controller "register" is missing. Add register: RegisterController, or leave the routes out: { register: false }.',
@@ -220,7 +220,7 @@ describe("the responses of the routes", () => {
   const wrong = { password: "another password", current_password: "another password", email: "new@example.com" };
 
   test.each(["/email/resend", "/confirm_password", "/account/password", "/account/email"])(
-    "S33 POST %s is throttled for users; guests, who are sent to /login, use up nothing",
+    "S33 POST %s is throttled for users, and guests, who are sent to /login, use up no attempts",
     async (path) => {
       const limit = { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 60 }] };
       const names = ["login", "register", "password_reset", "change_password", "email.resend"];
@@ -234,7 +234,7 @@ describe("the responses of the routes", () => {
     },
   );
 
-  test("a guest who sends a body that is too long is sent to /login before it is read", async () => {
+  test("a guest is sent to /login before a body that is too long is read", async () => {
     const accounts = await testAccounts();
     const long = { current_password: "x".repeat(100_000) };
     const answer = await accounts.visitor().post("/account/password", long);
@@ -242,7 +242,7 @@ describe("the responses of the routes", () => {
     expect((await (await accounts.loggedIn()).post("/account/password", long)).status).toBe(413);
   });
 
-  test("S28 GET /logout does not log the user out, and says that POST does", async () => {
+  test("S28 GET /logout does not log the user out, and responds that only POST does", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const { status, headers, body } = await visitor.get("/logout", { accept: "application/json" });

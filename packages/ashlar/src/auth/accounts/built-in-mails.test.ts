@@ -160,7 +160,7 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
   ],
 ];
 
-test("S41 contain nothing that a user typed except addresses, contain their links unbroken, and say how long these can be used", async () => {
+test("S41 contain no user input except addresses, contain their links unbroken, and state how long these are valid", async () => {
   const mails = mailsWithWords();
   expect(await sent(mails.map(([mail]) => mail))).toEqual(mails.map(([, ...said]) => said));
 });

@@ -44,7 +44,7 @@ describe("a change of address", () => {
     expect(await changes.find("a token")).toBeNull();
   });
 
-  test("reserves its address for as long as it can be undone, if it is to be reserved at all", async () => {
+  test("reserves the old address for as long as it can be undone, if requested", async () => {
     const { changes } = await table();
     await changes.record("web", ADA.id, OLD, "a token", true);
     await changes.record("web", ADA.id, "unproved@example.com", "another token", false);

@@ -151,7 +151,7 @@ describe("the link to a new address", () => {
   test.each([
     [undefined, 60],
     [{ emailChangeExpiresInMinutes: 5 }, 5],
-  ])("S51 is valid for an hour, or as long as ACCOUNTS says: %j", async (ACCOUNTS, minutes) => {
+  ])("S51 is valid for an hour, or as long as ACCOUNTS configures: %j", async (ACCOUNTS, minutes) => {
     const accounts = await testAccounts(ACCOUNTS === undefined ? {} : { ACCOUNTS });
     const start = Date.now();
     setClock(() => start);
@@ -218,7 +218,7 @@ describe("the link to a new address", () => {
 });
 
 describe("requestEmailChange()", () => {
-  test("asks for the password: a wrong one changes nothing, mails nothing and is announced as a failed login", async () => {
+  test("requires the password, and a wrong one changes nothing, mails nothing and is announced as a failed login", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     for (const password of ["another password", "", null, undefined]) {
@@ -283,7 +283,7 @@ describe("requestEmailChange()", () => {
     }
   });
 
-  test("checks once whether the address is taken if the response says so", async () => {
+  test("checks only once whether the address is taken if the response reveals it", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     accounts.forgetQueries();
@@ -321,7 +321,7 @@ describe("requestEmailChange()", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("if addresses are never verified, no column for that is needed, and no event says that a user is verified", async () => {
+  test("if addresses are never verified, no column for that is needed, and no event reports a verified user", async () => {
     const accounts = await testAccounts({ User: class User extends PlainUser {} });
     await accounts.database.kysely.schema.alterTable("users").dropColumn("verified_at").execute();
     expect(await follow(accounts, await asked(accounts))).toBe("verified");

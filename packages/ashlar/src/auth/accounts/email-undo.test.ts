@@ -97,7 +97,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect([await undo(accounts, token), await found(accounts, token)]).toEqual([INVALID, { found: null }]);
   });
 
-  test("S51 uses up the later changes of that user, and no others", async () => {
+  test("S51 uses up the later changes of that user only", async () => {
     const accounts = await undoing({ engine });
     const email = (name: string): string => `${name}@example.com`;
     await changed(accounts, { email: email("earlier") });
@@ -127,7 +127,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
   });
 
-  test("S51 is refused while the old address is another account's, and is possible once that no longer exists", async () => {
+  test("S51 is refused while another account has the old address, and possible once that account no longer exists", async () => {
     const accounts = await undoing({ engine });
     const token = await stolen(accounts);
     await accounts.User.where("id", BOB.id).update({ email: ADA.email });

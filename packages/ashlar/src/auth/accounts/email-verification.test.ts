@@ -34,7 +34,7 @@ function follow(accounts: TestAccounts, link: string): Promise<string> {
 }
 
 await onEachDatabase("the verification link", (engine) => {
-  test("S38 works when logged out, once: afterwards it says so, and there is no second event", async () => {
+  test("S38 works once, even when logged out: a second use reports that, and emits no event", async () => {
     const accounts = await testAccounts({ engine });
     const link = await resent(accounts);
     expect(await follow(accounts, link)).toBe("verified");
@@ -106,7 +106,7 @@ describe("the verification link", () => {
     expect(await follow(accounts, link)).toBe("verified");
   });
 
-  test("S38 is valid for a day if nothing is configured, and the mail says so", async () => {
+  test("S38 is valid for a day by default, and the mail says so", async () => {
     const accounts = await testAccounts();
     await (await accounts.loggedIn()).post("/email/resend");
     const [mail] = await accounts.mails();
@@ -119,7 +119,7 @@ describe("the verification link", () => {
     expect(await follow(accounts, link)).toBe("verified");
   });
 
-  test("S28 HEAD does nothing, and responds like GET would", async () => {
+  test("S28 HEAD changes nothing, and responds like GET would", async () => {
     const accounts = await testAccounts();
     const link = await resent(accounts);
     const response = await accounts.head(link);
@@ -131,7 +131,7 @@ describe("the verification link", () => {
     expect((await accounts.head(`${link}x`)).headers.get("location")).toBe("/email/verify/notice");
   });
 
-  test("S37 verifies the address it was sent to, no matter who is logged in", async () => {
+  test("S37 verifies the address it was sent to, whichever user is logged in", async () => {
     const accounts = await testAccounts();
     const link = await resent(accounts);
     const bob = await accounts.loggedIn(BOB);
@@ -181,7 +181,7 @@ describe("the verification link", () => {
 });
 
 describe("readVerification()", () => {
-  test("returns which address a link proves, and whether it is a new one, but nothing for links to another guard's pages", async () => {
+  test("returns the address that a link proves, and whether it is a new one, but null for links to another guard's pages", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       models: [Admin],
@@ -231,7 +231,7 @@ describe("sendVerification()", () => {
     expect(mail?.to).toBe(ADA.email);
   });
 
-  test("fails if the mail cannot be created, and does not claim that it was sent", async () => {
+  test("fails if the mail cannot be created", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: { verifyEmail: BrokenMailable } } });
     const visitor = await accounts.loggedIn();
     expect((await visitor.post("/email/resend", {}, { accept: "application/json" })).status).toBe(500);

@@ -75,7 +75,7 @@ test("S47 a lockout at the form of another guard names that guard", async () => 
   ]);
 });
 
-test("S47 a lockout of a custom limit names no guard, but still the user", async () => {
+test("S47 a lockout by a custom limit names the user, but no guard", async () => {
   const routes = [Route.post("/export", () => "exported").middleware("throttle:export")];
   const accounts = await testAccounts({ routes, throttle: LIMITS });
   const lockouts = lockoutsOf(accounts);
@@ -86,7 +86,7 @@ test("S47 a lockout of a custom limit names no guard, but still the user", async
   ]);
 });
 
-test("without any guard, too many attempts are refused like anywhere else", async () => {
+test("without any guard, too many attempts are still refused", async () => {
   class Kernel extends HttpKernel {
     override routeMiddleware: RouteMiddleware = { web: [], throttle: [ThrottleMiddleware] };
   }

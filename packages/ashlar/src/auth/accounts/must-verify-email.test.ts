@@ -78,7 +78,7 @@ await onEachDatabase("MustVerifyEmail", (engine) => {
     ]);
   });
 
-  test("of 20 parallel markEmailAsVerified(), one returns true", async () => {
+  test("of 20 parallel calls of markEmailAsVerified(), one returns true", async () => {
     const accounts = await testAccounts({ engine });
     const users = await Promise.all(Array.from({ length: 20 }, () => accounts.user()));
     const done = await Promise.all(users.map((user) => user.markEmailAsVerified()));
@@ -127,7 +127,7 @@ describe("verifyEmail(mail, request)", () => {
     expect(recorded).toEqual([ADA.email]);
   });
 
-  test("a model that no guard has is an error that says what to do", async () => {
+  test("a model that no guard has is an error with a remedy", async () => {
     const accounts = await testAccounts();
     class Stranger extends FullUser {}
     const stranger = new Stranger().fill({ email: "x@example.com" });
@@ -183,7 +183,7 @@ describe("verifyEmail(mail, request)", () => {
     });
   });
 
-  test("requires no events, and without them there is no mail about new devices", async () => {
+  test("works without events, and then mails about new devices are not sent", async () => {
     const ACCOUNTS = { mailables: { newDevice: BUILT_IN_MAILS.emailTaken } };
     const accounts = await testAccounts({ ACCOUNTS, without: [EventProvider] });
     const { status } = await (await accounts.loggedIn()).post("/email/resend");

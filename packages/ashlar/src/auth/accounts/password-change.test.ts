@@ -123,7 +123,7 @@ describe("changePassword()", () => {
     }
   });
 
-  test("a refused password does not stay on the model, where the next save would store it", async () => {
+  test("a refused password is not left on the model, because the next save would store it", async () => {
     const routes = [
       Route.post("/careless", async ({ accounts: own, auth }) => {
         await own.changePassword(PASSWORD, NEW_PASSWORD, "another").catch(() => null);
@@ -190,7 +190,7 @@ describe("changePassword()", () => {
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
   });
 
-  test("with a guard without logins also asks for the password, and ends the logins of all devices", async () => {
+  test("also asks for the password with a guard without logins, and ends the logins of all devices", async () => {
     const change = Route.post("/by-header", async ({ accounts: own, request }) => {
       await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
       return "changed";
@@ -220,7 +220,7 @@ describe("changePassword()", () => {
     await accounts.loggedIn(ADA, NEW_PASSWORD);
   });
 
-  test("S52 is refused, with what to do, if access ends while the new password is hashed", async () => {
+  test("S52 is refused with a remedy if access ends while the new password is hashed", async () => {
     class User extends FullUser {
       override async setPassword(password: unknown): Promise<void> {
         await super.setPassword(password);

@@ -44,7 +44,7 @@ async function problems(accounts: TestAccounts, sent: object, path = "/password_
 }
 
 await onEachDatabase("a reset link", (engine) => {
-  test("S39 sets the password once; the old one is then refused", async () => {
+  test("S39 sets the password once, and the old one is refused afterwards", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     expect(await reset(accounts, token)).toBe(DONE);
@@ -120,7 +120,7 @@ await onEachDatabase("a reset link", (engine) => {
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test("S39 is also invalid if that time is over before the new password is hashed", async () => {
+  test("S39 is also invalid if it expires before the new password is hashed", async () => {
     const accounts = await testAccounts({ engine, guards: { passwordResetExpiration: 30 } });
     const token = await accounts.resetToken();
     const start = Date.now();
@@ -179,7 +179,7 @@ await onEachDatabase("a reset link", (engine) => {
 });
 
 describe("a reset link", () => {
-  test("S39 is not used up by a password that is refused", async () => {
+  test("S39 is not used up by a refused password", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const refused = [
@@ -236,7 +236,7 @@ describe("a reset link", () => {
     expect(await (await accounts.user()).verifyPassword(PASSWORD)).toBe(true);
   });
 
-  test("is in the table as a digest, which is useless as a token", async () => {
+  test("is stored as a digest, which is useless as a token", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const [row] = await accounts.rows("password_resets");
@@ -282,7 +282,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DEAD);
   });
 
-  test("S37 sets the password of the user it was mailed to, no matter who is logged in", async () => {
+  test("S37 sets the password of the user it was mailed to, whichever user is logged in", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const bob = await accounts.loggedIn(BOB);
@@ -331,7 +331,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token, NEW_PASSWORD, "/admin/password_reset")).toBe("/admin/login");
   });
 
-  test("that was used costs one query, and reads no user", async () => {
+  test("that was used costs one query and does not read the user", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await reset(accounts, token);
@@ -340,7 +340,7 @@ describe("a reset link", () => {
     expect(accounts.queriesBesideLimits).toEqual([expect.stringMatching(/^select "email" from "password_resets"/)]);
   });
 
-  test("S53 gives back the attempts to log in at its own account, and none at that of another guard", async () => {
+  test("S53 gives back the attempts to log in to its own account, and none to that of another guard", async () => {
     const Admin = class Admin extends AdminUser {};
     const accounts = await testAccounts({
       guards: { admin: { driver: "web", model: Admin } },

@@ -191,7 +191,7 @@ describe("register()", () => {
     }
   });
 
-  test("text for any other column is stored unchanged, and so is a list or an object for one that holds JSON", async () => {
+  test("text for any other column is stored unchanged, and so is a list or an object for a JSON column", async () => {
     class Preferring extends FullUser {
       static override casts: Casts = { preferences: "json" };
     }
@@ -226,7 +226,7 @@ describe("register()", () => {
     expect((await accounts.user(1)).email).toBe(ADA.email);
   });
 
-  test('S37 what a caller cannot set is ignored regardless of its value, even if "fillable" lists the key', async () => {
+  test('S37 columns that a caller cannot set are ignored regardless of their value, even if "fillable" lists the key', async () => {
     class User extends FullUser {
       static override fillable: readonly string[] = ["id", "name", "email"];
     }
@@ -260,7 +260,7 @@ describe("register()", () => {
     expect([status, body]).toEqual([200, { user }]);
   });
 
-  test("accepts a registration without a confirmation, if the caller has none", async () => {
+  test("accepts a registration without a confirmation if the caller passes none", async () => {
     const accounts = await testAccounts({ routes: [OPEN] });
     const { password_confirmation: _, ...sent } = CLEO;
     expect(await accounts.visitor().post("/open", sent)).toMatchObject({ status: 200 });
@@ -370,7 +370,7 @@ describe("register()", () => {
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
-  test("requires no table of changes of address if there is no page to undo one", async () => {
+  test("needs no table for changes of address if no page can undo one", async () => {
     const accounts = await testAccounts({ leftOut: { undoEmailChange: false } });
     await accounts.database.kysely.schema.dropTable("email_changes").execute();
     expect((await accounts.visitor().post("/register", CLEO)).status).toBe(302);

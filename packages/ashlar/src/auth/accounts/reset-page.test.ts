@@ -43,7 +43,7 @@ describe("the page behind a reset link", () => {
     expect(await reset(accounts, token)).toBe("/login");
   });
 
-  test.each(DEAD)("immediately says that a link was %s, and names no account", async (_, kill) => {
+  test.each(DEAD)("reports immediately that a link was %s, and names no account", async (_, kill) => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await kill(accounts, token);
@@ -68,7 +68,7 @@ describe("the page behind a reset link", () => {
     expect((await accounts.visitor({ ip: "203.0.113.7" }).get(genuine)).status).toBe(200);
   });
 
-  test("leads to the login if there is no page to request a new link", async () => {
+  test("redirects to the login if no page can request a new link", async () => {
     const accounts = await testAccounts({ leftOut: { requestPasswordReset: false } });
     const { status, body } = await accounts.visitor().get(pathOf("x"));
     expect([status, body]).toEqual([410, expect.stringContaining('href="/login"')]);
@@ -81,7 +81,7 @@ describe("the page behind a reset link", () => {
 describe("/.well-known/change-password", () => {
   const PATH = "/.well-known/change-password";
 
-  test("redirects to the page where a user changes the password", async () => {
+  test("redirects to the page for changing the password", async () => {
     const accounts = await testAccounts();
     for (const visitor of [accounts.visitor(), await accounts.loggedIn()]) {
       const { status, headers } = await visitor.get(PATH);
@@ -92,7 +92,7 @@ describe("/.well-known/change-password", () => {
     expect((await accounts.visitor().get(absent)).status).toBe(404);
   });
 
-  test("redirects to the page for a forgotten password if there is no other, and is missing without both", async () => {
+  test("redirects to the page for a forgotten password if that is the only one, and is a 404 without either", async () => {
     const forgotten = await testAccounts({ leftOut: { changePassword: false } });
     expect((await forgotten.visitor().get(PATH)).headers.get("location")).toBe("/change_password");
     const none = await testAccounts({ leftOut: { changePassword: false, requestPasswordReset: false } });

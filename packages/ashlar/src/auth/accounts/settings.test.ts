@@ -31,7 +31,7 @@ describe("ACCOUNTS", () => {
     },
   );
 
-  test("is used as it is written, and frozen", () => {
+  test("is used unchanged, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
     const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };

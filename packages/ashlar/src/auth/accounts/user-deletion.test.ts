@@ -91,7 +91,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await bob.get("/me")).toMatchObject({ body: { user: { name: "Bob" } } });
   });
 
-  test("in the user's own request leaves nothing that the rest of the request, or another, restores", async () => {
+  test("in the user's own request leaves nothing that this or another request could restore", async () => {
     const leave = Route.post("/leave", async ({ auth }) => {
       await ((await auth.user()) as FullUser).delete();
       await auth.logout();

@@ -89,7 +89,7 @@ const MEANWHILE: readonly (readonly [what: string, Happening, to: string | null,
 ];
 
 test.each(MEANWHILE)(
-  "S38 S51 the result of a link is correct if in the meantime %s",
+  "S38 S51 the result of a link is correct even if in the meantime %s",
   async (_, happen, to, outcome, left) => {
     const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
     const path = await linkTo(accounts, to);
@@ -99,7 +99,7 @@ test.each(MEANWHILE)(
   },
 );
 
-test.each([[null], [NEW]])("S59 a link to %s asks anyone else first, and does nothing for HEAD", async (to) => {
+test.each([[null], [NEW]])("S59 a link to %s makes others confirm, and does nothing for HEAD", async (to) => {
   const accounts = await testAccounts({ routes });
   const path = await linkTo(accounts, to);
   const ada = await accounts.loggedIn();
@@ -156,7 +156,7 @@ test("S59 S69 a link of another guard's user is never the visitor's own, even if
   ]);
 });
 
-test("S38 a link of a user who is deleted as soon as the address is verified is invalid, and there is no event", async () => {
+test("S38 a link of a user who is deleted just after the address is verified is invalid, and no event is emitted", async () => {
   const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
   const path = await linkTo(accounts, null);
   const end = accounts.database.onQuery(({ sql }) => {

@@ -52,7 +52,7 @@ test("another user, another guard and another browser are not", () => {
   expect([browser.login("web", 1), browser.login("web", 2), browser.login("staff", 1)]).toEqual([true, true, true]);
 });
 
-test("S8 a cookie that was altered, copied under another key, or made up proves nothing", () => {
+test("S8 a cookie that was altered, signed with another key, or made up proves nothing", () => {
   const browser = browserOf(new KnownDevices(KEY, false));
   browser.login("web", 1);
   const { cookie } = browser;

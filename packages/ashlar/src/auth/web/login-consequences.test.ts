@@ -106,7 +106,7 @@ describe("the data remembered about a visitor", () => {
     expect(await cartOf(browser)).toEqual({ cart: null, id: expect.not.stringMatching(id) });
   });
 
-  test("S19 is deleted by a logout, except for the visitor's identity, while another guard has a user on the device", async () => {
+  test("S19 is deleted by a logout, except for the visitor's identity if another guard has a user on the device", async () => {
     class User extends TestUser {}
     const web = await withLogins({
       User,

@@ -27,7 +27,7 @@ function stopTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test("a server that accepts connections and never responds is given up on in time", async () => {
+test("a server that accepts connections but never responds causes a timeout", async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket));
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -176,7 +176,7 @@ await onPostgres("PostgreSQL", () => {
     await other.connect();
   });
 
-  test("a caller that gets no connection of the pool in time gets an error that says so", async () => {
+  test("a caller that gets no connection from the pool in time gets an error that says so", async () => {
     const small = another({ poolSize: 1, acquireTimeoutMs: 5000 });
     stopTimers();
     await small.connection().reserved(async () => {
@@ -217,13 +217,13 @@ await onPostgres("PostgreSQL", () => {
     expect(database.dialect.name).toBe("postgres");
   });
 
-  test("Kysely is told which tables exist", async () => {
+  test("Kysely's introspection lists the existing tables", async () => {
     await run("create table told (n integer)");
     expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toContain("told");
     await run("drop table told");
   });
 
-  test("every kind of statement that changes rows reports how many, and no other does", async () => {
+  test("only statements that change rows report how many", async () => {
     await run("create table counted (n integer)");
     const statements = [
       "insert into counted values (1), (2), (3)",
@@ -333,7 +333,7 @@ await onPostgres("PostgreSQL", () => {
     await another({}).close();
   });
 
-  test("what belongs to an extension stays when everything else is dropped", async () => {
+  test("objects of an extension stay when everything else is dropped", async () => {
     await run("create table theirs (n integer); create domain their_number as integer");
     await run("alter extension plpgsql add table theirs; alter extension plpgsql add domain their_number");
     await run(

@@ -107,7 +107,7 @@ test.each([
   });
 });
 
-test("a missing table is reported with what to do", () => {
+test("a missing table is reported with a remedy", () => {
   const cause = serverError("42P01");
   expect(translatePostgresError(cause)).toMatchObject({
     code: "E_DATABASE",
@@ -119,7 +119,7 @@ test.each([
   ["3D000", "E_DATABASE", " Create it, with createdb for example, or correct its name in DATABASES.main."],
   ["28P01", "E_DATABASE", " Correct the user or the password in DATABASES.main."],
   ["53300", "E_DATABASE_UNAVAILABLE", ""],
-])("a connection that the server refuses with %s is reported with what to do", (databaseCode, code, remedy) => {
+])("a connection that the server refuses with %s is reported with a remedy", (databaseCode, code, remedy) => {
   const cause = serverError(databaseCode, { severity: "FATAL" });
   const message = `PostgreSQL: ${cause.message} (SQLSTATE ${databaseCode}).`;
   expect(translatePostgresError(cause, "DATABASES.main")).toMatchObject({ code, message: `${message}${remedy}` });

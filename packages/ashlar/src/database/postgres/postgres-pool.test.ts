@@ -57,7 +57,7 @@ async function loginWith(settings: object): Promise<Login> {
   return login;
 }
 
-test("without the driver, the error says which package to install", async () => {
+test("without the driver, the error names the package to install", async () => {
   const missing = Object.assign(new Error("Cannot find package 'pg' imported from here"), {
     code: "ERR_MODULE_NOT_FOUND",
   });
@@ -75,7 +75,7 @@ test("the server gets the user, the database and the password", async () => {
   expect([told.user, told.database, rest]).toEqual(["grace", "shop", { wantsTls: false, password: "pass phrase" }]);
 });
 
-test("the server is told when to cancel a statement, if that is set", async () => {
+test("a configured statement timeout is sent to the server", async () => {
   const { told } = await loginWith({ password: "p", statementTimeoutMs: 1234 });
   expect(told.statement_timeout).toBe("1234");
   expect((await loginWith({ password: "p" })).told).not.toHaveProperty("statement_timeout");

@@ -18,7 +18,7 @@ test.each([
   [0, 0, [0]],
   [0, -1, [0]],
 ])(
-  "waits a little longer each time, with random %s, and for the last time until %s ms are over",
+  "waits a little longer each time, with random %s, and the last wait ends after %s ms in total",
   async (chance, ms, waits) => {
     chanceIs(chance);
     const slept = sleeps();
@@ -56,6 +56,6 @@ test.each([
   [517, false],
   [6, false],
   [undefined, false],
-])("the result code %s means that the file is free in a moment: %s", (errcode, expected) => {
+])("the result code %s means that the file will be free in a moment: %s", (errcode, expected) => {
   expect(isBusy(Object.assign(new Error(), { errcode }))).toBe(expected);
 });

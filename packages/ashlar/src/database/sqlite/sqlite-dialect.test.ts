@@ -35,7 +35,7 @@ test("the file and its folder are created when the database is first used", asyn
   expect(existsSync(join(folder, "data/app.sqlite"))).toBe(true);
 });
 
-test.skipIf(process.platform === "win32")("S63 only the owner can read the file, and what is beside it", async () => {
+test.skipIf(process.platform === "win32")("S63 only the owner can read the file and those beside it", async () => {
   const before = process.umask(0o022);
   try {
     await rows("create table t (n integer)");
@@ -54,7 +54,7 @@ test.skipIf(process.platform === "win32")("S63 only the owner can read the file,
   ]);
 });
 
-test.skipIf(process.platform === "win32")("S63 a file that is there keeps the mode it was given", async () => {
+test.skipIf(process.platform === "win32")("S63 an existing file keeps the mode that it was given", async () => {
   await writeFile(join(folder, "shared.sqlite"), "");
   await chmod(join(folder, "shared.sqlite"), 0o640);
   const shared = open({ path: "shared.sqlite" });
@@ -185,7 +185,7 @@ test("the largest and the smallest integer are bound unchanged", async () => {
   expect(bound).toEqual([{ most: 2n ** 63n - 1n, least: -(2n ** 63n) }]);
 });
 
-test("Kysely is told which tables exist", async () => {
+test("Kysely's introspection lists the existing tables", async () => {
   await rows("create table t (n integer)");
   expect((await database.kysely.introspection.getTables()).map(({ name }) => name)).toEqual(["t"]);
 });

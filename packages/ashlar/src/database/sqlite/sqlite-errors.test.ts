@@ -78,7 +78,7 @@ test("a full disk is E_DATABASE_UNAVAILABLE, 503 with Retry-After", () => {
   });
 });
 
-test("an error that is not a statement's is E_DATABASE without a code of SQLite's", () => {
+test("an error that does not come from a statement is E_DATABASE without a SQLite code", () => {
   const closed = new DatabaseSync(":memory:", { open: false });
   const error = (() => {
     try {

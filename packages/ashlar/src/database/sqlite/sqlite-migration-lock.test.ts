@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("S67 one holds it at a time, and the other gets it once it is released", async () => {
+test("S67 only one process holds it at a time, and another gets it once it is released", async () => {
   const [first, second] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path)];
   const order: string[] = [];
   await first.acquire();
@@ -32,7 +32,7 @@ test("S67 one holds it at a time, and the other gets it once it is released", as
   second.release();
 });
 
-test("S67 the holder can take it again, and keeps it until the outermost has ended", async () => {
+test("S67 the holder can take it again, and keeps it until the outermost release", async () => {
   const [one, other] = [new SqliteMigrationLock(path), new SqliteMigrationLock(path, 20)];
   await one.acquire();
   await one.acquire();
@@ -43,7 +43,7 @@ test("S67 the holder can take it again, and keeps it until the outermost has end
   other.release();
 });
 
-test("the wait ends, with what to do", async () => {
+test("waiting times out with an error that has a remedy", async () => {
   const holder = new SqliteMigrationLock(path);
   await holder.acquire();
   await expect(new SqliteMigrationLock(path, 20).acquire()).rejects.toMatchObject({
@@ -54,7 +54,7 @@ test("the wait ends, with what to do", async () => {
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a lock that was released, or was not to be had, leaves no file open",
+  "a lock that was released, or could not be taken, leaves no file open",
   async () => {
     const openFiles = async (): Promise<string[]> => {
       const targets = (await readdir("/proc/self/fd")).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => ""));

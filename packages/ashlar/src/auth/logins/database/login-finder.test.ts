@@ -214,7 +214,7 @@ describe("users of a hand-written class", () => {
     expect((await browser.get("/people/me")).body).toEqual({ user: BOB });
   });
 
-  test("S37 a class that finds a different user than requested results in no user", async () => {
+  test("S37 no user is found if the class returns a different user than requested", async () => {
     const web = await webOfPeople();
     const browser = web.browser();
     await browser.post("/people/login", { email: ADA.email, password: PASSWORD });

@@ -144,7 +144,7 @@ test("S52 a confirmation of a model with its own methods fails once the user's r
   expect(await renew(writer, model, ada, id)).toBe(false);
 });
 
-test("S52 a login of a deleted user that cannot be undone either is an error", async () => {
+test("S52 a login of a deleted user that cannot be removed either is an error", async () => {
   const web = await testWeb();
   const writer = loginWriter(web.database, Person);
   const ada = (await Person.findByAuthId(ADA.id))!;
