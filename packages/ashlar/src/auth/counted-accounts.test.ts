@@ -210,7 +210,7 @@ test("S33 a response waits until a login, or a user's own password, has given ba
         isAnswered = true;
       });
       await Promise.race([begun.promise, answer]);
-      // Other requests are answered in the meantime.
+      // Other requests get their response in the meantime.
       for (let time = 0; time < 5; time++) await accounts.visitor().get("/me");
       expect(isAnswered).toBe(false);
       resolve();

@@ -291,7 +291,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
     );
   });
 
-  test("S69 pages under other names end the boot, with the setting that names them", async () => {
+  test("S69 pages under other names fail the boot with an error that names the setting", async () => {
     const konto = authRoutes(ACCOUNT_CONTROLLERS).prefix("/konto").name("my.");
     const problem = await testAccounts({ leftOut: all, routes: [...konto] }).catch(String);
     expect(problem).toContain('Write routes: "my." in GUARDS.web, for the route "my.login". Or give a route this name');
@@ -308,7 +308,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
     }
   });
 
-  test("S69 an application whose routes all answer with JSON needs no pages", async () => {
+  test("S69 an application whose routes all respond with JSON needs no pages", async () => {
     const routes = [mine("auth", "verified", "password.confirm").respondsWithJson()];
     const accounts = await testAccounts({ leftOut: all, routes });
     expect(await accounts.visitor().get("/mine")).toMatchObject({ status: 401, body: { code: "E_UNAUTHENTICATED" } });

@@ -37,7 +37,7 @@ function boot(routes: readonly RouteEntry[], GUARDS: object = DEFAULT_GUARDS): P
 
 const DEFAULT_GUARDS = { default: "web", web: { driver: "cookie", model: Person } };
 
-/** An application with one route, which answers with the result of a function of the context. */
+/** An application with one route, which responds with the result of a function of the context. */
 async function running(handler: (context: HttpContext) => unknown, ...middleware: string[]): Promise<Application> {
   return boot([Route.any("/", async (context) => ({ result: await handler(context) })).middleware(...middleware)]);
 }

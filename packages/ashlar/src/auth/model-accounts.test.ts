@@ -38,7 +38,7 @@ describe("the accounts of users", () => {
     expect(accountStoreOf(FullUser)).toBe(accountStoreOf(FullUser));
   });
 
-  test("S57 a registration sets what fill sets, and never the key", async () => {
+  test("S57 a registration sets the columns that fill sets, and never the key", async () => {
     class User extends FullUser {
       static override casts = { tags: "json" } as const;
     }

@@ -7,7 +7,7 @@ import { AshlarError } from "../support/index.ts";
 import { quickHasher } from "../testing/index.ts";
 import { ThrottleProvider, type ThrottleStore } from "../throttle/index.ts";
 
-/** A hasher that is too busy to verify, until it is told otherwise. */
+/** A hasher that is too busy to verify until a test changes that. */
 class BusyHasher implements PasswordHasher {
   readonly #hasher = quickHasher();
   error: unknown = new AshlarError("E_OVERLOADED");

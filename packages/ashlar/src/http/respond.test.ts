@@ -9,7 +9,7 @@ const NOSNIFF = ["x-content-type-options", "nosniff"];
 const HTML = ["content-type", "text/html; charset=utf-8"];
 const JSON_TYPE = ["content-type", "application/json; charset=utf-8"];
 
-/** The whole answer to a result, to compare. */
+/** The complete response to a result, to compare. */
 async function answer(result: unknown, start: (context: HttpContext) => unknown = () => null) {
   const context = makeContext();
   start(context);
@@ -17,7 +17,7 @@ async function answer(result: unknown, start: (context: HttpContext) => unknown 
   return { status: response.status, headers: [...response.headers], body: await response.text() };
 }
 
-test("a length set for another body does not frame a returned response", async () => {
+test("a Content-Length set for another body does not apply to a returned Response", async () => {
   const { headers, body } = await answer(new Response("a longer body"), ({ response }) => {
     response.header("Content-Length", "1").header("Transfer-Encoding", "chunked").header("X-A", "1");
   });
@@ -25,8 +25,8 @@ test("a length set for another body does not frame a returned response", async (
   expect(body).toBe("a longer body");
 });
 
-describe("what a handler returned, with no response started", () => {
-  test("a string is a page", async () => {
+describe("a handler's result, with no response started", () => {
+  test("a string is sent as a page", async () => {
     expect(await answer("<p>é</p>")).toEqual({ status: 200, headers: [HTML, NOSNIFF], body: "<p>é</p>" });
     expect(await answer("")).toEqual({ status: 200, headers: [HTML, NOSNIFF], body: "" });
   });
@@ -43,7 +43,7 @@ describe("what a handler returned, with no response started", () => {
     expect(await answer(result)).toEqual({ status: 200, headers: [JSON_TYPE, NOSNIFF], body });
   });
 
-  test("a model is what its toJSON says", async () => {
+  test("a model is sent as its toJSON()", async () => {
     class User {
       name = "Ada";
       password = "secret";
@@ -59,7 +59,7 @@ describe("what a handler returned, with no response started", () => {
     expect(await answer(undefined)).toEqual({ status: 204, headers: [NOSNIFF], body: "" });
   });
 
-  test("a Response is itself", () => {
+  test("a Response is sent unchanged", () => {
     for (const response of [
       new Response("x"),
       Response.json({}),
@@ -70,7 +70,7 @@ describe("what a handler returned, with no response started", () => {
     }
   });
 
-  test("one answer changes nothing about the next", async () => {
+  test("one response does not affect the next", async () => {
     const first = toResponse(makeContext(), {});
     first.headers.set("x-a", "1");
     first.headers.set("content-type", "text/plain");
@@ -80,7 +80,7 @@ describe("what a handler returned, with no response started", () => {
   });
 });
 
-describe("what a handler returned, with a response started", () => {
+describe("a handler's result, with a response started", () => {
   const start = ({ response }: HttpContext) =>
     response.status(201).header("X-A", "1").cookie("a", "1").cookie("b", "2");
   const COOKIES = [
@@ -88,7 +88,7 @@ describe("what a handler returned, with a response started", () => {
     ["set-cookie", "b=2; Path=/; HttpOnly; SameSite=Lax"],
   ];
 
-  test("a string and an object take its status, headers and cookies", async () => {
+  test("a string or an object gets its status, headers and cookies", async () => {
     expect(await answer("x", start)).toEqual({
       status: 201,
       headers: [HTML, ...COOKIES, ["x-a", "1"], NOSNIFF].sort(byName),
@@ -101,7 +101,7 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a content that was started gives way to what is returned, and its type with it", async () => {
+  test("the returned value replaces its content and type", async () => {
     expect(await answer("x", ({ response }) => response.download(new Uint8Array(9), "a.bin"))).toEqual({
       status: 200,
       headers: [HTML, NOSNIFF],
@@ -109,12 +109,12 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a type set by hand stays", async () => {
+  test("a type set by hand is kept", async () => {
     const { headers } = await answer("a,b", ({ response }) => response.header("Content-Type", "text/csv"));
     expect(headers).toEqual([["content-type", "text/csv"], NOSNIFF]);
   });
 
-  test("undefined and the response itself are the response", async () => {
+  test("undefined and the response itself send the response", async () => {
     const context = makeContext();
     const response = context.response.status(404).json({ a: 1 });
     const expected = { status: 404, headers: [JSON_TYPE, NOSNIFF], body: '{"a":1}' };
@@ -123,7 +123,7 @@ describe("what a handler returned, with a response started", () => {
     expect({ status: built.status, headers: [...built.headers], body: await built.text() }).toEqual(expected);
   });
 
-  test("a header alone, with nothing returned, is still 204", async () => {
+  test("a response with only a header is still 204 if nothing is returned", async () => {
     expect(await answer(undefined, ({ response }) => response.header("x-a", "1"))).toEqual({
       status: 204,
       headers: [["x-a", "1"], NOSNIFF].sort(byName),
@@ -139,7 +139,7 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a Response keeps its status and headers, gets those it lacks, and every cookie of both stays one", async () => {
+  test("a Response keeps its status and headers, gets those it lacks, and each cookie of both stays separate", async () => {
     const given = new Response("x", {
       status: 202,
       headers: [
@@ -155,7 +155,7 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a Set-Cookie header set by hand comes along as well", async () => {
+  test("a Set-Cookie header set by hand is added too", async () => {
     const { headers } = await answer(new Response("", { headers: { "set-cookie": "c=3" } }), ({ response }) =>
       response.appendHeader("Set-Cookie", "d=4"),
     );
@@ -182,7 +182,7 @@ describe("what a handler returned, with a response started", () => {
     expect([cookies, kept.headers.getSetCookie()]).toEqual([[["visitor=1"], ["visitor=2"]], []]);
   });
 
-  test("an immutable Response is copied and left as it was", async () => {
+  test("an immutable Response is copied and left unchanged", async () => {
     const given = Response.redirect("http://localhost/a", 303);
     const result = await answer(given, start);
     expect(result).toEqual({
@@ -202,7 +202,7 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a Response without content stays one", async () => {
+  test("a Response without content stays without content", async () => {
     expect(await answer(new Response(null, { status: 304 }), ({ response }) => response.header("x-a", "1"))).toEqual({
       status: 304,
       headers: [["x-a", "1"]],
@@ -210,7 +210,7 @@ describe("what a handler returned, with a response started", () => {
     });
   });
 
-  test("a stream in a Response is passed on, not gathered", async () => {
+  test("a stream in a Response is passed on, not buffered", async () => {
     let pulled = 0;
     const body = new ReadableStream(
       { pull: (controller) => (pulled++ < 3 ? controller.enqueue(new Uint8Array([65])) : controller.close()) },
@@ -224,7 +224,7 @@ describe("what a handler returned, with a response started", () => {
   });
 });
 
-describe("what no answer can be made of", () => {
+describe("a result that cannot be sent", () => {
   const route = { name: "orders.show", pattern: "/orders/@id", methods: ["GET", "HEAD"] };
 
   /** The refusal of a result, started response or not. */
@@ -269,12 +269,12 @@ describe("what no answer can be made of", () => {
     for (const message of refusal(result)) expect(message.startsWith(start)).toBe(true);
   });
 
-  test("a Response that was read before is refused", async () => {
+  test("a Response that was already read is refused", async () => {
     await used.text();
     expect(refusal(used)[0]).toContain("is a Response that was already sent or read: create a new one each time.");
   });
 
-  test("an error of the framework in a toJSON comes through, any other is the cause", () => {
+  test("an error of the framework in a toJSON is rethrown, any other becomes the cause", () => {
     const failing = (error: Error) => ({
       toJSON: () => {
         throw error;
@@ -288,7 +288,7 @@ describe("what no answer can be made of", () => {
     );
   });
 
-  test("without a route the message says so plainly", () => {
+  test("the message names no route if there is none", () => {
     expect(() => toResponse(makeContext(), Symbol())).toThrow("The response is a symbol, which JSON cannot represent.");
   });
 });

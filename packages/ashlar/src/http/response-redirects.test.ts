@@ -22,7 +22,7 @@ function codeOf(act: () => unknown): string {
 }
 
 describe("redirects", () => {
-  test("go to a path of the application with 302, or the status called afterwards", () => {
+  test("go to a path of the application with 302, or a status set afterwards", () => {
     expect(redirection((response) => response.redirect("/orders?page=2"))).toBe("302 /orders?page=2");
     expect(redirection((response) => response.redirect("/orders").status(303))).toBe("303 /orders");
     const redirect = makeContext().response.redirect("/orders").toResponse();
@@ -53,7 +53,7 @@ describe("redirects", () => {
     expect(redirection((response) => response.redirect(target, "/home"))).toBe("302 /home");
   });
 
-  test("take an absolute URL of the application for its path, and no other", () => {
+  test("reduce an absolute URL of the application to its path, and accept no other", () => {
     const options = { url: "http://acme.shop.example:8080/", appUrl: "https://shop.example" };
     const to = (url: string) => redirection((response) => response.redirect(url, "/default"), options);
     expect(to("https://shop.example/a?b")).toBe("302 /a?b");
@@ -63,7 +63,7 @@ describe("redirects", () => {
     expect(to("https://shop.example.evil.example/a")).toBe("302 /default");
   });
 
-  test("back goes to the page the request came from, where that is the application's own", () => {
+  test("back goes to the page that the request came from if it is the application's own", () => {
     const back = (referer: string | undefined, appUrl: string | null = null) =>
       redirection((response) => response.back("/home"), {
         ...(referer === undefined ? {} : { headers: { referer } }),
@@ -82,13 +82,13 @@ describe("redirects", () => {
     expect(redirection((response) => response.redirectToRoute("orders", { id: 7 }))).toBe("302 /orders/7");
   });
 
-  test("S29 refuse a route's URL that a parameter made another host's", () => {
+  test("S29 refuse a route's URL if a parameter turned it into another host's", () => {
     const { response } = makeContext();
     expect(codeOf(() => response.redirectToRoute("/evil.example"))).toBe("E_INVALID_REDIRECT");
     expect(codeOf(() => response.redirectToRoute("\\evil.example"))).toBe("E_INVALID_REDIRECT");
   });
 
-  test("leave the application by away alone, to http and https", () => {
+  test("leave the application only with away, and only to http and https", () => {
     expect(redirection((response) => response.away("https://other.example/a?b#c"))).toBe(
       "302 https://other.example/a?b#c",
     );
@@ -101,7 +101,7 @@ describe("redirects", () => {
     );
   });
 
-  test("what is not ASCII goes out percent-encoded", () => {
+  test("percent-encode non-ASCII characters", () => {
     expect(redirection((response) => response.redirect(null, "/café"))).toBe("302 /caf%C3%A9");
   });
 });

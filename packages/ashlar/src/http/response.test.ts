@@ -47,13 +47,13 @@ describe("content", () => {
     });
   });
 
-  test("noContent is 204 without a type, and so is a response nobody set anything on", async () => {
+  test("noContent is 204 without a type, and so is an untouched response", async () => {
     const empty = { status: 204, headers: [NOSNIFF], body: "" };
     expect(await answer((response) => response.noContent())).toEqual(empty);
     expect(await answer(() => null)).toEqual(empty);
   });
 
-  test("what is forgotten is as if it had not been said, cookies and other headers aside", async () => {
+  test("forgetContent resets status, content and its headers, but keeps cookies and other headers", async () => {
     const { response } = makeContext();
     response
       .status(206)
@@ -81,7 +81,7 @@ describe("content", () => {
     });
   });
 
-  test.each([204, 205, 304])("status %i has no content, whatever was given", async (status) => {
+  test.each([204, 205, 304])("status %i has no content, even if some was set", async (status) => {
     expect(await answer((response) => response.json({}).status(status))).toEqual({
       status,
       headers: [NOSNIFF],
@@ -89,16 +89,16 @@ describe("content", () => {
     });
   });
 
-  test.each([100, 199, 600, 0, 200.5, Number.NaN])("%d is no status", (status) => {
+  test.each([100, 199, 600, 0, 200.5, Number.NaN])("%d is not a valid status", (status) => {
     expect(codeOf(() => makeContext().response.status(status))).toBe("E_INTERNAL");
   });
 
-  test("what JSON cannot hold is refused, with the route", () => {
+  test("a value that JSON cannot represent is refused, naming the route", () => {
     const { response } = makeContext({ route: { pattern: "/a", name: "a" } });
     expect(() => response.json(1n)).toThrow('The response of the route GET /a ("a") cannot be written as JSON: ');
   });
 
-  test("a stream comes piece by piece, of any kind, with its type", async () => {
+  test("a stream of any kind is sent piece by piece, with its type", async () => {
     expect(await answer((response) => response.stream(Readable.from(["a", "b"]), "text/csv"))).toEqual({
       status: 200,
       headers: [["content-type", "text/csv"], NOSNIFF],
@@ -111,7 +111,7 @@ describe("content", () => {
 });
 
 describe("downloads", () => {
-  test("bytes are saved under a name", async () => {
+  test("bytes are sent under a file name", async () => {
     expect(await answer((response) => response.download(new TextEncoder().encode("hello"), "grüße.txt"))).toEqual({
       status: 200,
       headers: [
@@ -152,13 +152,13 @@ describe("downloads", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("a file that is not there is not found", async () => {
+  test("a missing file is an E_NOT_FOUND", async () => {
     await expect(makeContext().response.download("/nowhere/at/all")).rejects.toMatchObject({ code: "E_NOT_FOUND" });
   });
 });
 
 describe("headers", () => {
-  test("are set in place of those of the same name, or added to them", async () => {
+  test("replace those with the same name, or are added to them", async () => {
     const { headers } = await answer((response) =>
       response.header("X-A", "1").header("x-a", 2).appendHeader("Link", "<a>").appendHeader("link", "<b>").text(""),
     );
@@ -170,7 +170,7 @@ describe("headers", () => {
     ]);
   });
 
-  test("win over what the content would have", async () => {
+  test("override those that come with the content", async () => {
     const { headers } = await answer((response) =>
       response.header("Content-Type", "application/problem+json").header("X-Content-Type-Options", "none").json({}),
     );
@@ -199,7 +199,7 @@ describe("cookies", () => {
     return response.toResponse().headers.getSetCookie();
   };
 
-  test("S20 have safe attributes, and are Secure where the application is https", () => {
+  test("S20 have safe attributes, and are Secure if the application uses https", () => {
     const set = (response: HttpResponse) => response.cookie("a", "b c");
     expect(cookiesOf(set)).toEqual(["a=b%20c; Path=/; HttpOnly; SameSite=Lax"]);
     expect(cookiesOf(set, { appUrl: "https://shop.example" })).toEqual([
@@ -210,7 +210,7 @@ describe("cookies", () => {
     ]);
   });
 
-  test("stay several, and one of the same name, path and domain is replaced", () => {
+  test("are kept separately, and one with the same name, path and domain is replaced", () => {
     const set = (response: HttpResponse) =>
       response.cookie("a", "1").cookie("b", "2").cookie("a", "3").cookie("a", "4", { path: "/x" });
     expect(cookiesOf(set)).toEqual([
@@ -220,7 +220,7 @@ describe("cookies", () => {
     ]);
   });
 
-  test("are forgotten by withoutCookie, also one just set", () => {
+  test("are removed by withoutCookie, even one just set", () => {
     const gone = "a=; Max-Age=0; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax";
     expect(cookiesOf((response) => response.cookie("a", "1").withoutCookie("a"))).toEqual([gone]);
     expect(cookiesOf((response) => response.withoutCookie("a", { path: "/x" }))).toEqual([
@@ -240,7 +240,7 @@ describe("cookies", () => {
   });
 });
 
-test("a real server sends several cookies and headers one by one, and a file whole", async () => {
+test("a real server sends several cookies and headers one by one, and a complete file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ashlar-served-"));
   const path = join(folder, "a.bin");
   await writeFile(path, Buffer.alloc(200_000, 7));

@@ -88,7 +88,7 @@ describe("S36 readInteger", () => {
 });
 
 describe("S36 readFloat", () => {
-  test("gives numbers", () => {
+  test("returns numbers", () => {
     readsAll(readFloat, [
       ...absent,
       ...blank,
@@ -151,7 +151,7 @@ describe("S36 readDate", () => {
     ]);
   });
 
-  test("refuses what is not ISO 8601", () => {
+  test("refuses dates that are not ISO 8601", () => {
     refusesAll(readDate, "a date such as 2026-01-31 or 2026-01-31T12:00:00Z", [
       ...containers.filter((value) => !(value instanceof Date)),
       ...["31.01.2026", "01/31/2026", "2026-1-31", "20260131", "2026-01", "2026-01-31 12:00", "2026-01-31T12"],
@@ -212,7 +212,7 @@ describe("S36 readEnum", () => {
 });
 
 describe("S36 readArray", () => {
-  test("gives lists", () => {
+  test("returns lists", () => {
     readsAll(readArray, [
       ...absent,
       [[], []],
@@ -252,7 +252,7 @@ test("S36 no reader ever returns another type", () => {
   );
 });
 
-test("isFilled reports whether there is something in it", () => {
+test("isFilled returns whether a value has content", () => {
   const filled = ["a", 0, false, [null], { a: null }, new File([], "x")];
   const empty = [ABSENT, null, undefined, "", " \n", [], {}, Object.create(null)];
   expect([filled.map(isFilled), empty.map(isFilled)]).toEqual([filled.map(() => true), empty.map(() => false)]);

@@ -64,7 +64,7 @@ describe("sanitizeFileName", () => {
 });
 
 describe("UploadedFile", () => {
-  test("is a file of the web platform", async () => {
+  test("is a File of the web platform", async () => {
     const file = upload("notes.TXT", "grüße", "Text/Plain");
     expect(file).toBeInstanceOf(File);
     expect({

@@ -37,7 +37,7 @@ describe.each([
   ["zod", zodOrder],
   ["valibot", valibotOrder],
 ])("%s", (_, schema: StandardSchemaV1) => {
-  test("takes dictionaries without a prototype at every level", async () => {
+  test("accepts dictionaries without a prototype at every level", async () => {
     expect(await validateInput(schema, order)).toEqual({
       email: "a@b.example",
       address: { city: "Ulm" },
@@ -83,7 +83,7 @@ test("an asynchronous schema is awaited", async () => {
   }
 });
 
-test("a problem of the whole is under the empty name, several of one field are in order", async () => {
+test("a problem of the whole input is under the empty name, and several problems of one field are in order", async () => {
   const schema = z
     .object({ password: z.string().min(8, "Too short.").regex(/\d/, "No digit."), again: z.string() })
     .refine(() => false, "They differ.");
@@ -95,7 +95,7 @@ test("a problem of the whole is under the empty name, several of one field are i
   });
 });
 
-test("paths made of segment objects, numbers and symbols are dotted", async () => {
+test("paths of segment objects, numbers and symbols become dotted names", async () => {
   const issues = [{ message: "m", path: [{ key: "a" }, 0, { key: Symbol("s") }, "b"] }, { message: "n" }];
   const schema: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) } };
   await expect(validateInput(schema, {})).rejects.toMatchObject({
@@ -122,7 +122,7 @@ test("an error thrown by a schema is passed on", async () => {
   await expect(validateInput(schema, { a: "x" })).rejects.toThrow(RangeError);
 });
 
-test("a problem names the rule and what it asks for, as zod and Valibot name them, and never the input", async () => {
+test("a problem has the rule and its parameters, as named by zod and Valibot, but never the input", async () => {
   const day = new Date("2026-01-31T00:00:00Z");
   const rulesOf = async (schema: StandardSchemaV1) => {
     const input = { name: "s3cret", size: 7, code: "s3cret", on: new Date(0) };
@@ -156,7 +156,7 @@ test("a problem names the rule and what it asks for, as zod and Valibot name the
   ]);
 });
 
-describe("S60 what a schema compares an input with stays with the schema", () => {
+describe("S60 a value that a schema compares an input with is not revealed", () => {
   const CODE = "731946";
   const COUPONS = ["SPRING-9F2K", "VIP-77QX"] as const;
   const schemas: readonly (readonly [string, StandardSchemaV1])[] = [
@@ -213,7 +213,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     "<b>",
     "Große Maß",
     "long ".repeat(400),
-  ])("by default, Valibot's sentences do: %j", async (text) => {
+  ])("as in Valibot's default sentences: %j", async (text) => {
     for (const name of ["password", "note"]) {
       expect(await errorsOf(v.object({ [name]: v.pipe(v.string(), v.email()) }), { [name]: text })).toEqual({
         [name]: [invalid(name)],
@@ -221,7 +221,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     }
   });
 
-  test("whatever the schema changed before it compared", async () => {
+  test("even if the schema transformed it before comparing", async () => {
     const shouted = v.pipe(v.string(), v.trim(), v.toUpperCase(), v.value("OTHER"));
     const reversed = v.pipe(
       v.string(),
@@ -232,7 +232,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     expect(await errorsOf(v.object({ note: reversed }), { note: "terces" })).toEqual({ note: [invalid("note")] });
   });
 
-  test("in any place and by any library: unquoted, as JSON, shortened", async () => {
+  test("at any position and from any library: unquoted, as JSON, shortened", async () => {
     const text = 'Correct "Horse"\n Battery Staple, and so on';
     for (const said of [
       `must be a@b.example (was ${text})`,
@@ -245,7 +245,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     }
   });
 
-  test("of an object or a list, its quoted texts and its secrets count", async () => {
+  test("for an object or a list, if it quotes one of its texts or secrets", async () => {
     const whole = [{ rule: "input.invalidAsWhole", params: {}, message: "The input is not valid." }];
     const input = { plan: "free", login: { password: "hunter22", pin: 4711 }, notes: ["a b"] };
     expect(await errorsOf(saying('must be {} (was {"plan":"free"})'), input)).toEqual({ "": whole });
@@ -274,7 +274,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     }
   });
 
-  test("a sentence about a secret quotes nothing, not even what it is compared with", async () => {
+  test("a sentence about a secret quotes nothing, not even the value it is compared with", async () => {
     for (const name of ["password", "pin", "recovery_code"]) {
       for (const input of [{}, { [name]: "other" }, { [name]: 4711 }]) {
         const valibot = await errorsOf(v.object({ [name]: v.literal("731946") }), input);

@@ -13,14 +13,14 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   ["asked", "public", null, BY_COOKIE],
   ["shown", "public, max-age=60", "accept", BY_COOKIE],
   ["shown", "public", "x-cookie", BY_COOKIE],
-  // Stored by no one.
+  // Never stored by a cache.
   ["asked", "No-Store", null, null],
   ["shown", "private, no-store", "accept", null],
-  // Said already, or met by no request at all.
+  // Already varies by the cookie, or matches no later request.
   ["shown", "public", "Accept, Cookie", null],
   ["shown", "public", "*", null],
   ["asked", "public", "accept, *", null],
-])("an answer that depends on the visitor as %j, with Cache-Control %j and Vary %j, gains %j", (...given) => {
+])("a response that depends on the visitor as %j, with Cache-Control %j and Vary %j, gains %j", (...given) => {
   const [dependence, cacheControl, vary, gained] = given;
   expect(cachingHeader(dependence, cacheControl, vary)).toEqual(gained);
 });

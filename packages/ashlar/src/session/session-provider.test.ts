@@ -181,7 +181,7 @@ describe("without a session", () => {
     expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
   });
 
-  test("S63 nor is a value that httpMiddleware puts into it there, even if it is too large to be saved", async () => {
+  test("S63 a value that httpMiddleware puts into it there is not cached either, even if it is too large to be saved", async () => {
     const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
       const result = await next();
       context.response.header("x-length", String(context.session.put("large", "x".repeat(5000)).get("large")).length);

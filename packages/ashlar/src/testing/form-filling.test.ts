@@ -216,7 +216,7 @@ describe("which form", () => {
     expect(chosen(".x", ["q", "p"])).toBe("b");
   });
 
-  test("the failure lists what there is", () => {
+  test("the failure lists the available forms", () => {
     expect(failureOf(() => chosen("#c"))).toBe(
       `No form is selected by #c. The page has these forms:
   <form id="a" class="x y" action="/orders/1"> with "p"

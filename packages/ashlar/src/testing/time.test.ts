@@ -5,7 +5,7 @@ import { freeze, travel, travelBack } from "./index.ts";
 const MINUTE = 60_000;
 const NEW_YEAR = new Date("2030-01-01T00:00:00.000Z");
 
-// The system's clock stands still until a test moves it on.
+// The system's clock is stopped until a test moves it.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
   // The framework's clock uses the current one from here on.
@@ -66,7 +66,7 @@ describe("travel", () => {
 });
 
 describe("freeze", () => {
-  test("the clock stands still, at the current time or a given one", () => {
+  test("the clock stops at the current time or a given one", () => {
     freeze();
     const frozen = now();
     expect(frozen).toBe(Date.now());
@@ -77,7 +77,7 @@ describe("freeze", () => {
     expect(nowInSeconds()).toBe(NEW_YEAR.getTime() / 1000);
   });
 
-  test("it can be moved, and stands still at the new time", () => {
+  test("it can be moved, and stays at the new time", () => {
     freeze(NEW_YEAR);
     travel(1);
     vi.advanceTimersByTime(15);

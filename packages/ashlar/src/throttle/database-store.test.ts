@@ -141,7 +141,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect(await counter.get("a")).toBeNull();
   });
 
-  // PostgreSQL's own clock continues while the framework's stands still.
+  // PostgreSQL's own clock continues while the framework's is stopped.
   const LEEWAY_MS = engine.name === "sqlite" ? 0 : 10_000;
 
   test.each([

@@ -163,7 +163,7 @@ await onEachDatabase("queries", (engine) => {
     expect((await Book.findBy("title", "Emma again"))?.pages).toBeGreaterThan(0);
   });
 
-  test("update and delete refuse what databases interpret differently", async () => {
+  test("update and delete refuse clauses that databases interpret differently", async () => {
     for (const query of [Book.rows().limit(1), Book.rows().offset(1), Book.rows().orderBy("id")]) {
       const refusal = (verb: string): object => ({
         code: "E_INVALID_QUERY",

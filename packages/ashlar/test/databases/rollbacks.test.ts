@@ -119,7 +119,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(new Set([given, ada.id, bob.id]).size).toBe(3);
   });
 
-  test("S68 no key is reused after a savepoint was rolled back, nor after the last row was deleted", async () => {
+  test("S68 no key is reused after a savepoint was rolled back or the last row was deleted", async () => {
     const keys: number[] = [];
     await rolledBack(async () => {
       await expect(

@@ -228,7 +228,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual(["before", "later", "on its own"]);
   });
 
-  // SQLite has only one isolation level; what a read-only transaction spares is in sqlite-dialect.test.ts.
+  // SQLite has only one isolation level; sqlite-dialect.test.ts tests what a read-only transaction saves.
   if (engine.name === "postgres") {
     test("the requested isolation level and access mode apply", async () => {
       const current = async (trx: Transaction<Tables>): Promise<string> => {

@@ -224,7 +224,7 @@ describe("an application's own user class, whose tokens only endCredentials() en
     readonly token: (username?: string) => Promise<() => Promise<boolean>>;
   }
 
-  /** What ends access by itself, without a page. */
+  /** Calls that end access without a page. */
   const ENDINGS: Readonly<Record<string, (user: OwnUser) => Promise<unknown>>> = {
     "user.endAccess()": (one) => one.endAccess(),
     "setPassword() and save()": async (one) => {

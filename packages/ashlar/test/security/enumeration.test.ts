@@ -115,7 +115,7 @@ test("S32 no work reveals an existing account before the response to a wrong pas
   await compare(watched, login(watched), TRIES);
 });
 
-test("S32 no work reveals an existing account before that response with the hashing cost of production", async () => {
+test("S32 no work reveals an existing account before the response to a wrong password hashed as in production", async () => {
   // With production's hashing cost: a tiny one would hide that it is skipped for some.
   const watched = await watchedAccounts({ hasher: DEFAULT_HASHER });
   const { kysely } = watched.accounts.database;

@@ -22,7 +22,7 @@ class NewDeviceMail extends Mailable {
   }
 }
 
-/** A mail that includes what it was told about the device. */
+/** A mail that includes the device's description. */
 class DeviceMail extends Mailable {
   readonly #device: string;
 

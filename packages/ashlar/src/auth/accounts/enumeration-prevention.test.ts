@@ -152,7 +152,7 @@ describe("preventEnumeration", () => {
     expect((await plain.rows("users"))[0]!.verified_at).toBeNull();
   });
 
-  test("S58 a change to an address that is taken is answered like any other, and both owners are notified", async () => {
+  test("S58 a change to an address that is taken gets the same response as any other, and both owners are notified", async () => {
     const accounts = await preventing();
     for (const { id } of [ADA, BOB]) await (await accounts.user(id)).markEmailAsVerified();
     const visitor = await accounts.loggedIn();

@@ -20,7 +20,7 @@ const FIELDS = [
 ] as const;
 
 test.each(FIELDS)(
-  "S36 POST %s accepts any value for its fields, and answers with a page or a 4xx",
+  "S36 POST %s accepts any value for its fields, and responds with a page or a 4xx",
   async (path, fields) => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
