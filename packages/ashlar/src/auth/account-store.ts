@@ -69,8 +69,8 @@ export interface AccountConditions {
  * there are two. The store's commits first, the framework's right after. If the process is killed in between, the account
  * is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still exist. A
  * change of address can't be undone then, because the link is mailed after both; but the old address is reserved before
- * both, so no other account can take it at any moment. On SQLite, such a store needs its own file: two transactions that write to the
- * same file would wait for each other.
+ * both, so no other account can take it at any moment. On SQLite, such a store needs its own file: two transactions
+ * that write to the same file would wait for each other.
  *
  * Security: a user's JSON must not contain the hash, the epoch or a token. Give the class a `toJSON()`.
  */
@@ -105,7 +105,8 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    *
    * @returns the user, with the new key
    * @throws `UniqueViolationError` of `ashlar/database` if a unique value is taken, with `email` or the name of the
-   *   attribute as its column: `new UniqueViolationError({ columns: ["email"], cause: error })`. Of two accounts with the same address, created at the same moment, one is stored
+   *   attribute as its column: `new UniqueViolationError({ columns: ["email"], cause: error })`. If two accounts with the
+   *   same address are created at the same moment, one is stored
    */
   create(account: NewAccount): Promise<User>;
   /**

@@ -4,8 +4,8 @@ export {
   nodeExchange,
   type PreparedResponse,
   parsedUrl,
-  pendingResponse,
   preparedByNode,
   takenBytes,
   unblockStandardStream,
+  unfinishedResponse,
 } from "./private-members.ts";

@@ -10,9 +10,9 @@ import {
   isNodeResponse,
   nodeExchange,
   parsedUrl,
-  pendingResponse,
   preparedByNode,
   takenBytes,
+  unfinishedResponse,
 } from "./private-members.ts";
 
 const SOURCE = join(import.meta.dirname, "..");
@@ -81,12 +81,12 @@ test("takenBytes counts the bytes that the system has accepted, without those st
   await expect.poll(() => takenBytes(socket)).toBe(null);
 });
 
-test("pendingResponse returns the response that the server is about to send, and null between requests", async () => {
+test("unfinishedResponse returns the response that the server is about to send, and null between requests", async () => {
   const { res } = await served("/");
   const socket = res.socket!;
-  expect(pendingResponse(socket)).toBe(res);
+  expect(unfinishedResponse(socket)).toBe(res);
   await new Promise<void>((done) => res.end("a", () => done()));
-  await expect.poll(() => pendingResponse(socket)).toBe(null);
+  await expect.poll(() => unfinishedResponse(socket)).toBe(null);
 });
 
 /** Where a source uses a member that begins with an underscore, or srvx's reference to Node. */

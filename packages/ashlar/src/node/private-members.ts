@@ -74,7 +74,7 @@ export function takenBytes(socket: Socket): number | null {
 }
 
 /** The response that a `node:http` server has yet to finish on a socket; `null` between requests. */
-export function pendingResponse(socket: Socket): ServerResponse | null {
+export function unfinishedResponse(socket: Socket): ServerResponse | null {
   return (socket as BusySocket)._httpMessage ?? null;
 }
 

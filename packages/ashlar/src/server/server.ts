@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import type { TrustedProxies } from "../http/index.ts";
 import { type Logger, logAbandoned, logCutOff } from "../kernel/index.ts";
-import { pendingResponse } from "../node/index.ts";
+import { unfinishedResponse } from "../node/index.ts";
 import type { Complete } from "../support/index.ts";
 import { listen } from "./listen.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
@@ -124,7 +124,7 @@ async function close(
     });
   }
   for (const socket of sockets) {
-    const response = pendingResponse(socket);
+    const response = unfinishedResponse(socket);
     if (response !== null) response.shouldKeepAlive = false;
   }
   await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));

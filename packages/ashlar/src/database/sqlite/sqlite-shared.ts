@@ -12,11 +12,11 @@ const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bprag
 const READ_ONLY = 8;
 
 /**
- * Runs statements outside of transactions: reads on their own connection, without ever waiting, and everything else in
- * line with the transactions, on the one writing connection.
+ * Runs statements outside of transactions: reads on their own connection, without ever waiting; everything else waits
+ * its turn among the transactions, on the one writing connection.
  *
  * A read sees every commit before it, including this process's own. The connection for reading cannot write, whatever
- * the statement; a database in memory does not have one, so its reads stand in line too.
+ * the statement; a database in memory does not have one, so its reads wait their turn too.
  */
 export class SqliteShared implements Executor {
   readonly #writer: SqliteConnection;
@@ -82,7 +82,7 @@ export class SqliteShared implements Executor {
   }
 }
 
-/** A SELECT, built by Kysely or written by hand. One after a handwritten `with` might write, so it stands in line. */
+/** A SELECT, built by Kysely or written by hand. One after a handwritten `with` might write, so it waits its turn. */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind !== "SelectQueryNode" && !/^\s*select\b/i.test(sql)) return false;
   return !OF_THE_WRITER.test(sql);

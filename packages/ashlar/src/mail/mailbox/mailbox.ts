@@ -36,12 +36,12 @@ export class Mailbox implements MailTransport {
     const id = String(++this.#count);
     this.#mails.unshift({ id, message });
     if (this.#mails.length > this.#capacity) this.#mails.pop();
-    if (this.#print !== null) for (const line of printed(message)) this.#print(line);
-    else
-      this.#logger.info(
-        { mailable: message.mailable, path: `${MAILBOX_PREFIX}/${id}` },
-        "A mail was added to the mailbox.",
-      );
+    if (this.#print === null) {
+      const path = `${MAILBOX_PREFIX}/${id}`;
+      this.#logger.info({ mailable: message.mailable, path }, "A mail was added to the mailbox.");
+    } else {
+      for (const line of printed(message)) this.#print(line);
+    }
     return Promise.resolve([]);
   }
 
