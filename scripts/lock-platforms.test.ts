@@ -1,7 +1,11 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { execute } from "../packages/ashlar/test/support/generated-application.ts";
 import { folderWith } from "../packages/ashlar/test/support/temporary-folder.ts";
 import { problemsOf } from "./lock-platforms.ts";
 
@@ -9,7 +13,7 @@ const SCRIPT = join(import.meta.dirname, "lock-platforms.ts");
 const LOCK = join(import.meta.dirname, "..", "package-lock.json");
 
 interface Lock {
-  packages: Record<string, { readonly os?: readonly string[]; readonly optional?: boolean }>;
+  packages: Record<string, Parameters<typeof problemsOf>[0][string]>;
 }
 
 /** A repository whose only commit has a copy of the lock file. */
@@ -33,7 +37,7 @@ function dropPlatforms(lock: string): string[] {
   const content = JSON.parse(readFileSync(lock, "utf8")) as Lock;
   const dropped = Object.keys(content.packages).filter((path) => {
     const { os, optional } = content.packages[path]!;
-    return optional === true && os !== undefined && !os.includes("linux");
+    return optional === true && Array.isArray(os) && !os.includes("linux");
   });
   for (const path of dropped) delete content.packages[path];
   writeFileSync(lock, `${JSON.stringify(content, null, 2)}\n`);
@@ -71,7 +75,7 @@ test("entries of other platforms that an installation dropped are reported, and 
 
 test("entries that can be restored from nowhere are still reported", () => {
   const { folder, lock } = repository();
-  const content = JSON.parse(readFileSync(lock, "utf8")) as { packages: Record<string, object> };
+  const content = JSON.parse(readFileSync(lock, "utf8")) as Lock;
   content.packages[""] = { ...content.packages[""], optionalDependencies: { "@example/nowhere": "1.0.0" } };
   writeFileSync(lock, JSON.stringify(content));
   const { status, stderr } = run(folder, "--restore");
@@ -79,6 +83,41 @@ test("entries that can be restored from nowhere are still reported", () => {
     1,
     "@example/nowhere, which package.json depends on, has no entry.\nRun: npm run lock\n",
   ]);
+});
+
+test("an entry that the last commit lacks is restored from the registry, with the newest version of its range", async () => {
+  const versions = Object.fromEntries(
+    ["1.0.0", "1.2.0", "1.10.0", "2.0.0"].map((version) => [
+      version,
+      {
+        name: "elsewhere",
+        version,
+        os: ["aix"],
+        license: "MIT",
+        dist: { integrity: `sha512-${version}`, tarball: "" },
+      },
+    ]),
+  );
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ name: "elsewhere", "dist-tags": { latest: "2.0.0" }, versions }));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close().closeAllConnections());
+  await once(server, "listening");
+  const { folder, lock } = repository();
+  const content = JSON.parse(readFileSync(lock, "utf8")) as Lock;
+  content.packages["node_modules/parent"] = { integrity: "sha512-", optionalDependencies: { elsewhere: "^1.0.0" } };
+  writeFileSync(lock, JSON.stringify(content));
+  const { port } = server.address() as AddressInfo;
+  const environment = { npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_cache: join(folder, "cache") };
+  const { code, output } = await execute(folder, process.execPath, [SCRIPT, "--restore"], environment);
+  expect([code, output]).toEqual([0, "Restored elsewhere@1.10.0 (registry).\n"]);
+  expect((JSON.parse(readFileSync(lock, "utf8")) as Lock).packages["node_modules/elsewhere"]).toEqual({
+    version: "1.10.0",
+    integrity: "sha512-1.10.0",
+    license: "MIT",
+    optional: true,
+    os: ["aix"],
+  });
 });
 
 test("entries without an integrity, and with a download URL, are reported", () => {

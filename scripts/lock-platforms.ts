@@ -60,7 +60,9 @@ function published(name: string, version: string): Entry | null {
   const { command, args } = npmInvocation(["view", `${name}@${version}`, ...fields, "--json"]);
   const { status, stdout } = spawnSync(command, args, { encoding: "utf8" });
   if (status !== 0 || stdout.trim() === "") return null;
-  const { "dist.integrity": integrity, cpu, os, libc, license, engines, ...told } = JSON.parse(stdout) as Entry;
+  // One object, or a list in order if a range has several versions.
+  const newest = [JSON.parse(stdout) as Entry | Entry[]].flat().at(-1)!;
+  const { "dist.integrity": integrity, cpu, os, libc, license, engines, ...told } = newest;
   const list = (value: unknown) => (value === undefined ? undefined : [value].flat());
   return {
     version: told.version ?? version,

@@ -6,7 +6,9 @@ export interface AccountUser extends Authenticatable {
   readonly email: string;
   /** The access epoch as of when the user was read: the text that the store last received. */
   accessEpoch(): string;
-  /** Whether the address is verified, that is, `verifiedAt` is set. Leave it out if your users never verify addresses. */
+  /**
+   * Whether the address is verified, that is, `verifiedAt` is set. Leave it out if your users never verify addresses.
+   */
   hasVerifiedEmail?(): boolean;
   /**
    * When the account was created, if the store knows. It protects against keys that are reassigned after a deletion: a
@@ -44,33 +46,34 @@ export interface AccountConditions {
 }
 
 /**
- * Stores the accounts of a guard's users: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates` already
- * is one; this interface is for users that another ORM or a service stores: `web: { model: new UserStore(db) }`. Write it
- * as a class, because plain objects are copied with the configuration. `accountStoreSuite` of `ashlar/testing` tests what
- * a store must promise. `docs/account-stores.md` in the repository has a complete store, and lists what else changes in
- * a generated application.
+ * Stores the accounts of a guard's users: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates`
+ * already is one; this interface is for users that another ORM or a service stores:
+ * `web: { model: new UserStore(db) }`. Write it as a class, because plain objects are copied with the configuration.
+ * `accountStoreSuite` of `ashlar/testing` tests what a store must promise. `docs/account-stores.md` in the repository
+ * has a complete store, and lists what else changes in a generated application.
  *
- * A store returns what it received: texts unchanged, times with milliseconds. It makes no decisions. What a valid address
- * or password is, who may change what, and which proof a change needs is decided by the framework. A store promises:
+ * A store returns what it received: texts unchanged, times with milliseconds. It makes no decisions. What a valid
+ * address or password is, who may change what, and which proof a change needs is decided by the framework. A store
+ * promises:
  *
- * - **A change is one conditional statement.** `update` writes if the account still fulfills the conditions, and reports
- *   whether it did: `update … where id = ? and access_epoch = ?`. With a read followed by a write, two requests could use
- *   the same link, or an older request could overwrite a password that was just reset. In the same way, `create` relies
- *   on a unique index.
+ * - **A change is one conditional statement.** `update` writes if the account still fulfills the conditions, and
+ *   reports whether it did: `update … where id = ? and access_epoch = ?`. With a read followed by a write, two requests
+ *   could use the same link, or an older request could overwrite a password that was just reset. In the same way,
+ *   `create` relies on a unique index.
  * - **The access epoch ends access.** Logins, links in mails and pending steps are valid only while it stays the same.
  *   Change it exactly when told to. If accounts have credentials of your own, such as the digest of an API token, clear
  *   them in the same statement, or give the user a method `endCredentials()`; see `CredentialHolder`.
- * - **What throws is rolled back.** If the work that is passed to `transaction` throws, everything that the store did in
- *   that work's asynchronous context is undone.
+ * - **What throws is rolled back.** If the work that is passed to `transaction` throws, everything that the store did
+ *   in that work's asynchronous context is undone.
  * - **Failures throw.** If the store can't be reached, it must not respond as if there were no such account.
  *
  * The framework keeps logins, password resets and changes of address in its own database. If the store uses the
  * framework's connection, there is one transaction: `transaction` is `(work) => database.transaction(work)`. Otherwise
- * there are two. The store's commits first, the framework's right after. If the process is killed in between, the account
- * is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still exist. A
- * change of address can't be undone then, because the link is mailed after both; but the old address is reserved before
- * both, so no other account can take it at any moment. On SQLite, such a store needs its own file: two transactions
- * that write to the same file would wait for each other.
+ * there are two. The store's commits first, the framework's right after. If the process is killed in between, the
+ * account is changed and has its new epoch, so all earlier logins and links are invalid even though their rows still
+ * exist. A change of address can't be undone then, because the link is mailed after both; but the old address is
+ * reserved before both, so no other account can take it at any moment. On SQLite, such a store needs its own file: two
+ * transactions that write to the same file would wait for each other.
  *
  * Security: a user's JSON must not contain the hash, the epoch or a token. Give the class a `toJSON()`.
  */
@@ -78,8 +81,8 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
   /** The class of the users, used by this store only: guards refuse users of any other class. */
   readonly userClass: UserClass;
   /**
-   * The user with exactly this key, or `null`. A key can come from outside as text: `"7"` finds the account with the key
-   * 7, but `" 7"`, `"7.0"` and `"7 or 1=1"` find none. Check the text before a database converts it.
+   * The user with exactly this key, or `null`. A key can come from outside as text: `"7"` finds the account with the
+   * key 7, but `" 7"`, `"7.0"` and `"7 or 1=1"` find none. Check the text before a database converts it.
    */
   findByAuthId(id: UserId): Promise<User | null>;
   /** The user with exactly this value in the property that `identifierColumn` names, or `null`. */
@@ -105,8 +108,8 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    *
    * @returns the user, with the new key
    * @throws `UniqueViolationError` of `ashlar/database` if a unique value is taken, with `email` or the name of the
-   *   attribute as its column: `new UniqueViolationError({ columns: ["email"], cause: error })`. If two accounts with the
-   *   same address are created at the same moment, one is stored
+   *   attribute as its column: `new UniqueViolationError({ columns: ["email"], cause: error })`. If two accounts with
+   *   the same address are created at the same moment, one is stored
    */
   create(account: NewAccount): Promise<User>;
   /**
@@ -114,8 +117,8 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    *
    * @param user the user whose account is changed; it is found by its key alone
    * @returns the user with the changes, as a new object: made from what the statement returned, or from the given user
-   *   and the changes. Don't read it again, since the epoch could have changed by then. `null`, with nothing written, if
-   *   the account no longer exists or does not fulfill the conditions
+   *   and the changes. Don't read it again, since the epoch could have changed by then. `null`, with nothing written,
+   *   if the account no longer exists or does not fulfill the conditions
    * @throws `UniqueViolationError` as {@link create}, with nothing written
    */
   update(user: User, changes: AccountChanges, conditions: AccountConditions): Promise<User | null>;
@@ -141,7 +144,9 @@ const METHODS = [
   "transaction",
 ] as const satisfies readonly (keyof AccountStore)[];
 
-/** The methods that accounts need, in addition to those for logging in: which of them a store has, and which it lacks. */
+/**
+ * The methods that accounts need, in addition to those for logging in: which of them a store has, and which it lacks.
+ */
 export function storeMethodsOf(store: object): {
   readonly present: readonly string[];
   readonly missing: readonly string[];
