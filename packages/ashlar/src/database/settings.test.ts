@@ -209,6 +209,21 @@ test.each(["postgres://u@h/d", "postgresql://u@h/d"])("%s is the address of a da
   expect(settings({ driver: "postgres", url })).toMatchObject({ url });
 });
 
+test.each(["host", "port", "user", "password", "database", "ssl"])("a URL is refused together with %s", (name) => {
+  const value = name === "port" ? 5432 : name === "ssl" ? true : "x";
+  const given = { driver: "postgres", url: "postgres://u@h/d", [name]: value };
+  expect(problem({ default: "a", a: given })).toContain(`DATABASES.a.${name}: is set together with url.`);
+});
+
+test("an invalid URL is reported with what to write, and a time with its unit", () => {
+  expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(
+    "Write the address of a PostgreSQL database: postgres://user:password@host:5432/database",
+  );
+  expect(problem({ default: "a", a: { driver: "postgres", acquireTimeoutMs: 0 } })).toContain(
+    "Write a whole number of milliseconds from 1",
+  );
+});
+
 test("an invalid URL is reported under its name", () => {
   const message = "config/database.ts: DATABASES.a.url: is not the address of a PostgreSQL database.";
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(message);

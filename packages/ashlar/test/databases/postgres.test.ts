@@ -169,6 +169,36 @@ await onPostgres("PostgreSQL alone", () => {
     await byUrl.close();
   });
 
+  test.each(["separate settings", "a URL"])(
+    "a database for tests is beside the original, with its settings, and gone once it is removed: %s",
+    async (address) => {
+      const { host, port, user, database: name } = own.configuration as Record<string, string>;
+      const where = address === "a URL" ? { url: `postgres://${user}@${host}:${port}/${name}` } : own.configuration;
+      const main = { ...where, driver: "postgres", statementTimeoutMs: 1234 };
+      const original = new Database({ default: "main", main }, "/");
+      onTestFinished(() => original.close());
+      const made = await original.dialect.createTestDatabase();
+      const copy = new Database({ default: "main", main: made.dialect }, "/");
+      const query = sql<{
+        name: string;
+      }>`select current_database() as name, current_setting('statement_timeout') as timeout`;
+      const [seen] = (await query.execute(copy.kysely)).rows;
+      await copy.close();
+      expect(seen).toEqual({ name: expect.stringMatching(/^ashlar_test_[0-9a-f]{16}$/), timeout: "1234ms" });
+      const count = "select count(*)::int as n from pg_stat_activity where datname = current_database()";
+      const connections = async () => (await rows(count))[0] as { n: number };
+      const before = (await connections()).n;
+      // The server refuses to drop a template, and the caller gets to know.
+      await rows(`alter database ${seen!.name} is_template true`);
+      await expect(made.remove()).rejects.toThrow("template");
+      await rows(`alter database ${seen!.name} is_template false`);
+      await made.remove();
+      expect(await rows(`select datname from pg_database where datname = '${seen!.name}'`)).toEqual([]);
+      // An idle connection would stay for half a minute.
+      await expect.poll(async () => (await connections()).n, { timeout: 10_000 }).toBeLessThanOrEqual(before);
+    },
+  );
+
   test.each([
     [{ port: 1 }, "E_DATABASE_UNAVAILABLE", "ECONNREFUSED", "Start the server, or correct its address in"],
     [{ host: "shop.invalid" }, "E_DATABASE_UNAVAILABLE", "ENOTFOUND", "Start the server, or correct its address in"],
@@ -204,6 +234,21 @@ await onPostgres("PostgreSQL alone", () => {
     const failures = outcomes.filter((outcome) => outcome.status === "rejected");
     expect(failures.map(({ reason }) => [reason.code, reason.databaseCode])).toEqual([["E_DATABASE", "40001"]]);
     expect(await rows("select n from counters")).toEqual([{ n: 1 }]);
+  });
+
+  test("several transactions refer to one row at the same time", async () => {
+    await rows("create table owners (id integer primary key)");
+    await rows("insert into owners values (1)");
+    const all = Promise.withResolvers<void>();
+    let holders = 0;
+    const refer = () =>
+      database.transaction(async () => {
+        await database.dialect.lockRows(database.kysely.selectFrom("owners").select("id"), "reference").execute();
+        if (++holders === 2) all.resolve();
+        await all.promise;
+      });
+    await Promise.all([refer(), refer()].map((done) => done.finally(all.resolve)));
+    expect(holders).toBe(2);
   });
 
   test("several statements in one text return the last one's rows", async () => {

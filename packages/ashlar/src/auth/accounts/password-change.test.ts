@@ -10,10 +10,12 @@ import {
   type Visitor,
 } from "../../../test/support/account-application.ts";
 import { sentencesIn } from "../../../test/support/field-errors.ts";
-import { guardProvider, HeaderGuard } from "../../../test/support/people.ts";
+import { CookieGuard, guardProvider, HeaderGuard } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import type { CredentialHolder } from "../access-epoch.ts";
+import type { LoginGuard } from "../login-guard.ts";
 
 const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -218,6 +220,25 @@ describe("changePassword()", () => {
     expect(await ada.get("/me")).toMatchObject({ body: { user: null } });
     expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
     await accounts.loggedIn(ADA, NEW_PASSWORD);
+  });
+
+  test("a wrong password is the problem, even if another login with the guard waits for a step", async () => {
+    class User extends FullUser {}
+    const logIn = async ({ auth }: HttpContext) =>
+      (auth.guard("cookie") as unknown as LoginGuard).login(ADA.email, PASSWORD);
+    const changing = ({ accounts }: HttpContext) => accounts.changePassword("wrong", NEW_PASSWORD, NEW_PASSWORD);
+    const steps = [{ name: "terms", check: () => "pending" }];
+    const accounts = await testAccounts({
+      User,
+      providers: [guardProvider({ cookie: CookieGuard })],
+      guards: { cookie: { model: User, steps } },
+      routes: [Route.post("/by-cookie/login", logIn), Route.post("/by-cookie", changing).middleware("auth:cookie")],
+    });
+    const visitor = accounts.visitor();
+    expect((await visitor.post("/by-cookie/login")).body).toMatchObject({ status: "pending", step: "terms" });
+    visitor.cookies.set("person", String(ADA.id));
+    const { status, body } = await visitor.post("/by-cookie", {}, { accept: "application/json" });
+    expect([status, sentencesIn(body)]).toEqual([422, { current_password: ["Incorrect password."] }]);
   });
 
   test("S52 is refused with a remedy if access ends while the new password is hashed", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { MIGRATE } from "../errors.ts";
+import { MIGRATE, UnknownColumnError } from "../errors.ts";
 import { afterFailure, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 const serverError = (code: string, members: object = {}): Error =>
@@ -105,6 +105,18 @@ test.each([
     cause,
     message: `PostgreSQL: ${cause.message} (SQLSTATE ${code}).`,
   });
+});
+
+test.each([
+  ['column "colour" of relation "users" does not exist', ["colour", "users"]],
+  ["Spalte »colour« existiert nicht", ["colour"]],
+  ["column users.colour does not exist", []],
+])("an unknown column is reported with the names that the message quotes: %s", (said, names) => {
+  const cause = Object.assign(serverError("42703"), { message: said });
+  const error = translatePostgresError(cause);
+  expect(error).toBeInstanceOf(UnknownColumnError);
+  const message = `PostgreSQL: ${said} (SQLSTATE 42703).`;
+  expect(error).toMatchObject({ code: "E_DATABASE", databaseCode: "42703", names, cause, message });
 });
 
 test("a missing table is reported with a remedy", () => {

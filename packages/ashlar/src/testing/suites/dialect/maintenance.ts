@@ -88,6 +88,21 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
+    title: "a table is emptied alone if all others are kept, and none if all are",
+    async run(database) {
+      const { kysely } = database;
+      await insertNote(database, await insert(database, "a"));
+      const left = async () => [
+        (await names(database)).length,
+        (await kysely.selectFrom(NOTES).selectAll().execute()).length,
+      ];
+      await database.connection().emptyTables([ROWS, NOTES]);
+      assert.deepEqual(await left(), [1, 1]);
+      await database.connection().emptyTables([ROWS]);
+      assert.deepEqual(await left(), [1, 0]);
+    },
+  },
+  {
     title: "an index is dropped, if the statement names its table",
     async run(database) {
       const { schema } = database.kysely;
