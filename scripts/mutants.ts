@@ -27,8 +27,12 @@ const IN_THREADS = ["security/password/hashing-worker.ts"];
 /** These tests start processes, which load the original sources. */
 const ELSEWHERE = ["packages/create-ashlar/**", ...["browser", "ci", "cli", "documentation"].map(ofTests)];
 const JOBS_AT_ONCE = 40;
+/** How many mutants of a source to try with a test file that hasn't noticed any of them yet. */
+const UNTRIED_AT_ONCE = 3;
 const SHORTEST_LIMIT_MS = 30_000;
 const LIMIT_FACTOR = 6;
+/** What a job costs besides its tests. */
+const MS_PER_JOB = 500;
 
 function ofTests(folder: string): string {
   return `packages/ashlar/test/${folder}/**`;
@@ -118,13 +122,71 @@ function summary(mutants: readonly NumberedMutant[]): void {
   }
 }
 
-/** Orders the tests: first those next to the file, then the cheapest, within the time limit. */
-function ordered(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
-  const weight = ({ file, ms }: Candidate): number => (isBeside(file, mutant.file) ? ms / 10 : ms);
+/** What is known of a test file and the mutants of one source. */
+interface Experience {
+  noticed: number;
+  missed: number;
+}
+
+/** By source and test file. Mutants of one source are mostly noticed by the same tests. */
+const experiences = new Map<string, Experience>();
+
+function experience(source: string, test: string): Experience {
+  const key = `${source} ${test}`;
+  let known = experiences.get(key);
+  if (!known) {
+    known = isBeside(join(root, test), source) ? { noticed: 2, missed: 0 } : { noticed: 0, missed: 0 };
+    experiences.set(key, known);
+  }
+  return known;
+}
+
+/** The expected time until a test of this file notices the mutant. */
+function weight(mutant: NumberedMutant, { file, ms }: Candidate): number {
+  const { noticed, missed } = experience(mutant.file, relative(root, file));
+  return ((ms + MS_PER_JOB) * (noticed + missed + 10)) / (noticed + 1);
+}
+
+/** Moves the most promising test to the front. */
+function choose({ mutant, left }: Open): void {
+  const weights = left.map((candidate) => weight(mutant, candidate));
+  const best = weights.indexOf(Math.min(...weights));
+  left.unshift(...left.splice(best, 1));
+}
+
+/**
+ * The most promising mutants and tests. A batch has few test files, because each is checked at its end, and only a few
+ * mutants of a source for a test file that hasn't noticed any of them yet.
+ */
+function nextBatch(open: readonly Open[]): Open[] {
+  for (const item of open) choose(item);
+  const fileOf = ({ left: [candidate] }: Open): string => candidate!.file;
+  const sorted = open
+    .map((item) => ({ item, expected: weight(item.mutant, item.left[0]!) }))
+    .sort((a, b) => a.expected - b.expected || a.item.mutant.number - b.item.mutant.number)
+    .map(({ item }) => item);
+  const tries = new Map<string, number>();
+  const isWorthwhile = (item: Open): boolean => {
+    const test = relative(root, fileOf(item));
+    const key = `${item.mutant.file} ${test}`;
+    const count = (tries.get(key) ?? 0) + 1;
+    tries.set(key, count);
+    return count <= UNTRIED_AT_ONCE || experience(item.mutant.file, test).noticed > 0;
+  };
+  const batch: Open[] = [];
+  for (const [, items] of Map.groupBy(sorted, fileOf)) {
+    batch.push(...items.filter(isWorthwhile).slice(0, JOBS_AT_ONCE - batch.length));
+    if (batch.length >= JOBS_AT_ONCE) break;
+  }
+  return batch;
+}
+
+/** The tests that fit in the time limit, the most promising first. */
+function affordable(mutant: NumberedMutant, candidates: readonly Candidate[]): Candidate[] {
   const budget = Number(options.seconds) * 1000;
   let spent = 0;
   return candidates
-    .toSorted((a, b) => weight(a) - weight(b))
+    .toSorted((a, b) => weight(mutant, a) - weight(mutant, b))
     .filter((candidate, index) => {
       spent += candidate.ms;
       return index === 0 || spent <= budget;
@@ -164,7 +226,10 @@ function decide({ mutant, tried }: Open, state: Result["state"], by?: string): v
 /** Moves on to the next test. A test that failed for another reason than the mutant doesn't count as tried. */
 function goOn(item: Open, isTried: boolean): Open[] {
   const { file } = item.left.shift()!;
-  if (isTried) item.tried.push(reach.hash(file));
+  if (isTried) {
+    item.tried.push(reach.hash(file));
+    experience(item.mutant.file, relative(root, file)).missed++;
+  }
   const otherwise = isTried ? item.otherwise : "undecided";
   // If the run ends here, the next one continues from here.
   decide(item, item.left.length > 0 ? "undecided" : otherwise);
@@ -179,7 +244,7 @@ function isLate({ state, failure }: Outcome): boolean {
 async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open[]; unsure: Open[] }> {
   const jobs = batch.map(jobFor);
   const files = new Set(jobs.map(({ file }) => file));
-  // At the end, each file must still pass in this process without a mutant.
+  // A failure only counts if the same tests still pass in this process, at the end, without a mutant.
   const controls = [...files].map((file): Job => {
     const own = jobs.filter((job) => job.file === file);
     const tests = own.every((job) => job.tests) ? [...new Set(own.flatMap((job) => job.tests!))] : undefined;
@@ -192,17 +257,20 @@ async function attempt(lane: Lane, batch: readonly Open[]): Promise<{ open: Open
   for (const item of batch) {
     const [candidate] = item.left;
     const outcome = outcomes.get(String(item.mutant.number))!;
-    const control = outcomes.get(`control ${outcome.job}`);
     const last = outcomes.get(`last ${candidate!.file}`);
     const where = relative(root, candidate!.file);
     const noticed = outcome.state === "failed" ? outcome.failure?.slice(0, 200) : outcome.state;
-    const doubtful = control?.state === "failed" || last?.state === "failed";
-    if (outcome.state === "unstarted") open.push(item);
+    const doubtful = last?.state === "failed";
+    const isUnchecked = outcome.state === "failed" && last?.state === "unstarted" && batch.length > 1;
+    if (outcome.state === "unstarted" || isUnchecked) open.push(item);
     else if (outcome.state === "passed") open.push(...goOn(item, true));
     // On a busy machine, a test or a process may time out for other reasons.
     else if (batch.length > 1 && (doubtful || isLate(outcome))) unsure.push(item);
     else if (doubtful) open.push(...goOn(item, false));
-    else decide(item, "killed", `${where}: ${noticed}`);
+    else {
+      experience(item.mutant.file, where).noticed++;
+      decide(item, "killed", `${where}: ${noticed}`);
+    }
   }
   results.save();
   return { open, unsure };
@@ -220,6 +288,10 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
   try {
     await reach.learn(lane, lane.files().filter(isAsked), options["keep-reach"], say);
     for (const file of reach.failing) say(`skipped, because it fails without a mutant: ${relative(root, file)}`);
+    for (const mutant of build.mutants) {
+      const by = results.get(mutant)?.by?.split(": ")[0];
+      if (by !== undefined) experience(mutant.file, by).noticed++;
+    }
     const candidates = reach.candidates(isAsked);
     let open: Open[] = [];
     for (const mutant of mutants) {
@@ -228,19 +300,18 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
       const tried = options.again ? [] : [...(known?.tried ?? [])];
       const all = candidates.get(mutant.number) ?? [];
       const untried = all.filter(({ file }) => !tried.includes(reach.hash(file)));
-      const left = ordered(mutant, untried);
+      const left = affordable(mutant, untried);
       const item: Open = { mutant, tried, left, otherwise: left.length < untried.length ? "undecided" : "survived" };
       if (left.length > 0) open.push(item);
       else if (!known) decide(item, "unreached");
     }
     while (open.length > 0) {
       say(`${open.length} of ${mutants.length} mutants are open, ${survivors(mutants).length} survived so far`);
-      // A batch has few files, so that a process reruns what it has already loaded.
-      open.sort((a, b) => a.left[0]!.ms - b.left[0]!.ms || a.mutant.number - b.mutant.number);
-      const first = open.slice(0, JOBS_AT_ONCE);
-      const { open: again, unsure } = await attempt(lane, first);
+      const batch = nextBatch(open);
+      const { open: again, unsure } = await attempt(lane, batch);
       for (const item of unsure) again.push(...(await attempt(lane, [item])).open);
-      open = [...open.slice(JOBS_AT_ONCE), ...again];
+      const attempted = new Set(batch);
+      open = [...open.filter((item) => !attempted.has(item)), ...again];
     }
   } finally {
     results.save();

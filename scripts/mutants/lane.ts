@@ -118,15 +118,13 @@ export class Lane {
     return lines.map((line) => JSON.parse(line) as Progress);
   }
 
-  /** Runs jobs of any files, those of one file together. Controls added by the runner have their own outcomes. */
+  /** Runs jobs of any files, those of one file together. */
   async run(jobs: readonly Job[]): Promise<Outcome[]> {
     const byFile = Object.values(Object.groupBy(jobs, ({ file }) => file)).map((group) => group!);
     writeFileSync(this.#jobsFile, JSON.stringify(byFile.flat()));
     writeFileSync(this.#progressFile, "");
-    // Each job may be followed by a control; an unused slot returns at once.
     const places = byFile.flatMap((group) => {
-      const each = group.some(({ mutant }) => mutant >= 0) ? 2 : 1;
-      return Array<TestSpecification>(group.length * each).fill(this.#specifications.get(group[0]!.file)!);
+      return Array<TestSpecification>(group.length).fill(this.#specifications.get(group[0]!.file)!);
     });
     const watch = this.#endHanging();
     try {

@@ -45,7 +45,6 @@ function report(progress: Progress): void {
 }
 
 const jobs = JSON.parse(readFileSync(jobsFile, "utf8")) as Job[];
-const confirmed = new Set<string>();
 const loaded = new Set<number>();
 let seen = loaded;
 let active = -1;
@@ -142,11 +141,5 @@ export default class MutantRunner extends TestRunner {
     const learned = { loading: [...loaded], around: [...this.#around], tests: this.#tests, loadMs: this.#loadMs };
     report({ kind: "end", name: job.name, ...(failure && { failure }), ...(job.learn && { learned }) });
     active = -1;
-    const { file, tests, limitMs } = job;
-    const selection = `${file} ${tests?.join(" ")}`;
-    if (job.mutant < 0 || !failure || confirmed.has(selection)) return;
-    // A failure only counts if the same tests pass without the mutant.
-    confirmed.add(selection);
-    jobs.unshift({ name: `control ${job.name}`, file, mutant: -1, limitMs, ...(tests && { tests }) });
   }
 }
