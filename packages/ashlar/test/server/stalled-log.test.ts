@@ -70,8 +70,9 @@ describe("S50 while the log's reader has stopped", () => {
     await expect.poll(() => running.log().at(-1)).toMatchObject({ msg: "request", path: "/page/last" });
     const lines = running.log();
     const numbers = lines.flatMap(({ number }) => number ?? []);
-    expect(numbers).toEqual(numbers.map((_, index) => index));
-    expect(numbers.length).toBeGreaterThan(100);
+    expect(numbers.slice(0, 100)).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    // A paused stream may read once more: then there is room for some lines after the first that were dropped.
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
     const reports = lines.filter(({ msg }) => msg.includes("dropped"));
     expect(reports).toMatchObject([{ level: "error", app: "Shop" }]);
     const pages = lines.filter(({ path }) => path !== undefined && path !== "/page/last").length;
