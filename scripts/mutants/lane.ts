@@ -167,9 +167,8 @@ export class Lane {
       const state = failure ? "failed" : "passed";
       ended.set(name, { job: name, state, ...(failure && { failure }), ...(learned && { learned }) });
     }
-    const names = new Set([...jobs.map(({ name }) => name), ...started]);
-    return [...names].map(
-      (name) => ended.get(name) ?? { job: name, state: started.has(name) ? (hung ? "hung" : "died") : "unstarted" },
+    return jobs.map(
+      ({ name }) => ended.get(name) ?? { job: name, state: started.has(name) ? (hung ? "hung" : "died") : "unstarted" },
     );
   }
 }
