@@ -199,6 +199,14 @@ await onPostgres("PostgreSQL alone", () => {
     },
   );
 
+  test("a database for tests can be created and removed, however short the application's statements must be", async () => {
+    const main = { ...own.configuration, driver: "postgres", statementTimeoutMs: 1 };
+    const original = new Database({ default: "main", main }, "/");
+    onTestFinished(() => original.close());
+    const made = await original.dialect.createTestDatabase();
+    await made.remove();
+  });
+
   test.each([
     [{ port: 1 }, "E_DATABASE_UNAVAILABLE", "ECONNREFUSED", "Start the server, or correct its address in"],
     [{ host: "shop.invalid" }, "E_DATABASE_UNAVAILABLE", "ENOTFOUND", "Start the server, or correct its address in"],

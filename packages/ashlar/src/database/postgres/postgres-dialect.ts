@@ -229,20 +229,26 @@ export class PostgresDialect implements Dialect {
 
   async createTestDatabase(): Promise<TestDatabase> {
     const database = `ashlar_test_${randomBytes(8).toString("hex")}`;
-    await this.shared.execute(CompiledQuery.raw(`create database ${database}`));
+    await this.#administer(`create database ${database}`);
     const settings = onDatabase(this.#settings, database);
     return {
       dialect: (setup) => new PostgresDialect(settings, setup),
-      remove: async () => {
-        // On a separate connection, because this dialect may already be closed.
-        const server = new PostgresDialect(this.#settings, { where: this.#where, observer: { notify: null } });
-        try {
-          await server.shared.execute(CompiledQuery.raw(`drop database if exists ${database} with (force)`));
-        } finally {
-          await server.close();
-        }
-      },
+      remove: () => this.#administer(`drop database if exists ${database} with (force)`),
     };
+  }
+
+  /**
+   * Runs a statement on a separate connection, because this dialect may already be closed, and because creating or
+   * dropping a database may wait for a checkpoint, for longer than the application allows for its statements.
+   */
+  async #administer(text: string): Promise<void> {
+    const settings = { ...this.#settings, statementTimeoutMs: null };
+    const server = new PostgresDialect(settings, { where: this.#where, observer: { notify: null } });
+    try {
+      await server.shared.execute(CompiledQuery.raw(text));
+    } finally {
+      await server.close();
+    }
   }
 
   async close(): Promise<void> {
