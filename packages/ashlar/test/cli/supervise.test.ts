@@ -70,7 +70,7 @@ test("a second Ctrl+C kills an application that hangs immediately", async () => 
   const { ended, signal } = await supervised(HANGING);
   stopClock();
   signal("SIGINT");
-  vi.setSystemTime(Date.now() + 501);
+  vi.setSystemTime(Date.now() + 301);
   signal("SIGINT");
   await ended;
 });
@@ -79,7 +79,7 @@ test("a Ctrl+C that npm repeats counts once, and the application ends gracefully
   const { ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
   stopClock();
   signal("SIGINT");
-  vi.setSystemTime(Date.now() + 500);
+  vi.setSystemTime(Date.now() + 300);
   signal("SIGINT");
   await ended;
   expect(told()).toEqual(["begins", "ends"]);

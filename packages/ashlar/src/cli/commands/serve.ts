@@ -34,8 +34,6 @@ export function serveCommand(terminal: Terminal): Command {
       if (!options.supervised) endWithShell();
       if (!options.watch) return await serve(terminal, options);
       await supervise(terminal, listenArguments(options));
-      // npm repeats a signal, even while this process is exiting: its exit code counts then, not the signal.
-      process.on("SIGINT", () => {}).on("SIGTERM", () => {});
     });
 }
 

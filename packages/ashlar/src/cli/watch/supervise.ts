@@ -12,7 +12,7 @@ const QUIET_MS = 100;
 /** How long the application may take to shut down before it is killed. */
 const STOP_TIMEOUT_MS = 5000;
 /** npm forwards the Ctrl+C that the terminal already sent to every process: within this time it is the same one. */
-const SAME_SIGNAL_MS = 500;
+const SAME_SIGNAL_MS = 300;
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 
@@ -49,6 +49,7 @@ class Supervisor {
         void this.#stop().then(resolve);
       } else if (Date.now() - this.#endedAt > SAME_SIGNAL_MS) this.#child?.kill("SIGKILL");
     };
+    // Never removed: without a listener, a repeated signal would end this process, and count instead of its exit code.
     process.on("SIGINT", end).on("SIGTERM", end);
     const watcher = new FolderWatcher(this.#terminal.root, (path) => {
       this.#changed.add(path);
@@ -58,7 +59,8 @@ class Supervisor {
     this.#start();
     await ended;
     watcher.close();
-    process.off("SIGINT", end).off("SIGTERM", end);
+    // A process that is exiting has no listeners any more.
+    await sleep(this.#endedAt! + SAME_SIGNAL_MS - Date.now());
   }
 
   #start(): void {
