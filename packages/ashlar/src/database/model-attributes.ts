@@ -11,7 +11,7 @@ import { attributeName, type ModelMetadata } from "./model-metadata.ts";
  */
 export function setAttributes(model: Model, { columns, casts, connection }: ModelMetadata, row: Row): void {
   const target = model as unknown as Row;
-  for (const column in row) {
+  for (const column of Object.keys(row)) {
     if (!columns.has(column)) columns.add(attributeName(model, column));
     target[column] = row[column];
   }

@@ -105,9 +105,9 @@ export function haveSameTable(one: ModelClass, other: ModelClass): boolean {
   return one.table === other.table && (one.connection === other.connection || nameOf(one) === nameOf(other));
 }
 
-/** The name of a model's connection; `null` for the default one of a database that is not known. */
-function nameOf(modelClass: ModelClass): string | null {
-  return modelClass.connection ?? findDatabase(modelClass)?.database.settings.default ?? null;
+/** The name of a model's connection; `undefined` for the default one of a database that is not known. */
+function nameOf(modelClass: ModelClass): string | undefined {
+  return modelClass.connection ?? findDatabase(modelClass)?.database.settings.default;
 }
 
 /**

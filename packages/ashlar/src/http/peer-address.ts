@@ -21,7 +21,8 @@ export function setPeerAddress(raw: Request, address: string): void {
  * An address passed to `fetch` takes precedence: the host that passed it knows its sockets.
  */
 export function peerAddress(raw: Request): string | null {
-  const { [HANDED_IN]: handedIn, ip } = raw as HostRequest;
-  const address = handedIn ?? nodeExchange(raw)?.req?.socket?.remoteAddress ?? ip;
+  const request: HostRequest = raw;
+  // The host's own `ip` may be computed when it is read.
+  const address = request[HANDED_IN] ?? nodeExchange(raw)?.req?.socket?.remoteAddress ?? request.ip;
   return address === undefined ? null : (canonicalAddress(address) ?? address);
 }

@@ -16,7 +16,7 @@ import { forward, type Mounts } from "./mounts.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
 import { discard, prepare } from "./prepared-response.ts";
 import type { RequestLog } from "./request-log.ts";
-import { asksAboutServer, servedExchange } from "./served-request.ts";
+import { asksAboutServer, logWhenEnded, servedExchange } from "./served-request.ts";
 
 /** Creates the context of a request, of the application's own subclass of `HttpContext`. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
@@ -134,8 +134,7 @@ export class Dispatcher {
     // A handler may pass its request on to another application, which then produces part of the response.
     if (served !== undefined && served.context === null) {
       served.context = context;
-      served.log = this.#log;
-      served.startedAt = startedAt;
+      if (this.#log !== null) logWhenEnded(served, this.#log, startedAt);
     }
     return context;
   }

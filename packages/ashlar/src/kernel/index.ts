@@ -35,5 +35,4 @@ export {
   logResponse,
   type ServedExchange,
   servedExchange,
-  trackRequest,
 } from "./served-request.ts";

@@ -21,15 +21,21 @@ export interface ServedExchange extends NodeExchange {
   startedAt: number;
 }
 
-/** A connection, with the requests on it whose responses are not out yet: several if the client sends them at once. */
+/** A connection, with the requests on it that are still to be logged: several if the client sends them at once. */
 interface ServedSocket extends Socket {
   [UNFINISHED]?: Set<ServedExchange>;
 }
 
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
-/** Records on the connection that a request is being handled, so that its line is written if the connection ends. */
-export function trackRequest(exchange: ServedExchange): void {
+/**
+ * Makes a request be logged: when its response is out, or, since the connection knows of it, when that ends before.
+ *
+ * @param startedAt when the request came in, by `performance.now()`
+ */
+export function logWhenEnded(exchange: ServedExchange, log: RequestLog, startedAt: number): void {
+  exchange.log = log;
+  exchange.startedAt = startedAt;
   const socket: ServedSocket = exchange.req.socket;
   socket[UNFINISHED] ??= new Set();
   socket[UNFINISHED].add(exchange);
@@ -42,10 +48,10 @@ export function trackRequest(exchange: ServedExchange): void {
  * @param aborted why the client did not get the complete response; `null` if it did
  */
 export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
-  (exchange.req.socket as ServedSocket)[UNFINISHED]?.delete(exchange);
   const { log, context } = exchange;
   if (log === null || context === null) return;
   exchange.log = null;
+  (exchange.req.socket as ServedSocket)[UNFINISHED]?.delete(exchange);
   log.write(context, status, exchange.startedAt, aborted);
 }
 

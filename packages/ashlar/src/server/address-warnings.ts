@@ -1,5 +1,5 @@
 import { peerAddress, type TrustedProxies } from "../http/index.ts";
-import { type Logger, servedExchange } from "../kernel/index.ts";
+import { type Logger, type ServedExchange, servedExchange } from "../kernel/index.ts";
 
 const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"] as const;
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
@@ -20,14 +20,14 @@ export class AddressWarnings {
   }
 
   look(raw: Request): void {
-    if (this.#hasSeenStranger && this.#hasSeenUnknown) return;
-    const peer = peerAddress(raw);
-    if (peer === null) this.#warnOfUnknown();
-    else if (!this.#hasSeenStranger) this.#lookAtHeaders(raw, peer);
+    const served = servedExchange(raw);
+    if (!this.#hasSeenStranger) this.#lookAtHeaders(raw, served);
+    // The server refuses connections without an address.
+    if (!this.#hasSeenUnknown && served === undefined) this.#lookAtPeer(raw);
   }
 
-  #warnOfUnknown(): void {
-    if (this.#hasSeenUnknown) return;
+  #lookAtPeer(raw: Request): void {
+    if (peerAddress(raw) !== null) return;
     this.#hasSeenUnknown = true;
     this.#logger.warn(
       "A request came without its client's address, so limits count by account only. Pass the address when the host " +
@@ -35,11 +35,14 @@ export class AddressWarnings {
     );
   }
 
-  #lookAtHeaders(raw: Request, peer: string): void {
+  #lookAtHeaders(raw: Request, served: ServedExchange | undefined): void {
     // For a request that came through the server, its own headers are the fastest to read.
-    const sent = servedExchange(raw)?.req.headers;
+    const sent = served?.req.headers;
     const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
-    if (header === undefined || this.#proxies.trusts(peer)) return;
+    if (header === undefined) return;
+    // Only now: few requests have such a header, and a peer's address may have to be parsed.
+    const peer = peerAddress(raw);
+    if (peer === null || this.#proxies.trusts(peer)) return;
     this.#hasSeenStranger = true;
     this.#logger.warn(
       { peer, header },

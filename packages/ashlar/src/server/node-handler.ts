@@ -16,7 +16,6 @@ import {
   responseHandedOver,
   type ServedExchange,
   servedExchange,
-  trackRequest,
   whenEnded,
 } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
@@ -141,7 +140,6 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       log: null,
       startedAt: 0,
     };
-    trackRequest(exchange);
     const request = new NodeRequest(exchange);
     batch.begin();
     try {

@@ -9,12 +9,15 @@ import { TrustedProxies } from "../http/index.ts";
 import { nodeHandler } from "./node-handler.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 
-/** A batch with its own clock, and what it sent, in order. */
-function observed() {
+/** A batch with its own clock, and what it sent, in order; sending each response takes this long. */
+function observed(sendingMs = 0) {
   let ms = 1000;
   const sent: string[] = [];
   const batch = new ResponseBatch(
-    ([, answer]) => void sent.push(answer as unknown as string),
+    ([, answer]) => {
+      ms += sendingMs;
+      sent.push(answer as unknown as string);
+    },
     () => ms,
   );
   return {
@@ -136,6 +139,28 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     expect(batch.sent).toEqual([]);
     await nextTurn();
     expect(batch.sent).toEqual(["one", "two"]);
+  });
+
+  test("S66 sending responses before a handler begins does not count as that handler's time", () => {
+    const batch = observed(0.5);
+    for (const name of ["a", "b", "c", "d"]) {
+      batch.handle(name, 0.05);
+      batch.pass(0.3);
+    }
+    batch.handle("e", 0.05);
+    expect(batch.sent).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("S66 sending responses between the ends of two asynchronous handlers does not count for the second", () => {
+    const batch = observed(0.5);
+    for (let count = 0; count < 100; count++) batch.begin();
+    const lengths = Array.from({ length: 100 }, (_, index) => {
+      batch.pass(0.2);
+      batch.add(String(index));
+      return batch.sent.length;
+    });
+    // Every third handler ends more than 0.25 ms after the first whose response is waiting.
+    expect(lengths).toEqual(Array.from({ length: 100 }, (_, index) => index + 1 - ((index + 1) % 3)));
   });
 
   test("S66 asynchronous handlers that end in later turns do not count as slow", async () => {

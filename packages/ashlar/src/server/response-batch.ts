@@ -33,7 +33,7 @@ export class ResponseBatch {
   #waiting: FinishedResponse[] = [];
   /** When the response that has waited longest was finished. */
   #waitingSince = 0;
-  /** When a handler of this turn last started or ended; `null` between turns. */
+  /** When a handler of this turn last started or ended, or responses were sent after that; `null` between turns. */
   #steppedAt: number | null = null;
   /** Whether a handler has started and nothing has happened since: the time until the next step is its own. */
   #isHandling = false;
@@ -95,5 +95,7 @@ export class ResponseBatch {
     if (waiting.length === 0) return;
     this.#waiting = [];
     for (const one of waiting) this.#send(one);
+    // Sending is not a handler's time.
+    if (this.#steppedAt !== null) this.#steppedAt = this.#clock();
   }
 }

@@ -121,6 +121,7 @@ export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
   useStates(edge.asyncCompiler);
   const forget = cache ? remember(edge.asyncCompiler) : () => {};
+  let looksForTags = true;
   return {
     mount: (name, directory) => {
       edge.mount(name, directory);
@@ -132,9 +133,10 @@ export function createEngine(cache: boolean): Engine {
     },
     globals: edge.globals,
     render: (template, data, makeState) => {
-      // Looks for components that are used as tags. The renderer itself is not used: it deeply merges shared values, so
-      // templates would get copies of objects.
-      edge.createRenderer();
+      // Looks for components that are used as tags, with a cache only the first time. The renderer itself is not used: it
+      // deeply merges shared values, so templates would get copies of objects.
+      if (looksForTags) edge.createRenderer();
+      looksForTags = !cache;
       return new StatefulTemplate(edge.asyncCompiler, makeState, edge.processor).render(template, data);
     },
     trace,

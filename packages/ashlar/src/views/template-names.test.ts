@@ -23,7 +23,7 @@ test("data takes precedence over values shared for a request, and those over val
   const views = viewsOf("{{ a }} {{ b }} {{ c }}");
   for (const name of ["a", "b", "c"]) views.shareByRequest(name, () => "made");
   const values = new RequestValues(makeContext());
-  Object.assign(values.shared, { a: "shared", b: "shared" });
+  values.share({ a: "shared", b: "shared" });
   expect(await views.render("page", { a: "data" }, values)).toBe("data shared made");
 });
 

@@ -25,8 +25,7 @@ export class View {
   share(values: Readonly<Record<string, unknown>>): this;
   share(name: string, value: unknown): this;
   share(values: string | Readonly<Record<string, unknown>>, value?: unknown): this {
-    if (typeof values === "string") this.#values.shared[values] = value;
-    else Object.assign(this.#values.shared, values);
+    this.#values.share(typeof values === "string" ? { [values]: value } : values);
     return this;
   }
 

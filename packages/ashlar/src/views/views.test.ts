@@ -81,10 +81,20 @@ describe("rendering", () => {
     expect(await views.render("page", { name: "Jane" }, { once: "now" })).toBe("[Jane]\n(T undefined Shop now)");
   });
 
-  test("components in components/ can be used as tags", async () => {
+  test.each([true, false])("components in components/ can be used as tags, with cache: %s", async (cache) => {
     write("page", "@box({ title: 'T' })\ninside\n@end\n");
     write("components/box", "<b>{{ title }}</b>{{{ await $slots.main() }}}");
-    expect(await create().render("page")).toBe("<b>T</b>inside");
+    const views = create(cache);
+    expect([await views.render("page"), await views.render("page")]).toEqual(["<b>T</b>inside", "<b>T</b>inside"]);
+  });
+
+  test("without a cache, a component can be used as a tag as soon as its file exists", async () => {
+    const views = create();
+    write("page", "none");
+    expect(await views.render("page")).toBe("none");
+    write("page", "@!box()");
+    write("components/box", "<b></b>");
+    expect(await views.render("page")).toBe("<b></b>");
   });
 
   test("a hundred concurrent renderings do not mix", async () => {

@@ -34,13 +34,22 @@ const VALUES = Symbol("values");
 /** What the templates of one request know in addition to global values. */
 export class RequestValues {
   readonly context: HttpContext;
-  /** What was shared for this request, by name. */
-  readonly shared: Record<string, unknown> = dictionary();
+  #shared: Record<string, unknown> | null = null;
   readonly #made = new Map<string, unknown>();
 
   /** @param context the request's context */
   constructor(context: HttpContext) {
     this.context = context;
+  }
+
+  /** What was shared for this request, by name; `null` if nothing was. */
+  get shared(): Readonly<Record<string, unknown>> | null {
+    return this.#shared;
+  }
+
+  /** Shares values for this request. */
+  share(values: Readonly<Record<string, unknown>>): void {
+    this.#shared = Object.assign(this.#shared ?? dictionary<unknown>(), values);
   }
 
   /** Returns a value of the request, which is created on first use. */

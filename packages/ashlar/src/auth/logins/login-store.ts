@@ -209,6 +209,6 @@ const METHODS = ["find", "start", "renew", "touch", "list", "end", "endAll", "pr
 /** Reports whether a value can be a {@link LoginStoreSource}. */
 export function isLoginStoreSource(value: unknown): value is LoginStoreSource {
   if (typeof value === "function") return true;
-  if (typeof value !== "object" || value === null) return false;
-  return METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === "function");
+  const methods = Object(value) as Partial<LoginStore>;
+  return METHODS.every((name) => typeof methods[name] === "function");
 }

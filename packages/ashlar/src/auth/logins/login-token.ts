@@ -32,7 +32,7 @@ function isSentOnce(header: string | null, cookie: string): boolean {
   if (header === null) return true;
   const assignment = `${cookie}=`;
   // Nearly always sufficient, and far cheaper than parsing the header.
-  if (header.indexOf(assignment) === header.lastIndexOf(assignment)) return true;
+  if (!header.includes(assignment, header.indexOf(assignment) + 1)) return true;
   return valuesOf(header, cookie).length <= 1;
 }
 

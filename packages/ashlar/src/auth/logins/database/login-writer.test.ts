@@ -107,6 +107,26 @@ await onEachDatabase("S52 a new token", (engine) => {
     expect(await renewed(first.access_epoch)).toEqual([false, others]);
   });
 
+  test("is undone before the refusal, if the proof no longer holds, unless another one has taken its place", async () => {
+    const web = await testWeb({ engine });
+    const writer = loginWriter(web.database, Person);
+    const ada = (await Person.findByAuthId(ADA.id))!;
+    const id = (await insert(writer, Person, ada))!;
+    const before = await web.rows();
+    const login = { guard: "web", userId: ADA.id, id };
+    const renewal = { tokenHash: "renewed", authenticatedAt: LATER };
+    const proof = { ...proofOf(Person, ada), holds: async () => false };
+    expect([await writer.renew(login, renewal, proof), await web.rows()]).toEqual([false, before]);
+    const holds = async () => {
+      await web.database.kysely.updateTable("logins").set({ token_hash: "newest" }).execute();
+      return false;
+    };
+    expect(await writer.renew(login, renewal, { ...proof, holds })).toBe(false);
+    expect(await web.rows()).toMatchObject([
+      { ...before[0], token_hash: "newest", authenticated_at: expect.anything() },
+    ]);
+  });
+
   test("is not stored once the user's row is gone, even if the login exists", async () => {
     const web = await testWeb({ engine });
     const writer = loginWriter(web.database, web.User);
@@ -158,6 +178,20 @@ test("S52 a login of a deleted user that cannot be removed either is an error", 
   } finally {
     Person.findByAuthId = findByAuthId;
   }
+});
+
+test("S52 a renewed token that cannot be undone either is an error", async () => {
+  const { database } = await testWeb();
+  const writer = loginWriter(database, Person);
+  const ada = (await Person.findByAuthId(ADA.id))!;
+  const login = { guard: "web", userId: ADA.id, id: (await insert(writer, Person, ada))! };
+  const holds = async () => {
+    await database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
+    return false;
+  };
+  const renewal = { tokenHash: "renewed", authenticatedAt: LATER };
+  const renewed = writer.renew(login, renewal, { ...proofOf(Person, ada), holds });
+  await expect(renewed).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
 test("S52 a given user whose access has ended since they were read is not logged in, and nothing is stored", async () => {

@@ -145,8 +145,7 @@ class ComparingWriter implements LoginWriter {
     await this.#connection.kysely
       .updateTable(LOGIN_TABLE)
       .set(former)
-      .where("id", "=", login.id)
-      // Only its own token: another request may have replaced it since.
+      // Only its own token, which no other login has: another request may have replaced it since.
       .where("token_hash", "=", renewal.tokenHash)
       .execute();
     return false;
