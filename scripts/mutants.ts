@@ -15,6 +15,7 @@ import { constants } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { MutantBuild, type NumberedMutant, sources } from "./mutants/build.ts";
+import { Kinship } from "./mutants/kinship.ts";
 import { Lane, type Outcome } from "./mutants/lane.ts";
 import { type Candidate, isBeside, Reach } from "./mutants/reach.ts";
 import { namedBy, type Result, Results, readEquivalents } from "./mutants/results.ts";
@@ -33,6 +34,8 @@ const SHORTEST_LIMIT_MS = 30_000;
 const LIMIT_FACTOR = 6;
 /** What a job costs besides its tests. */
 const MS_PER_JOB = 500;
+/** What a test file is worth that has no rare word in common with a mutant; one that has all of them is worth 1 more. */
+const LEAST_RELATED = 0.05;
 
 function ofTests(folder: string): string {
   return `packages/ashlar/test/${folder}/**`;
@@ -58,6 +61,7 @@ const folders = new Set([...FOLDERS, ...options.only.map((path) => path.split("/
 const build = new MutantBuild([...folders], IN_THREADS);
 const results = new Results(join(folder, "results.json"), build);
 const reach = new Reach(join(folder, "reach.json"), build);
+const kinship = new Kinship();
 
 function say(line: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
@@ -144,7 +148,8 @@ function experience(source: string, test: string): Experience {
 /** The expected time until a test of this file notices the mutant. */
 function weight(mutant: NumberedMutant, { file, ms }: Candidate): number {
   const { noticed, missed } = experience(mutant.file, relative(root, file));
-  return ((ms + MS_PER_JOB) * (noticed + missed + 10)) / (noticed + 1);
+  const related = LEAST_RELATED + kinship.of(mutant, file);
+  return ((ms + MS_PER_JOB) * (noticed + missed + 10)) / (noticed + related);
 }
 
 /** Moves the most promising test to the front. */
@@ -293,6 +298,7 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
       if (by !== undefined) experience(mutant.file, by).noticed++;
     }
     const candidates = reach.candidates(isAsked);
+    kinship.read(lane.files());
     let open: Open[] = [];
     for (const mutant of mutants) {
       const known = results.get(mutant);

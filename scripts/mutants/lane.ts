@@ -1,6 +1,6 @@
 // Runs jobs in a Vitest process, one after the other, and kills it if it hangs.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createVitest, type TestSpecification, type Vitest } from "vitest/node";
@@ -57,6 +57,8 @@ export class Lane {
   static async open(build: MutantBuild, exclude: readonly string[]): Promise<Lane> {
     sweep();
     const folder = mkdtempSync(join(tmpdir(), `${FOLDER}${process.pid}-`));
+    // Some tests start processes of another user.
+    chmodSync(folder, 0o755);
     process.env.ASHLAR_MUTANTS = jobsFileIn(folder);
     process.env.TMPDIR = folder;
     const vitest = await createVitest(
