@@ -191,6 +191,18 @@ describe("a logout with the guard jwt", () => {
     expect([await api.storedDigest(ADA.id), await api.storedDigest(BOB.id)]).toEqual([null, expect.any(String)]);
   });
 
+  test("in the request of the login, which has no token, revokes the active one", async () => {
+    const inAndOut = Route.post("/in-and-out", async ({ auth }) => {
+      await auth.attemptById(ADA.id);
+      await auth.logout();
+      return { user: await auth.user() };
+    });
+    const api = await testApi({ routes: [inAndOut], stack: [] });
+    await tokens(api);
+    expect(await api.post("/api/in-and-out")).toMatchObject({ status: 200, body: { user: null } });
+    expect([await api.storedDigest(ADA.id), await api.storedDigest(BOB.id)]).toEqual([null, expect.any(String)]);
+  });
+
   test("of a guest does nothing", async () => {
     const api = await testApi({ routes, stack: [] });
     expect(await api.post("/api/out")).toMatchObject({ status: 200, body: { user: null } });

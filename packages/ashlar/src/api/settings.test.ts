@@ -88,6 +88,7 @@ describe("S1 the algorithm", () => {
     expect(() => configured({ algorithm: it })).toThrow(
       expect.objectContaining({
         code: "E_JWT_ALGORITHM",
+        status: 500,
         // A new secret would not help.
         message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.algorithm: (?!.*JWT_SECRET).*[.?] ?$/),
       }),
@@ -108,6 +109,7 @@ describe("S2 the secret matches the algorithm's family", () => {
     expect(() => configured({ algorithm: "HS256", secret })).toThrow(
       expect.objectContaining({
         code: "E_JWT_KEY",
+        status: 500,
         message: expect.stringMatching(/^config\/api\.ts: DRIVERS\.jwt\.secret: /),
       }),
     );
@@ -281,6 +283,8 @@ describe("other options", () => {
   test.each([
     ["no class", "User", "is text. Write the class of your users"],
     ["nothing", undefined, "is missing. Write the class of your users"],
+    ["null", null, "Write the class of your users"],
+    ["an object that finds no users", {}, "is an object. Write the class of your users"],
     ["a class that is not a user", class Stone {}, "Stone lacks what the mixin Authenticates adds"],
     ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens adds"],
   ])("a model that is %s is an error that names what it lacks", (_, model, message) => {

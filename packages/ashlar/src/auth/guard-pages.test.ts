@@ -301,6 +301,13 @@ describe("S69 the default guard's pages are checked at boot", () => {
     expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/konto/login");
   });
 
+  test("S69 the pages of another guard are not recommended", async () => {
+    const admin = Route.get("/admin/login", () => "").name("admin.login");
+    const guards = { admin: { driver: "web", model: AdminUser } };
+    const booted = testAccounts({ guards, models: [AdminUser], leftOut: all, routes: [admin, mine("auth")] });
+    await expect(booted).rejects.toThrow("neither exists. Give a route this name");
+  });
+
   test("S69 a page can be on one host, or at a path with a parameter", async () => {
     const paths = [Route.get("/login", () => "").domain("accounts.example"), Route.get("/@page", () => "")];
     for (const login of paths) {

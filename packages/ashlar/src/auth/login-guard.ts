@@ -1,5 +1,5 @@
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
-import { accessEpochOf, proofOf, readAgain } from "./access-epoch.ts";
+import { accessEpochOf, proofOf, readAgain, staleProof } from "./access-epoch.ts";
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
@@ -214,7 +214,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { options, resumed } = attempt;
     // Before the login takes effect: if two requests complete it in parallel, only one of them can use it up.
     if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
-    else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) return this.#proofFailed(user, null);
+    else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
     await this.persist(login, options);
     this.once(user);
     announce(this.context, "auth.login", this.name, { user });

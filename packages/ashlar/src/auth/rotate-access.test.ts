@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
 import { Person } from "../../test/support/people.ts";
 import { testWeb } from "../../test/support/web-application.ts";
@@ -25,6 +25,21 @@ test("S52 a proof based on a hash still holds if a login has replaced it by a ne
   const after = await accounts.user();
   expect([after.email, after.passwordHash()]).toEqual(["countess@example.com", "a newer hash"]);
   expect(after.accessEpoch()).not.toBe(between.accessEpoch());
+});
+
+test("S52 a proof based on a hash no longer holds if access ends while the newer hash is read", async () => {
+  const accounts = await testAccounts();
+  await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
+  const [user, login] = [await accounts.user(), await accounts.user()];
+  await login.storePasswordHash("a newer hash", login.passwordHash()!);
+  const { findByAuthId } = accounts.User;
+  vi.spyOn(accounts.User, "findByAuthId").mockImplementation(async (id) => {
+    const read = await findByAuthId.call(accounts.User, id);
+    await (await accounts.user()).endAccess();
+    return read;
+  });
+  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
+  expect((await accounts.user()).email).toBe(ADA.email);
 });
 
 test("S51 no proof of a user holds once the user is deleted", async () => {

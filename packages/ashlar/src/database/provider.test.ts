@@ -67,7 +67,7 @@ test.each([
   ["development", []],
   ["test", []],
 ] as const)("in %s, SQLite files that did not exist are warned about, each once: %j", async (name, warned) => {
-  const lines: { level: number; msg: string }[] = [];
+  const lines: { path: string; msg: string }[] = [];
   const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const databases = {
     default: "a",
@@ -85,13 +85,14 @@ test.each([
     await application.shutdown();
   };
   await start();
-  expect(lines.map(({ msg }) => msg)).toEqual(
-    warned.map(
-      (connection) =>
-        `The SQLite file ${join(root, `${connection}.sqlite`)} did not exist. An empty one was created. ` +
-        `If there should be data in it, correct the path of DATABASES.${connection} in config/database.ts.`,
-    ),
+  expect(lines).toMatchObject(
+    warned.map((connection) => {
+      const path = join(root, `${connection}.sqlite`);
+      const remedy = `If there should be data in it, correct the path of DATABASES.${connection} in config/database.ts.`;
+      return { path, msg: `The SQLite file ${path} did not exist. An empty one was created. ${remedy}` };
+    }),
   );
+  expect(lines).toHaveLength(warned.length);
   await start();
   expect(lines).toHaveLength(warned.length);
 });

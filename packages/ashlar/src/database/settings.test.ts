@@ -90,6 +90,14 @@ describe("the value of a connection", () => {
     expect(made(connection).dialect.name).toBe(name);
   });
 
+  test.each([
+    ["sqlite()", sqlite({ path: ":memory:" })],
+    ["a named dialect", SQLITE],
+  ])("%s can have a name similar to a setting's", (_, connection) => {
+    const database = new Database({ default: "defaults", defaults: connection }, ROOT);
+    expect(database.dialect.name).toBe("sqlite");
+  });
+
   test("its options are checked at boot, and the message has its location", () => {
     expect(problem({ default: "a", a: sqlite({ path: "" }) })).toContain(
       "config/database.ts: DATABASES.a.path: is missing.",
@@ -102,7 +110,9 @@ describe("the value of a connection", () => {
     ["nothing", () => undefined],
     ["a promise", async () => sqlite({ path: ":memory:" })],
     ["what creates a dialect", () => sqlite({ path: ":memory:" })],
-    ["half a dialect", () => ({ reserve() {}, begin() {} })],
+    ["no method to reserve a connection", () => ({ begin() {}, commit() {} })],
+    ["no method to begin a transaction", () => ({ reserve() {}, commit() {} })],
+    ["no method to commit a transaction", () => ({ reserve() {}, begin() {} })],
   ])("a function that returns %s is refused", (_, source) => {
     expect(problem({ default: "a", a: source })).toBe(
       "config/database.ts: DATABASES.a: is a function that does not return a dialect. Return an object with the methods of Dialect, not a promise.",

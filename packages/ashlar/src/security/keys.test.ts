@@ -37,6 +37,12 @@ describe("deriveKey", () => {
     expect(() => new Sealer(SECRET, purpose as string)).toThrow(refusal);
   });
 
+  test("a purpose is named by at most 256 bytes", () => {
+    const names = ["x".repeat(256), "é".repeat(128)];
+    for (const name of names) expect(new Signer(SECRET, name).verify(new Signer(SECRET, name).sign("1"))).toBe("1");
+    expect(() => deriveKey(SECRET, "é".repeat(129))).toThrow("well-formed text of 1 to 256 bytes");
+  });
+
   test("S8 each purpose has its own key, and none is the secret", () => {
     const keys = new Set(KEY_PURPOSES.map((purpose) => deriveKey(SECRET, purpose).export().toString("hex")));
     keys.add(Buffer.from(SECRET).toString("hex"));

@@ -98,7 +98,7 @@ function isRedirect({ status, headers }: Response): boolean {
 /** Always 303: another status may make the browser send the form again (RFC 9110 §15.4.8). */
 function leadOn(held: RequestSession, shown: Response): Response {
   // Problems that the page itself has found are for the next page to show.
-  if (held.session.errors()[""]?.[0]?.rule === EXPIRED.rule) {
+  if (held.session.errors()[""]?.some(({ rule }) => rule === EXPIRED.rule)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
   }

@@ -183,10 +183,11 @@ export function readThrottleSettings(
   const known = Object.keys(declared);
   const ownLimits = recordOf(LIMIT, (name, where) => checkLimitName(name, where, known));
   const { store, limits } = settings<ThrottleSettings>()({ store: STORE, limits: ownLimits }).read(throttle, WHERE);
-  const all = { ...DECLARED.read(declared, LIMITS_WHERE), ...limits };
+  const checked = DECLARED.read(declared, LIMITS_WHERE);
+  const all = { ...checked, ...limits };
   const taken = new Set<string>();
   const named = Object.entries(all).map(([name, { account, buckets }]) => {
-    const ofAccounts = Object.hasOwn(declared, name) && declared[name]!.ofAccounts === true;
+    const ofAccounts = Object.hasOwn(checked, name) && checked[name]!.ofAccounts;
     return Object.freeze({ name, account, ofAccounts, buckets: Object.freeze(withNames(name, buckets, taken)) });
   });
   return Object.freeze({ store, limits: new Map(named.map((limit) => [limit.name, limit])) });

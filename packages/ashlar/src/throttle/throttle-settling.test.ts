@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
@@ -6,7 +7,7 @@ import { setClock } from "../support/index.ts";
 import type { ThrottleAccounts } from "./accounts.ts";
 import type { LimitName } from "./limit-name.ts";
 import { MemoryStore } from "./memory-store.ts";
-import type { LimitSettings } from "./settings.ts";
+import type { Bucket, LimitSettings } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 import { type HitOptions, Throttle } from "./throttle.ts";
 
@@ -236,6 +237,39 @@ describe("giving back", () => {
     await throttle.hit(request(), "login", ann);
     await throttle.giveBack(late, "login");
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
+  });
+
+  test("a window that ends between the look at its count and the refusal counts nothing, and what was counted before stays", async () => {
+    /** A store that needs a minute to return a count. */
+    class SlowStore extends MemoryStore {
+      override counter(bucket: Bucket): AttemptCounter {
+        const counter = super.counter(bucket);
+        const get = async (key: string) => {
+          const count = await counter.get(key);
+          travel(60);
+          return count;
+        };
+        return {
+          add: (key, cost) => counter.add(key, cost),
+          takeBack: async (key, cost) => {
+            await nextTurn();
+            await counter.takeBack(key, cost);
+          },
+          get,
+          delete: (key) => counter.delete(key),
+        };
+      }
+    }
+    const buckets = [
+      { by: ["account", "address"], attempts: 5, windowSeconds: 600 },
+      { by: ["address"], attempts: 1, windowSeconds: 60 },
+    ] as const;
+    const { throttle, left } = create({ login: { account: "email", buckets } }, new SlowStore());
+    const context = request();
+    await throttle.hit(context, "login", ann);
+    await expect(throttle.hit(request(), "login", bob)).rejects.toMatchObject({ status: 429 });
+    await throttle.refuseByAddress(context, "login");
+    expect(await left({ ...ann, address: HERE })).toEqual({ address: 1, "account,address": 4 });
   });
 
   test("no attempt is given back twice, or by another limit or request", async () => {

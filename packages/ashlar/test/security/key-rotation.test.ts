@@ -4,6 +4,7 @@ import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { NEW_PASSWORD, outcomeOf, PASSWORD, type TestAccounts, testAccounts } from "../support/account-application.ts";
+import { accepted, CREDENTIALS, shopWith, target, terms } from "../support/login-steps.ts";
 import { onEachDatabase } from "../support/services.ts";
 import { Browser, sessionApplication } from "../support/session-application.ts";
 
@@ -16,6 +17,7 @@ const REPLACED = { APP_KEY: NEW };
 const LATER = REPLACED;
 
 afterEach(() => setClock(null));
+afterEach(() => accepted.clear());
 
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => session.all()),
@@ -143,6 +145,19 @@ await onEachDatabase("an application with accounts", (engine) => {
     const replaced = await testAccounts({ restarted: before, environment: REPLACED });
     const rotated = await testAccounts({ restarted: before, environment: ROTATED });
     expect([await newDevices(replaced, cookies), await newDevices(rotated, cookies)]).toEqual([1, 0]);
+  });
+
+  test("S8 a pending login can be continued as long as the old key is listed", async () => {
+    const before = await shopWith([terms], { engine, environment: BEFORE });
+    const pending = before.visitor();
+    expect(target(await pending.post("/login", CREDENTIALS))).toEqual([302, "/terms"]);
+    const continued = async (environment: Readonly<Record<string, string>>) => {
+      const visitor = (await shopWith([terms], { restarted: before, environment })).visitor();
+      for (const [name, value] of pending.cookies) visitor.cookies.set(name, value);
+      return target(await visitor.post("/terms"));
+    };
+    expect(await continued(REPLACED)).toEqual([302, "/login"]);
+    expect(await continued(ROTATED)).toEqual([302, "/home"]);
   });
 
   test("S10 logins do not depend on the key", async () => {

@@ -80,7 +80,7 @@ export class AdminUser extends Verifiable {
 /** How a test's application differs from the default. */
 export interface TestAccountsOptions
   extends Pick<BuildOptions, "config" | "environment" | "hasher" | "logged" | "logger" | "atEnd">,
-    Pick<DatabaseOptions, "engine"> {
+    Pick<DatabaseOptions, "engine" | "settings"> {
   /** Another application of the test, whose database this one uses, as after a restart. */
   readonly restarted?: TestAccounts;
   /** The users' class; default: {@link FullUser}. */
@@ -162,9 +162,7 @@ export class TestAccounts extends ObservedApplication {
 
   /** The path of the link in the last mail. */
   async link(): Promise<string> {
-    const url = linkIn((await this.mails()).at(-1));
-    if (!url.startsWith(`${APP_URL}/`)) throw new Error(`The link leads to ${url}.`);
-    return url.slice(APP_URL.length);
+    return pathIn((await this.mails()).at(-1));
   }
 
   /** The token of the reset link mailed to a user. */
@@ -234,6 +232,13 @@ export function linkIn(mail: CapturedMail | undefined): string {
   const [url, ...others] = mail?.text.match(/https?:\S+/g) ?? [];
   if (url === undefined || others.length > 0) throw new Error(`One link was expected in: ${mail?.text}`);
   return url;
+}
+
+/** The path of the one link in a mail, which leads to the application. */
+export function pathIn(mail: CapturedMail | undefined): string {
+  const url = linkIn(mail);
+  if (!url.startsWith(`${APP_URL}/`)) throw new Error(`The link leads to ${url}.`);
+  return url.slice(APP_URL.length);
 }
 
 const MIDDLEWARE: RouteMiddleware = {

@@ -128,9 +128,11 @@ export class AccountShop {
     return location === "/home";
   }
 
+  /** Logs in, and waits for the mail about it: it could come after later ones. */
   async loggedIn(email: string = EMAIL, password: string = PASSWORD, fields = {}): Promise<TestClient> {
     const client = this.visitor();
     if (!(await this.logsIn(client, email, password, fields))) throw new Error("The login failed.");
+    await this.mail.all();
     return client;
   }
 

@@ -31,7 +31,7 @@ class TestUser extends UserWithToken {
 }
 
 /** How a test's application differs from the default. */
-export interface TestApiOptions extends Pick<BuildOptions, "environment" | "hasher"> {
+export interface TestApiOptions extends Pick<BuildOptions, "environment" | "hasher" | "middleware"> {
   /** Options of `DRIVERS.jwt` in addition to secret and model. */
   readonly driver?: object;
   /** Routes on the `api` stack in addition to the default ones. */
@@ -143,7 +143,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
       ...(options.web ?? Api.routes()),
       Route.group({ prefix: "/api", middleware: ["api"], withoutMiddleware: ["web"] }, routes).respondsWithJson(),
     ],
-    middleware: { web: [], api: options.stack ?? [JWTAuthenticationMiddleware] },
+    middleware: { web: [], api: options.stack ?? [JWTAuthenticationMiddleware], ...options.middleware },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? []), ApiProvider],
     config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } } },
     databases: sharing === undefined ? await ownDatabases({ contents: USERS }) : databasesOf(sharing.application),

@@ -76,17 +76,19 @@ export interface DatabaseOptions {
   readonly contents?: Contents;
   /** The names of the connections, each to its own database; default: `main`. */
   readonly names?: readonly string[];
+  /** Settings of each connection in addition to those that lead to its database. */
+  readonly settings?: object;
   readonly atEnd?: AtEnd;
 }
 
 /** Creates `DATABASES` with databases that are dropped at the end. */
 export async function ownDatabases(options: DatabaseOptions = {}): Promise<object> {
-  const { engine = sqlite, contents, names = ["main"], atEnd = onTestFinished } = options;
+  const { engine = sqlite, contents, names = ["main"], settings, atEnd = onTestFinished } = options;
   const connections: Record<string, unknown> = {};
   for (const name of names) {
     const own = await engine.open({}, contents);
     atEnd(() => own.drop());
-    connections[name] = own.configuration;
+    connections[name] = { ...own.configuration, ...settings };
   }
   return { default: names[0], ...connections };
 }

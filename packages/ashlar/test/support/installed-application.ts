@@ -47,15 +47,17 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
  *
  * @param compiler one of those that are written in JavaScript
  * @param cases the files in addition to the application's own, by the name of the case
+ * @param project the file with the compiler's settings
  * @returns the problems, by the name of the case; empty if there are none
  */
 export function compileEach(
   root: string,
   compiler: "TypeScript 5.9" | "TypeScript 6",
   cases: Readonly<Record<string, readonly string[]>>,
+  project = "tsconfig.json",
 ): Record<string, string> {
   const ts = createRequire(import.meta.url)(join(MODULES, COMPILERS[compiler])) as typeof import("typescript-5");
-  const read = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+  const read = ts.readConfigFile(join(root, project), ts.sys.readFile);
   const { options, fileNames, errors } = ts.parseJsonConfigFileContent(read.config, ts.sys, root);
   const host = ts.createCompilerHost(options);
   const parsed = new Map<string, ReturnType<typeof host.getSourceFile>>();
@@ -70,7 +72,7 @@ export function compileEach(
   for (const [name, files] of Object.entries(cases)) {
     const program = ts.createProgram([...own, ...files.map((file) => join(root, file))], options, host);
     const problems = [...errors, ...ts.getPreEmitDiagnostics(program)];
-    if (problems.length > 0) found[name] = ts.formatDiagnostics(problems, host);
+    if (problems.length > 0) found[name] = ts.formatDiagnostics(problems, { ...host, getCurrentDirectory: () => root });
   }
   return found;
 }

@@ -216,6 +216,14 @@ test("queries only the users that are named in the current rows", async () => {
   expect(changes).toEqual([]);
 });
 
+test("S71 keeps the logins of users that it cannot look up", async () => {
+  setClock(() => NOON);
+  const accounts = await testAccounts({ guards: { people: { driver: "web", model: Person } } });
+  await storeLogins(accounts, 77, 1, { guard: "people" });
+  expect(await accounts.application.prune()).toEqual(NOTHING);
+  expect(await accounts.rows("logins")).toHaveLength(1);
+});
+
 test("finds nothing if there are neither guards nor tables", async () => {
   const application = await createApplication({
     providers: [DatabaseProvider, AuthProvider],

@@ -1,84 +1,17 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type DrizzleUsers, makeDrizzleUsers, User } from "../../../test/extensions/drizzle-users.ts";
-import {
-  FullUser,
-  NEW_PASSWORD,
-  PASSWORD,
-  type TestAccounts,
-  type TestAccountsOptions,
-  testAccounts,
-  type Visitor,
-} from "../../../test/support/account-application.ts";
+import { User } from "../../../test/extensions/drizzle-users.ts";
+import { FullUser, NEW_PASSWORD, PASSWORD, pathIn, testAccounts } from "../../../test/support/account-application.ts";
 import { passwordHash } from "../../../test/support/application-parts.ts";
-import { Person } from "../../../test/support/people.ts";
-import { onEachDatabase } from "../../../test/support/services.ts";
+import { breakLogins, CLEO, isIn, storeShop } from "../../../test/support/store-shop.ts";
 import type { HttpContext } from "../../http/index.ts";
-import type { CapturedMail } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
 
-const CLEO = {
-  name: "Cleo",
-  email: "cleo@example.com",
-  password: PASSWORD,
-  password_confirmation: PASSWORD,
-};
 const CHANGE = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
-
-/** Finds people, as an object. */
-class PersonFinder implements AuthenticatableClass {
-  readonly name = "Person";
-  readonly userClass = Person;
-  readonly identifierColumn = "email";
-
-  findByAuthId(id: UserId): Promise<Person | null> {
-    return Person.findByAuthId(id);
-  }
-
-  findByIdentifier(email: string): Promise<Person | null> {
-    return Person.findByIdentifier(email);
-  }
-}
-
-interface Shop {
-  readonly accounts: TestAccounts;
-  readonly store: DrizzleUsers;
-  readonly rows: () => object[];
-  /** A browser in which a user has registered. */
-  readonly cleo: () => Promise<Visitor>;
-}
-
-/** An application whose users are in a custom store, in another database. */
-async function shop(options: TestAccountsOptions = {}): Promise<Shop> {
-  const { store, rows } = makeDrizzleUsers();
-  const accounts = await testAccounts({ ...options, guards: { web: { driver: "web", model: store } } });
-  const cleo = async () => {
-    const visitor = accounts.visitor();
-    await visitor.post("/register", CLEO);
-    return visitor;
-  };
-  return { accounts, store, rows, cleo };
-}
-
-/** The path of the link in a mail. */
-const pathIn = (mail: CapturedMail): string => {
-  const { pathname, search } = new URL(/https:\S+/.exec(mail.text)![0]);
-  return pathname + search;
-};
-
-const isIn = async (visitor: Visitor): Promise<boolean> => (await visitor.get("/logins")).status === 200;
-
-/** Makes the framework's part of a change fail, until the returned function is called. */
-function breakLogins({ database }: TestAccounts): () => void {
-  return database.onQuery(({ sql }) => {
-    if (/^(?:delete from|update) "logins"/.test(sql)) throw new Error("The disk is full.");
-  });
-}
 
 describe("accounts in an application's own store", () => {
   test("a failure after the store has written is rolled back there too", async () => {
-    const { accounts, rows, cleo } = await shop();
+    const { accounts, rows, cleo } = await storeShop();
     const visitor = await cleo();
     const before = rows();
     const mend = breakLogins(accounts);
@@ -100,7 +33,9 @@ describe("accounts in an application's own store", () => {
     const leaving = async ({ auth }: HttpContext) => {
       return { ended: await auth.logins().endOthers(), devices: (await auth.logins().list()).length };
     };
-    const { accounts, cleo } = await shop({ routes: [Route.post("/change", changing), Route.post("/leave", leaving)] });
+    const { accounts, cleo } = await storeShop({
+      routes: [Route.post("/change", changing), Route.post("/leave", leaving)],
+    });
     const visitor = await cleo();
     expect((await visitor.post("/change")).body).toEqual({ isNew: true, devices: 1 });
     const other = await accounts.loggedIn(CLEO, NEW_PASSWORD);
@@ -110,7 +45,7 @@ describe("accounts in an application's own store", () => {
 
   test("S51 logging out everywhere invalidates links in mails", async () => {
     const leaving = async ({ auth }: HttpContext) => ({ ended: await auth.logins().endAll() });
-    const { accounts, cleo } = await shop({ routes: [Route.post("/leave", leaving)] });
+    const { accounts, cleo } = await storeShop({ routes: [Route.post("/leave", leaving)] });
     const [here, there] = [await cleo(), await accounts.loggedIn(CLEO)];
     const token = await accounts.resetToken(CLEO);
     expect((await here.post("/leave")).body).toEqual({ ended: 2 });
@@ -122,7 +57,7 @@ describe("accounts in an application's own store", () => {
 
   const AT_ONCE = 10;
   test("S38 of many concurrent uses of a verification link, only one has an effect", async () => {
-    const { accounts, rows, cleo } = await shop();
+    const { accounts, rows, cleo } = await storeShop();
     await cleo();
     const path = pathIn((await accounts.mails())[0]!);
     await Promise.all(Array.from({ length: AT_ONCE }, () => accounts.visitor().post(path)));
@@ -131,7 +66,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S39 of many new passwords set concurrently with one link, only one is stored", async () => {
-    const { accounts, cleo } = await shop();
+    const { accounts, cleo } = await storeShop();
     await cleo();
     const token = await accounts.resetToken(CLEO);
     const passwords = Array.from({ length: AT_ONCE }, (_, index) => `a password of number ${index}`);
@@ -145,7 +80,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S51 of many concurrent uses of a link that undoes a change of address, only one has an effect", async () => {
-    const { accounts, rows, cleo } = await shop();
+    const { accounts, rows, cleo } = await storeShop();
     const visitor = await cleo();
     await visitor.get(pathIn((await accounts.mails())[0]!));
     await visitor.post("/account/email", { email: "cleo@example.org", password: PASSWORD });
@@ -161,7 +96,7 @@ describe("accounts in an application's own store", () => {
       const user = (await store.findByEmail(CLEO.email))!;
       return { ended: await accounts.endAccess(user), again: await accounts.endAccess(user) };
     };
-    const { accounts, store, rows, cleo } = await shop({ routes: [Route.post("/block", blocking)] });
+    const { accounts, store, rows, cleo } = await storeShop({ routes: [Route.post("/block", blocking)] });
     const visitor = await cleo();
     const token = await accounts.resetToken(CLEO);
     const [before] = rows() as { access_epoch: string }[];
@@ -171,6 +106,30 @@ describe("accounts in an application's own store", () => {
     const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     await accounts.visitor().post("/password_reset", reset);
     await accounts.loggedIn(CLEO);
+  });
+
+  test("S51 ending all access to an account fails, and changes nothing, if its logins cannot be ended", async () => {
+    const blocking = async ({ accounts }: HttpContext) => {
+      return { ended: await accounts.endAccess((await store.findByEmail(CLEO.email))!) };
+    };
+    const { accounts, store, rows, cleo } = await storeShop({ routes: [Route.post("/block", blocking)] });
+    const visitor = await cleo();
+    const before = rows();
+    const mend = breakLogins(accounts);
+    expect((await accounts.visitor().post("/block")).status).toBe(500);
+    mend();
+    expect([rows(), await isIn(visitor)]).toEqual([before, true]);
+  });
+
+  test("ending all access to an account that no longer exists reports that", async () => {
+    const blocking = async ({ accounts }: HttpContext) => {
+      const user = (await store.findByEmail(CLEO.email))!;
+      await store.delete(user);
+      return { ended: await accounts.endAccess(user) };
+    };
+    const { accounts, store, cleo } = await storeShop({ routes: [Route.post("/block", blocking)] });
+    await cleo();
+    expect(await accounts.visitor().post("/block")).toMatchObject({ status: 200, body: { ended: false } });
   });
 
   test("S51 everything that ends access also ends the user's own credentials, or changes nothing", async () => {
@@ -185,7 +144,7 @@ describe("accounts in an application's own store", () => {
         if (isBroken) throw new Error("The disk is full.");
       },
     });
-    const { accounts, store, rows, cleo } = await shop({
+    const { accounts, store, rows, cleo } = await storeShop({
       routes: [
         Route.post("/end-others", async ({ auth }) => ({ ended: await auth.logins().endOthers() })),
         Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
@@ -213,7 +172,7 @@ describe("accounts in an application's own store", () => {
       const user = (await auth.user())!;
       return { deleted: await accounts.delete(user), again: await accounts.delete(user) };
     };
-    const { accounts, rows, cleo } = await shop({ routes: [Route.post("/delete", deleting)] });
+    const { accounts, rows, cleo } = await storeShop({ routes: [Route.post("/delete", deleting)] });
     const visitor = await cleo();
     await visitor.post("/account/email", { email: "cleo@example.org", password: PASSWORD });
     const change = (await accounts.mails()).find(({ to }) => to === "cleo@example.org")!;
@@ -223,6 +182,47 @@ describe("accounts in an application's own store", () => {
     expect((await kept()).map((found) => found.length)).toEqual([1, 1, 1]);
     expect((await visitor.post("/delete")).body).toEqual({ deleted: true, again: false });
     expect([rows(), await kept()]).toEqual([[], [[], [], []]]);
+  });
+
+  test("S70 a user's links are deleted even if the address has changed since the user was read", async () => {
+    const email = "cleo@example.org";
+    const deleting = async ({ accounts }: HttpContext) => {
+      const user = (await store.findByEmail(CLEO.email))!;
+      await store.update(user, { email }, {});
+      await resets.replace("web", email, "a token", { users: null, email, isKnown: true });
+      return { deleted: await accounts.delete(user) };
+    };
+    const { accounts, store, cleo } = await storeShop({ routes: [Route.post("/delete", deleting)] });
+    const { resets } = accounts.application.container.make("accounts");
+    await cleo();
+    expect((await accounts.visitor().post("/delete")).body).toEqual({ deleted: true });
+    expect(await accounts.rows("password_resets")).toEqual([]);
+  });
+
+  test("S70 the logins of a user are deleted only after the store has deleted the user and committed", async () => {
+    const deleting = async ({ accounts, auth }: HttpContext) => ({
+      deleted: await accounts.delete((await auth.user())!),
+    });
+    const { accounts, store, cleo } = await storeShop({ routes: [Route.post("/delete", deleting)] });
+    const visitor = await cleo();
+    const [remove, transaction] = [store.delete.bind(store), store.transaction.bind(store)];
+    const steps: string[] = [];
+    store.delete = async (user) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      const isDeleted = await remove(user);
+      steps.push("deleted");
+      return isDeleted;
+    };
+    store.transaction = async (work) => {
+      const result = await transaction(work);
+      steps.push("committed");
+      return result;
+    };
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "logins"')) steps.push("logins");
+    });
+    expect((await visitor.post("/delete")).body).toEqual({ deleted: true });
+    expect(steps).toEqual(["deleted", "committed", "logins"]);
   });
 
   test("S70 a user of a model is deleted like with delete()", async () => {
@@ -236,7 +236,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S71 only the remaining data of users that a query has deleted is pruned", async () => {
-    const { accounts, store, cleo } = await shop();
+    const { accounts, store, cleo } = await storeShop();
     await cleo();
     const visitor = accounts.visitor();
     await visitor.post("/register", { ...CLEO, email: "dora@example.com" });
@@ -248,7 +248,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S39 mails go to the stored address, even if the store finds a user by one that only looks like it", async () => {
-    const { accounts, store, cleo } = await shop();
+    const { accounts, store, cleo } = await storeShop();
     const folded = (address: string) => address.normalize("NFD").replaceAll(/\p{M}/gu, "");
     const [findByEmail, existing] = [store.findByEmail.bind(store), store.existing.bind(store)];
     store.findByEmail = (email) => findByEmail(folded(email));
@@ -263,7 +263,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S58 all registrations get the same response, and the mail contains the result", async () => {
-    const { accounts, rows } = await shop({ ACCOUNTS: { preventEnumeration: true } });
+    const { accounts, rows } = await storeShop({ ACCOUNTS: { preventEnumeration: true } });
     const register = async (name: string, password: string) => {
       const answer = await accounts
         .visitor()
@@ -284,7 +284,7 @@ describe("accounts in an application's own store", () => {
   });
 
   test("S58 an unfinished account is mailed another link without a change to the store if nothing was filled in", async () => {
-    const { accounts, store, rows, cleo } = await shop({ ACCOUNTS: { preventEnumeration: true } });
+    const { accounts, store, rows, cleo } = await storeShop({ ACCOUNTS: { preventEnumeration: true } });
     const dora = { email: "dora@example.com", passwordHash: await passwordHash(), accessEpoch: "-" };
     const user = await store.create({ ...dora, attributes: { name: "Dora" } });
     await store.update(user, { verifiedAt: new Date() }, {});
@@ -305,7 +305,7 @@ describe("accounts in an application's own store", () => {
     ["deletes", ({ accounts }, other) => accounts.delete(other)],
   ])("S69 a guard %s only users of its store's class", async (_, work) => {
     const doing = async (context: HttpContext) => ({ done: await work(context, await FullUser.findOrFail(1)) });
-    const { accounts, rows, cleo } = await shop({ routes: [Route.post("/do", doing)] });
+    const { accounts, rows, cleo } = await storeShop({ routes: [Route.post("/do", doing)] });
     const visitor = await cleo();
     const before = [rows(), await accounts.rows("users")];
     expect(await accounts.visitor().post("/do", {}, { accept: "application/json" })).toMatchObject({
@@ -314,180 +314,5 @@ describe("accounts in an application's own store", () => {
     });
     expect([rows(), await accounts.rows("users")]).toEqual(before);
     expect(await isIn(visitor)).toBe(true);
-  });
-});
-
-await onEachDatabase("an address that a user of a store in another database changes", (engine) => {
-  const NEW_EMAIL = "cleo@example.org";
-
-  interface Changing extends Shop {
-    /** The user's browser. */
-    readonly visitor: Visitor;
-    /** The path of the link that makes the change. */
-    readonly path: string;
-  }
-
-  /** A shop whose user has verified the address, and has requested another one. */
-  async function changing(): Promise<Changing> {
-    const one = await shop({ engine });
-    const { accounts, cleo } = one;
-    const visitor = await cleo();
-    await visitor.get(pathIn((await accounts.mails())[0]!));
-    await visitor.post("/account/email", { email: NEW_EMAIL, password: PASSWORD });
-    return { ...one, visitor, path: pathIn((await accounts.mails()).find(({ to }) => to === NEW_EMAIL)!) };
-  }
-
-  const emails = ({ rows }: Shop) => (rows() as { readonly email: string }[]).map(({ email }) => email);
-
-  /** The addresses that a link can give back. */
-  const restorable = async ({ accounts }: Shop) => {
-    await accounts.application.background.settled();
-    return (await accounts.rows("email_changes")).map(({ email }) => email);
-  };
-
-  /** Does something after the store's next transaction has committed, and before that of the framework does. */
-  function afterCommit(store: DrizzleUsers, work: () => Promise<void>): void {
-    store.transaction = async (task) => {
-      Reflect.deleteProperty(store, "transaction");
-      const result = await store.transaction(task);
-      await work();
-      return result;
-    };
-  }
-
-  test("S51 is reserved before the store frees it, so that the change can be undone", async () => {
-    const one = await changing();
-    const { accounts, store, visitor, path } = one;
-    const [freed, registered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    afterCommit(store, () => {
-      freed.resolve();
-      return registered.promise;
-    });
-    const change = visitor.get(path);
-    await freed.promise;
-    expect(emails(one)).toEqual([NEW_EMAIL]);
-    const thief = accounts.visitor();
-    await thief.post("/register", CLEO);
-    registered.resolve();
-    await change;
-    expect([await isIn(thief), emails(one)]).toEqual([false, [NEW_EMAIL]]);
-    await accounts.visitor().post(pathIn((await accounts.mails()).find(({ to }) => to === CLEO.email)!));
-    expect(emails(one)).toEqual([CLEO.email]);
-  });
-
-  test("S51 stays reserved if the framework's part fails after the store has made the change", async () => {
-    const one = await changing();
-    const { accounts, store, visitor, path } = one;
-    afterCommit(store, async () => {
-      throw new Error("The disk is full.");
-    });
-    expect((await visitor.get(path)).status).toBe(500);
-    expect([emails(one), await restorable(one)]).toEqual([[NEW_EMAIL], [CLEO.email]]);
-    const thief = accounts.visitor();
-    await thief.post("/register", CLEO);
-    expect([await isIn(thief), emails(one)]).toEqual([false, [NEW_EMAIL]]);
-  });
-
-  test.each<[string, number, (one: Changing) => Promise<unknown>]>([
-    [
-      "the new one is taken",
-      302,
-      ({ accounts }) => accounts.visitor().post("/register", { ...CLEO, email: NEW_EMAIL }),
-    ],
-    [
-      "the user logs out everywhere",
-      302,
-      async ({ store }) => {
-        const { findByAuthId } = store;
-        // After the link was read, and before the change.
-        store.findByAuthId = async (id) => {
-          Reflect.deleteProperty(store, "findByAuthId");
-          const user = await findByAuthId.call(store, id);
-          await store.update(user!, { accessEpoch: "the new one" }, {});
-          return user;
-        };
-      },
-    ],
-    [
-      "the store fails",
-      500,
-      async ({ store }) => {
-        store.update = async () => {
-          throw new Error("The disk is full.");
-        };
-      },
-    ],
-    ["the framework's part fails", 500, async ({ accounts }) => breakLogins(accounts)],
-  ])("is not reserved if %s", async (_, status, happen) => {
-    const one = await changing();
-    await happen(one);
-    const before = emails(one);
-    expect((await one.visitor.get(one.path)).status).toBe(status);
-    expect([emails(one), await restorable(one)]).toEqual([before, []]);
-  });
-
-  test("is reserved once if the link is used many times concurrently", async () => {
-    const one = await changing();
-    await Promise.all(Array.from({ length: 10 }, () => one.accounts.visitor().post(one.path)));
-    expect([emails(one), await restorable(one)]).toEqual([[NEW_EMAIL], [CLEO.email]]);
-  });
-});
-
-describe("a boot with pages about accounts", () => {
-  const model = "config/auth.ts: GUARDS.web.model: its users can log in, but not have accounts";
-  const booting = (users: object) => testAccounts({ guards: { web: { driver: "web", model: users } } });
-
-  test("fails if users can only log in", async () => {
-    await expect(booting(Person)).rejects.toMatchObject({
-      code: "E_INVALID_MODEL",
-      message: `${model}, which the route "register.store" requires. Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
-    });
-  });
-
-  test("fails if a store is not complete", async () => {
-    const { store } = makeDrizzleUsers();
-    const incomplete = Object.create(store, { update: { value: undefined }, existing: { value: null } }) as object;
-    await expect(booting(incomplete)).rejects.toMatchObject({
-      code: "E_INVALID_MODEL",
-      message: expect.stringContaining(
-        `${model}, which the route "register.store" requires. As an AccountStore, it also needs update(), existing().`,
-      ),
-    });
-  });
-
-  test("S9 fails if registrations are to reveal no addresses, but users of the store cannot verify theirs", async () => {
-    class Unverified extends Person {}
-    const { store } = makeDrizzleUsers();
-    const users = Object.create(store, { userClass: { value: Unverified } }) as object;
-    const guards = { web: { driver: "web", model: users } };
-    await expect(testAccounts({ guards, ACCOUNTS: { preventEnumeration: true } })).rejects.toMatchObject({
-      code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("Give the class of the users of User the method hasVerifiedEmail()."),
-    });
-  });
-
-  test("succeeds if a guard without its own pages has users who can only log in", async () => {
-    const accounts = await testAccounts({ guards: { hand: { driver: "web", model: Person } } });
-    expect((await accounts.visitor().get("/login")).status).toBe(200);
-  });
-
-  test.each<[string, object]>([
-    ["a class", Person],
-    ["an object", new PersonFinder()],
-  ])("succeeds without such pages, if %s finds users who log in", async (_, users) => {
-    const leftOut = {
-      register: false,
-      requestPasswordReset: false,
-      resetPassword: false,
-      verifyEmail: false,
-      changePassword: false,
-      changeEmail: false,
-      undoEmailChange: false,
-    } as const;
-    const accounts = await testAccounts({ guards: { web: { driver: "web", model: users } }, leftOut });
-    await Person.populate(PASSWORD);
-    const [here, there] = [await accounts.loggedIn(Person.rows[0]!), await accounts.loggedIn(Person.rows[0]!)];
-    expect((await here.post("/logins", { __method: "DELETE" })).headers.get("location")).toBe("/logins");
-    expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
   });
 });

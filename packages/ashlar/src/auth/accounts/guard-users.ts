@@ -84,7 +84,7 @@ export class GuardUsers {
   check(pages: AccountPages): void {
     for (const [guard, { model }] of this.#dependencies.guards) {
       const page = ACCOUNT_PAGES.find((name) => pages.isOwn(guard, name));
-      if (page === undefined || (model !== null && accountStoreOf(model) !== null)) continue;
+      if (page === undefined || this.#storeOf(guard) !== null) continue;
       const where = `config/auth.ts: GUARDS.${guard}.model`;
       const problem = `its users can log in, but not have accounts, which the route "${pages.nameOf(guard, page)}" requires.`;
       const remedy = `${remedyFor(model ?? {})} Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
@@ -152,8 +152,7 @@ export class GuardUsers {
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#dependencies.database();
     if (this.commitWithAuth(guard)) return database.transaction(work);
-    const model = this.modelOf(guard);
-    const store = model === null ? null : accountStoreOf(model);
+    const store = this.#storeOf(guard);
     // Users who can only log in don't change.
     if (store === null) return database.transaction(work);
     return database.transaction(() => store.transaction(work));
@@ -168,9 +167,8 @@ export class GuardUsers {
     values: readonly unknown[],
   ): Promise<readonly string[] | null> {
     const model = this.modelOf(guard);
-    if (model === null) return null;
-    if (isModel(model)) return existingRows(model, attribute, values);
-    return (await accountStoreOf(model)?.existing(attribute, values)) ?? null;
+    if (model !== null && isModel(model)) return existingRows(model, attribute, values);
+    return this.#storeOf(guard)?.existing(attribute, values) ?? null;
   }
 
   /**
@@ -222,5 +220,11 @@ export class GuardUsers {
     if (guard !== undefined) return guard;
     const problem = `no guard has users of the class ${user.constructor.name}.`;
     throw new ConfigurationError("config/auth.ts: GUARDS", problem, "Write web: { model: User }.");
+  }
+
+  /** The accounts of a guard's users; `null` if they can only log in, or the configuration names no model. */
+  #storeOf(guard: string): AccountStore | null {
+    const model = this.modelOf(guard);
+    return model === null ? null : accountStoreOf(model);
   }
 }

@@ -2,11 +2,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import {
   ADA,
   AdminUser,
-  APP_URL,
   FullUser,
-  linkIn,
   outcomeOf,
   PASSWORD,
+  pathIn,
   type TestAccounts,
   type TestAccountsOptions,
   testAccounts,
@@ -65,7 +64,7 @@ async function leaveTraces(accounts: TestAccounts): Promise<Visitor> {
   await accounts.mails();
   await visitor.post("/account/email", { email: GRACE.email, password: PASSWORD });
   const [toNew] = await accounts.mails();
-  expect(await outcomeOf(visitor, linkIn(toNew).slice(APP_URL.length))).toBe("verified");
+  expect(await outcomeOf(visitor, pathIn(toNew))).toBe("verified");
   await visitor.post("/change_password", { email: GRACE.email });
   await accounts.mails();
   expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: GRACE.id } } });

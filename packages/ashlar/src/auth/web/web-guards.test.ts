@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { testApi } from "../../../test/support/api-application.ts";
 import { Person } from "../../../test/support/people.ts";
 import { TestUser, testWeb } from "../../../test/support/web-application.ts";
 import { createApplication } from "../../boot/index.ts";
 import { HttpKernel } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
+import { ThrottleMiddleware, ThrottleProvider } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { AuthenticationMiddleware } from "../authentication-middleware.ts";
 
@@ -26,4 +28,23 @@ test("an application without a database cannot have a guard with this driver", a
     environment: { APP_ENV: "test" },
   });
   await expect(booting).rejects.toThrow("config/auth.ts: GUARDS: logins need a database.");
+});
+
+test("S33 without a guard of this driver no device is known: an address over its limit gets a 429 before the body is read", async () => {
+  const login = Route.post("/login", () => ({}))
+    .middleware("throttle:login")
+    .bodyLimit("1kb");
+  const api = await testApi({
+    routes: [login],
+    stack: [],
+    middleware: { throttle: [ThrottleMiddleware] },
+    providers: [ThrottleProvider],
+  });
+  const statusOf = async (email: string, ip: string) => (await api.post("/api/login", { email }, { ip })).status;
+  const [ip, other] = ["203.0.113.7", "203.0.113.8"];
+  const statuses: number[] = [];
+  for (let n = 0; n < 100; n++) statuses.push(await statusOf(`u${n}@example.com`, ip));
+  expect(statuses).toEqual(Array(100).fill(200));
+  const tooLong = "x".repeat(2000);
+  expect([await statusOf(tooLong, ip), await statusOf(tooLong, other)]).toEqual([429, 413]);
 });

@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CompiledQuery } from "kysely";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
 import { sleeps } from "../../../test/support/sleeps.ts";
 import { Connection } from "../connection.ts";
+import type { PhysicalConnection } from "../dialect.ts";
 import { Database, sql } from "../index.ts";
 import { readPostgresSettings } from "./postgres.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
@@ -51,6 +53,21 @@ test("a server that accepts connections but never responds causes a timeout", as
       "Start the server, or correct its address in config/database.ts: DATABASES.main.",
     cause: expect.any(Error),
   });
+});
+
+test("tables are empty once the call has ended", async () => {
+  const dialect = new PostgresDialect(readPostgresSettings({}, { where: "main" }), {
+    where: "main",
+    observer: { notify: null },
+  });
+  const statements: string[] = [];
+  const execute = async ({ sql: text }: CompiledQuery) => {
+    await nextTurn();
+    statements.push(text);
+    return { rows: [{ table: "orders", name: "public.orders" }] };
+  };
+  await dialect.emptyTables({ execute } as unknown as PhysicalConnection, []);
+  expect(statements).toEqual([expect.any(String), "truncate public.orders restart identity cascade"]);
 });
 
 /** A server that accepts every login, and a connection to it. */
@@ -184,6 +201,7 @@ await onPostgres("PostgreSQL", () => {
         code: "E_OVERLOADED",
         status: 503,
         message: "No connection to the database was free within 5000 ms.",
+        cause: expect.any(Error),
       });
     });
     await small.connect();

@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -8,8 +8,10 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { sql } from "kysely";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Database } from "../database.ts";
+import type { DialectSetup } from "../dialect.ts";
+import { sqlite } from "./sqlite.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
 let folder: string;
@@ -67,7 +69,9 @@ test("a file that cannot be opened is reported", async () => {
   const blocked = open({ path: "/dev/null/app.sqlite" });
   await expect(blocked.connect()).rejects.toMatchObject({
     code: "E_DATABASE",
-    message: expect.stringContaining("/dev/null/app.sqlite"),
+    message: expect.stringMatching(
+      /^The SQLite file \/dev\/null\/app.sqlite cannot be opened: E\w+: .* '\/dev\/null'\.$/,
+    ),
   });
 });
 
@@ -78,28 +82,34 @@ test("a path that is a directory is reported", async () => {
 });
 
 // Root has every permission, so another user connects.
-test.skipIf(process.getuid?.() !== 0).each([
-  ["the file", "data/app.sqlite", 0o600, 0o777],
-  ["its folder, in which the log is created", "data", 0o666, 0o755],
-])("a missing permission for %s is reported", async (_, place, mode, folderMode) => {
-  await database.connect();
-  await database.close();
-  await chmod(folder, 0o755);
-  await chmod(join(folder, "data"), folderMode);
-  await chmod(join(folder, "data/app.sqlite"), mode);
-  const script = `
-    import { Database } from ${JSON.stringify(new URL("../database.ts", import.meta.url))};
-    const database = new Database({ default: "main", main: { driver: "sqlite", path: "data/app.sqlite" } }, ${JSON.stringify(folder)});
-    await database.connect().catch(({ code, message }) => console.log(code, message));
-  `;
-  const options = { encoding: "utf8", cwd: "/", uid: 65_534, gid: 65_534 } as const;
-  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
-  const user = /(\S+) has no permission/.exec(stdout)?.[1];
-  expect(stdout + stderr).toBe(
-    `E_DATABASE The SQLite file ${folder}/data/app.sqlite cannot be opened: ` +
-      `${user} has no permission to read and write ${join(folder, place)}. ` +
-      `Run the application as the owner, or change it: chown -R ${user} "${folder}/data"\n`,
-  );
+describe.skipIf(process.getuid?.() !== 0)("a missing permission is reported", () => {
+  const NOBODY = 65_534;
+  const UNNAMED = 54_321;
+
+  test.each([
+    ["for the file", NOBODY, "data/app.sqlite", 0o600, 0o777],
+    ["for its folder, in which the log is created", NOBODY, "data", 0o666, 0o755],
+    ["to a user without a name, as containers have them", UNNAMED, "data/app.sqlite", 0o600, 0o777],
+  ])("%s", async (_, uid, place, mode, folderMode) => {
+    await database.connect();
+    await database.close();
+    await chmod(folder, 0o755);
+    await chmod(join(folder, "data"), folderMode);
+    await chmod(join(folder, "data/app.sqlite"), mode);
+    const script = `
+      import { Database } from ${JSON.stringify(new URL("../database.ts", import.meta.url))};
+      const database = new Database({ default: "main", main: { driver: "sqlite", path: "data/app.sqlite" } }, ${JSON.stringify(folder)});
+      await database.connect().catch(({ code, message }) => console.log(code, message));
+    `;
+    const options = { encoding: "utf8", cwd: "/", uid, gid: uid } as const;
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
+    const user = uid === NOBODY ? execFileSync("id", ["-un", String(NOBODY)], { encoding: "utf8" }).trim() : uid;
+    expect(stdout + stderr).toBe(
+      `E_DATABASE The SQLite file ${folder}/data/app.sqlite cannot be opened: ` +
+        `${user} has no permission to read and write ${join(folder, place)}. ` +
+        `Run the application as the owner, or change it: chown -R ${user} "${folder}/data"\n`,
+    );
+  });
 });
 
 test("a write-ahead log, foreign keys, NORMAL, overwritten deletions, and no busy timeout of SQLite's own", async () => {
@@ -119,6 +129,14 @@ test("S70 deleted content cannot be found in the file", async () => {
   await rows("delete from t");
   await rows("pragma wal_checkpoint(truncate)");
   expect(await readFile(path, "latin1")).not.toContain("grace@example.com");
+});
+
+test("a test database waits for as long as the database that it stands for", async () => {
+  const setup: DialectSetup = { where: "main", root: folder, observer: { notify: null } };
+  const dialect = sqlite({ path: "app.sqlite", acquireTimeoutMs: 1234 })(setup);
+  const standIn = (await dialect.createTestDatabase()).dialect(setup);
+  expect([standIn.isInMemory, standIn.acquireTimeoutMs]).toEqual([true, 1234]);
+  await Promise.all([dialect.close(), standIn.close()]);
 });
 
 test("it works in memory too, including transactions, and creates no file", async () => {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { MIGRATE } from "../errors.ts";
+import { MIGRATE, UnknownColumnError } from "../errors.ts";
 import { translateSqliteError } from "./sqlite-errors.ts";
 
 let database: DatabaseSync;
@@ -63,6 +63,14 @@ test.each([
   ["selec", "1", 'near "selec": syntax error.'],
 ] as const)("%s is E_DATABASE", (statement, databaseCode, message) => {
   expect(errorOf(statement)).toMatchObject({ code: "E_DATABASE", databaseCode, message: `SQLite: ${message}` });
+});
+
+test("a column that a view needs is not an unknown column of the statement that drops it", () => {
+  database.exec("alter table r add column extra; create view v as select extra from r");
+  const message = "SQLite: error in view v after drop column: no such column: extra.";
+  const error = errorOf("alter table r drop column extra");
+  expect(error).toMatchObject({ code: "E_DATABASE", databaseCode: "1", message });
+  expect(error).not.toBeInstanceOf(UnknownColumnError);
 });
 
 test("a full disk is E_DATABASE_UNAVAILABLE, 503 with Retry-After", () => {

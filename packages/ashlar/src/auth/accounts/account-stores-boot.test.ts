@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { makeDrizzleUsers } from "../../../test/extensions/drizzle-users.ts";
+import { PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
+import { CookieGuard, guardProvider, Person } from "../../../test/support/people.ts";
+import { isIn } from "../../../test/support/store-shop.ts";
+import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
+
+/** Finds people, as an object. */
+class PersonFinder implements AuthenticatableClass {
+  readonly name = "Person";
+  readonly userClass = Person;
+  readonly identifierColumn = "email";
+
+  findByAuthId(id: UserId): Promise<Person | null> {
+    return Person.findByAuthId(id);
+  }
+
+  findByIdentifier(email: string): Promise<Person | null> {
+    return Person.findByIdentifier(email);
+  }
+}
+
+describe("a boot with pages about accounts", () => {
+  const model = "config/auth.ts: GUARDS.web.model: its users can log in, but not have accounts";
+  const booting = (users: object) => testAccounts({ guards: { web: { driver: "web", model: users } } });
+
+  test("fails if users can only log in", async () => {
+    await expect(booting(Person)).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: `${model}, which the route "register.store" requires. Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
+    });
+  });
+
+  test("fails if the guard's driver brings the users", async () => {
+    const providers = [guardProvider({ own: CookieGuard }, ["own"])];
+    await expect(testAccounts({ guards: { web: { driver: "own" } }, providers })).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: expect.stringContaining(`${model}, which the route "register.store" requires. Declare it as class User`),
+    });
+  });
+
+  test("fails if a store is not complete", async () => {
+    const { store } = makeDrizzleUsers();
+    const incomplete = Object.create(store, { update: { value: undefined }, existing: { value: null } }) as object;
+    await expect(booting(incomplete)).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: expect.stringContaining(
+        `${model}, which the route "register.store" requires. As an AccountStore, it also needs update(), existing().`,
+      ),
+    });
+  });
+
+  test("S9 fails if registrations are to reveal no addresses, but users of the store cannot verify theirs", async () => {
+    class Unverified extends Person {}
+    const { store } = makeDrizzleUsers();
+    const users = Object.create(store, { userClass: { value: Unverified } }) as object;
+    const guards = { web: { driver: "web", model: users } };
+    await expect(testAccounts({ guards, ACCOUNTS: { preventEnumeration: true } })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("Give the class of the users of User the method hasVerifiedEmail()."),
+    });
+  });
+
+  test("succeeds if a guard without its own pages has users who can only log in", async () => {
+    const accounts = await testAccounts({ guards: { hand: { driver: "web", model: Person } } });
+    expect((await accounts.visitor().get("/login")).status).toBe(200);
+  });
+
+  test.each<[string, object]>([
+    ["a class", Person],
+    ["an object", new PersonFinder()],
+  ])("succeeds without such pages, if %s finds users who log in", async (_, users) => {
+    const leftOut = {
+      register: false,
+      requestPasswordReset: false,
+      resetPassword: false,
+      verifyEmail: false,
+      changePassword: false,
+      changeEmail: false,
+      undoEmailChange: false,
+    } as const;
+    const accounts = await testAccounts({ guards: { web: { driver: "web", model: users } }, leftOut });
+    await Person.populate(PASSWORD);
+    const [here, there] = [await accounts.loggedIn(Person.rows[0]!), await accounts.loggedIn(Person.rows[0]!)];
+    expect((await here.post("/logins", { __method: "DELETE" })).headers.get("location")).toBe("/logins");
+    expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
+  });
+});
