@@ -312,8 +312,13 @@ async function run(mutants: readonly NumberedMutant[]): Promise<void> {
       else if (!known) decide(item, "unreached");
     }
     while (open.length > 0) {
-      say(`${open.length} of ${mutants.length} mutants are open, ${survivors(mutants).length} survived so far`);
-      const batch = nextBatch(open);
+      // The equivalent ones come last: if one of them is killed after all, it isn't equivalent.
+      const unlisted = open.filter(({ mutant }) => !equivalent.has(mutant));
+      say(
+        `${unlisted.length} of ${mutants.length} mutants and ${open.length - unlisted.length} listed as equivalent are open, ` +
+          `${survivors(mutants).length} survived so far`,
+      );
+      const batch = nextBatch(unlisted.length > 0 ? unlisted : open);
       const { open: again, unsure } = await attempt(lane, batch);
       for (const item of unsure) again.push(...(await attempt(lane, [item])).open);
       const attempted = new Set(batch);
