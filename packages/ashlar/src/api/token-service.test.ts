@@ -229,8 +229,8 @@ describe("verify()", () => {
 
 describe("renew()", () => {
   /** A service, a user, and the user's active token. */
-  async function holder(options: object = {}) {
-    const tokens = service(options);
+  async function holder(options: object = {}, lines: string[] = []) {
+    const tokens = service(options, lines);
     const user = (await Member.findByAuthId(1))!;
     return { tokens, user, token: await tokens.issueUnasked(user, null) };
   }
@@ -250,10 +250,14 @@ describe("renew()", () => {
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
-  test("S11 of many concurrent renewals of one token, exactly one succeeds", async () => {
-    const { tokens, token } = await holder();
+  test("S11 of many concurrent renewals of one token, exactly one succeeds, and the others are logged", async () => {
+    const lines: string[] = [];
+    const { tokens, token } = await holder({}, lines);
     const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null, admit)));
     expect(renewed.filter((one) => one !== null)).toHaveLength(1);
+    const refusals = lines.filter((line) => line.includes("An API token was refused."));
+    expect(refusals).toHaveLength(49);
+    for (const line of refusals) expect(JSON.parse(line)).toMatchObject({ reason: "inactive", userId: "1" });
   });
 
   test("an expired token is renewed, without a limit if none is configured", async () => {

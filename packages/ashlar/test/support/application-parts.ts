@@ -4,12 +4,14 @@ import {
   type AuthenticatesTokensStatics,
 } from "../../src/api/index.ts";
 import {
+  type Authenticatable,
   Authenticates,
   type AuthenticatesInstance,
   type AuthenticatesStatics,
   AuthenticationMiddleware,
   GuardMiddleware,
   LoadUserMiddleware,
+  type UserId,
 } from "../../src/auth/index.ts";
 import type { Application } from "../../src/boot/index.ts";
 import { compose, type Database, Model, primaryKey } from "../../src/database/index.ts";
@@ -36,6 +38,34 @@ export class UserWithPassword extends WithPassword {
   declare id: number;
   declare email: string;
   declare password: string;
+}
+
+/** A user of a model with its own methods instead of `Authenticates`, who can only log in. */
+export class HandMadeUser extends Model implements Authenticatable {
+  static override table = "users";
+  static override timestamps = false;
+  static readonly identifierColumn: string = "email";
+  declare id: number;
+  declare email: string;
+  declare password: string;
+
+  static findByAuthId(id: UserId): Promise<HandMadeUser | null> {
+    return this.find(id);
+  }
+
+  static findByIdentifier(email: string): Promise<HandMadeUser | null> {
+    return this.where("email", email).first();
+  }
+
+  authId(): number {
+    return this.id;
+  }
+
+  passwordHash(): string {
+    return this.password;
+  }
+
+  async storePasswordHash(): Promise<void> {}
 }
 
 /** A user who can have an API token as well. */

@@ -8,6 +8,7 @@ import {
   type TestAccounts,
   testAccounts,
 } from "../../../test/support/account-application.ts";
+import { HandMadeUser } from "../../../test/support/application-parts.ts";
 import { MemoryLogins } from "../../../test/support/memory-logins.ts";
 import { Person } from "../../../test/support/people.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
@@ -116,6 +117,16 @@ await onEachDatabase("pruning accounts", (engine) => {
       ["web", BOB.email],
     ]);
     expect(await accounts.application.prune()).toEqual(NOTHING);
+  });
+
+  test("S71 deletes logins of missing users whose model can only log in, and keeps those of the others", async () => {
+    setClock(() => NOON);
+    class Account extends HandMadeUser {}
+    const accounts = await testAccounts({ engine, guards: { desk: { driver: "web", model: Account } } });
+    for (const userId of [ADA.id, BOB.id]) await storeLogins(accounts, userId, 1, { guard: "desk" });
+    await accounts.User.where("id", ADA.id).delete();
+    expect(await accounts.application.prune()).toEqual({ ...NOTHING, logins: 1 });
+    expect(await accounts.rows("logins")).toMatchObject([{ guard: "desk", user_id: BOB.id }]);
   });
 
   test("S71 keeps addresses, logins that have ended and links for as long as ACCOUNTS.retention says", async () => {

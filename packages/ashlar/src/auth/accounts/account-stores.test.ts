@@ -231,8 +231,10 @@ describe("accounts in an application's own store", () => {
     });
     const accounts = await testAccounts({ routes: [Route.post("/delete", deleting)] });
     const visitor = await accounts.loggedIn();
+    accounts.forgetQueries();
     expect((await visitor.post("/delete")).body).toEqual({ deleted: true });
     expect([(await accounts.rows("users")).length, await accounts.rows("logins")]).toEqual([1, []]);
+    expect(accounts.queries.filter((sql) => sql.startsWith('delete from "logins"'))).toHaveLength(1);
   });
 
   test("S71 only the remaining data of users that a query has deleted is pruned", async () => {

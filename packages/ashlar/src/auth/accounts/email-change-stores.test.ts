@@ -104,6 +104,15 @@ await onEachDatabase("an address that a user of a store in another database chan
       },
     ],
     ["the framework's part fails", 500, async ({ accounts }) => breakLogins(accounts)],
+    [
+      "that fails",
+      500,
+      async ({ accounts }) => {
+        accounts.database.onQuery(({ sql }) => {
+          if (/^insert into .email_changes/.test(sql)) throw new Error("The disk is full.");
+        });
+      },
+    ],
   ])("is not reserved if %s", async (_, status, happen) => {
     const one = await changing();
     await happen(one);

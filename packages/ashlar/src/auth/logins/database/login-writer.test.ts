@@ -1,14 +1,15 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { HandMadeUser } from "../../../../test/support/application-parts.ts";
 import { Person } from "../../../../test/support/people.ts";
 import { onEachDatabase } from "../../../../test/support/services.ts";
 import { proofOf, testLogin } from "../../../../test/support/test-logins.ts";
 import { ADA, BOB, PASSWORD, type TestUser, type TestWeb, testWeb } from "../../../../test/support/web-application.ts";
-import { Model, type Row } from "../../../database/index.ts";
+import type { Row } from "../../../database/index.ts";
 import { Route } from "../../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../../session/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass } from "../../authenticatable.ts";
 import type { LoginStep } from "../../pipeline/login-step.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
@@ -30,26 +31,7 @@ beforeEach(() => Person.populate(PASSWORD));
 
 /** Users who are rows next to the logins, of a model with its own methods instead of `Authenticates`. */
 function handMadeModel({ database }: TestWeb): AuthenticatableClass {
-  class Account extends Model implements Authenticatable {
-    static override table = "users";
-    static override timestamps = false;
-    static readonly identifierColumn: string = "email";
-    static findByAuthId = (id: UserId): Promise<Account | null> => Account.find(id);
-    static findByIdentifier = (email: string): Promise<Account | null> => Account.where("email", email).first();
-    declare id: number;
-    declare email: string;
-    declare password: string;
-
-    authId(): number {
-      return this.id;
-    }
-
-    passwordHash(): string {
-      return this.password;
-    }
-
-    async storePasswordHash(): Promise<void> {}
-  }
+  class Account extends HandMadeUser {}
   Account.useDatabase(database);
   return Account;
 }
