@@ -6,7 +6,7 @@
 //   --seconds N        time limit per mutant and run; the next run continues with the remaining tests
 //   --keep-reach       reuse what earlier runs learned about which tests reach what, even if files have changed
 //   --again            retry survivors, even if neither they nor their tests have changed
-//   --list survivors   show what earlier runs found, without running anything
+//   --list WHICH       show the survivors of earlier runs, or also the undecided, without running anything
 //   --record           write the mutants known to be killed to scripts/mutants/record.json
 
 import { execFileSync } from "node:child_process";
@@ -336,6 +336,12 @@ else if (options.list === undefined) await run(mutants);
 if (options.record) results.record(new Set(mutants.map(({ file }) => file)));
 const left = survivors(mutants).sort(byFile);
 for (const mutant of left) console.log(`${results.get(mutant)!.state} ${shown(mutant)}`);
+if (options.list === "undecided") {
+  const undecided = mutants.filter((mutant) => isUndecided(mutant) && !equivalent.has(mutant)).sort(byFile);
+  for (const mutant of undecided) {
+    console.log(`undecided after ${results.get(mutant)?.tried.length ?? 0} test files: ${shown(mutant)}`);
+  }
+}
 summary(mutants);
 
 const stale = equivalents.filter((entry) => {
