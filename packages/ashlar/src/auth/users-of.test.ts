@@ -77,6 +77,11 @@ describe("users of a guard's model", () => {
     const pairs = [keepsSameRows(Editor, Reader), keepsSameRows(Author, Editor), isUserClassOf(Editor, Reader)];
     expect(pairs).toEqual([expected, expected, expected]);
     expect([keepsSameRows(Reader, Author), keepsSameRows(Editor, class extends Editor {})]).toEqual([true, true]);
+    // No database has been given to this class yet.
+    class Late extends compose(Model, Authenticates) {
+      static override table = "readers";
+    }
+    expect(keepsSameRows(Reader, Late)).toBe(true);
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Browser } from "../../../test/support/browser.ts";
+import { MemoryLogins } from "../../../test/support/memory-logins.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { sql } from "../../database/index.ts";
@@ -118,6 +119,20 @@ await onEachDatabase("the logins of a user", (engine) => {
     }
     expect(web.queries.filter((sql) => !sql.startsWith("select"))).toEqual([]);
     expect(await whoIs([ada, bob])).toEqual([ADA, BOB]);
+  });
+
+  test("S37 an own store is only asked to end a login with a key of at most 255 characters", async () => {
+    const store = new MemoryLogins();
+    const asked: string[] = [];
+    store.end = async (login) => {
+      const { id } = login as { readonly id: string };
+      asked.push(id);
+      return false;
+    };
+    const web = await testWeb({ engine, guard: { logins: store } });
+    const browser = await web.loggedIn();
+    for (const length of [255, 256]) await browser.post("/logins/end", { id: "k".repeat(length) });
+    expect(asked).toEqual(["k".repeat(255)]);
   });
 
   test("S69 of another guard's user are not this user's, even if key and access epoch are equal", async () => {
