@@ -170,7 +170,7 @@ describe("S12 a secret that is long enough but not random", () => {
     ["text", (text) => text],
     ["bytes", (text) => new TextEncoder().encode(text)],
     ["a KeyObject", (text) => createSecretKey(Buffer.from(text))],
-    ["a JWK", (text) => ({ kty: "oct", k: Buffer.from(text).toString("base64url") })],
+    ["a JWK", (text) => ({ kty: "oct", k: Buffer.from(text).toString("base64url"), key_ops: ["sign", "verify"] })],
   ];
 
   test.each(forms)("as %s, fails the boot with its location and a remedy, and is not shown", (_, form) => {
@@ -244,6 +244,13 @@ describe("other options", () => {
     ["previousSecrets", SECRET],
   ])("%s: %j is an error with its location", (option, value) => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
+  });
+
+  test.each([
+    [{ version: {} }, "version: is an object. Write text or a number, or leave it out."],
+    [{ previousSecrets: SECRET }, "previousSecrets: is text. Write a list: [oldSecret], or leave it out."],
+  ])("%j is an error that says what to write", (options, problem) => {
+    expect(() => configured(options)).toThrow(`config/api.ts: DRIVERS.jwt.${problem}`);
   });
 
   test("each is an error with the code of its kind", () => {

@@ -66,7 +66,7 @@ export class SessionManager {
     const time = now();
     const { lifetimeMinutes, absoluteMinutes } = this.settings;
     this.#prunedAt = time;
-    return await this.keeper.prune(time - lifetimeMinutes * MINUTE_MS, time - absoluteMinutes * MINUTE_MS);
+    return this.keeper.prune(time - lifetimeMinutes * MINUTE_MS, time - absoluteMinutes * MINUTE_MS);
   }
 
   #pruneNowAndThen(): void {

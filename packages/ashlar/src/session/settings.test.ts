@@ -75,6 +75,19 @@ describe("given settings", () => {
 });
 
 describe("refused settings", () => {
+  const STORE = { maxBytes: 1, read() {}, create() {}, update() {}, destroy() {}, close() {} };
+
+  test("an object with all that a store needs is kept", () => {
+    expect(readSessionSettings({ store: STORE }, null).store).toBe(STORE);
+  });
+
+  test.each([...Object.keys(STORE), "everything else"])("a store without %s is an error", (missing) => {
+    const store = missing in STORE ? { ...STORE, [missing]: undefined } : { read() {}, maxBytes: 1 };
+    expect(refusal({ store })).toBe(
+      "config/session.ts: SESSION.store: is an object. Write cookieSessions(), databaseSessions(), or an object with the methods of SessionStore, or leave it out.",
+    );
+  });
+
   test.each<[unknown, string]>([
     ["cookie", "config/session.ts: SESSION: is text. Write an object: { store: … }."],
     [[], "config/session.ts: SESSION: is a list. Write an object: { store: … }."],

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
-import { normalizeEmail } from "../security/index.ts";
+import { digest, normalizeEmail } from "../security/index.ts";
 import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { ThrottlePart } from "./settings.ts";
 
@@ -61,6 +61,22 @@ describe("the block of an address", () => {
         expect(blocks[2]).toBeNull();
       }),
     );
+  });
+});
+
+describe("the key of a bucket by account", () => {
+  const by = ["account"] as const;
+
+  test("is a digest of the account's digest", () => {
+    expect(throttleKey(by, { account: "ann@example.com" })).toBe(digest(accountDigest("ann@example.com")!));
+  });
+
+  test("differs for each subject of an account, and without an account a subject changes nothing", () => {
+    const [account, address] = ["ann@example.com", "203.0.113.7"];
+    const subjects = [null, "totp", "email"];
+    expect(new Set(subjects.map((subject) => throttleKey(by, { account, subject }))).size).toBe(3);
+    expect(throttleKey(by, { account: null, subject: "totp", address })).toBe(throttleKey(by, { address }));
+    expect(throttleKey(by, { account: null, subject: "totp" })).toBeNull();
   });
 });
 

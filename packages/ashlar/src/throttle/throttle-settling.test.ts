@@ -226,12 +226,13 @@ describe("proofs", () => {
 
 describe("giving back", () => {
   test("an attempt from a window that has ended is not given back to the next", async () => {
-    const { throttle, left } = create();
+    const { throttle, left, logged } = create();
     const [early, late] = [request(), request()];
     await throttle.hit(early, "login", ann);
     await throttle.hit(late, "login", ann);
     travel(59.999);
     await throttle.giveBack(early, "login");
+    expect(logged).toEqual([]);
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
     travel(60);
     await throttle.hit(request(), "login", ann);
@@ -270,6 +271,13 @@ describe("giving back", () => {
     await expect(throttle.hit(request(), "login", bob)).rejects.toMatchObject({ status: 429 });
     await throttle.refuseByAddress(context, "login");
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 1, "account,address": 4 });
+  });
+
+  test("S54 attempts without an account do not refuse their address before the account is read", async () => {
+    const { throttle } = create();
+    expect(await passing(throttle, 6, () => request(), { account: null })).toBe(5);
+    await throttle.refuseByAddress(request(), "login");
+    expect(await passing(throttle, 1, () => request())).toBe(1);
   });
 
   test("no attempt is given back twice, or by another limit or request", async () => {
