@@ -203,7 +203,22 @@ test("a commit that waits for readers is awaited", async () => {
   expect(texts()).toEqual(["a"]);
 });
 
-test("foreign keys are checked, and everything is dropped, once the file can be read", async () => {
+test("tables are emptied once the file can be written, and foreign keys are enforced again", async () => {
+  const connection = await openWithoutLog();
+  await connection.rows("insert into notes values ('a')", []);
+  await connection.rows("create table answers (id integer primary key, other_id integer references answers (id))", []);
+  other.exec("begin; select * from notes");
+  other.prepare("select * from notes").all();
+  const emptying = connection.emptyTables([]).then(async () => {
+    expect(texts()).toEqual([]);
+    expect(await connection.rows("pragma foreign_keys", [])).toEqual([{ foreign_keys: 1 }]);
+  });
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  other.exec("commit");
+  await emptying;
+});
+
+test("foreign keys are checked, tables are emptied, and everything is dropped, once the file can be read", async () => {
   const connection = await openWithoutLog();
   await connection.rows("create table answers (id integer primary key, other_id integer references answers (id))", []);
   await connection.rebuilding(async () => {
@@ -212,6 +227,11 @@ test("foreign keys are checked, and everything is dropped, once the file can be 
     other.exec("commit");
     await checking;
   });
+  other.exec("begin exclusive");
+  const emptying = connection.emptyTables([]);
+  await nextTurn();
+  other.exec("commit");
+  await emptying;
   other.exec("begin exclusive");
   const dropping = connection.dropEverything();
   await nextTurn();

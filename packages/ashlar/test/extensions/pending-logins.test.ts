@@ -357,6 +357,20 @@ describe.each<[string, object]>([
 });
 
 describe("a visitor whose login is pending", () => {
+  test("ends before a failed login by key returns", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    await accounts.User.where("id", ADA.id).delete();
+    const mend = accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
+    });
+    expect((await visitor.post("/by-id")).status).toBe(500);
+    mend();
+    expect(await visitor.post("/by-id")).toMatchObject({ status: 200, body: { user: null } });
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
+  });
+
   test("is a guest on every page except the step's", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();

@@ -75,6 +75,25 @@ test("a file that cannot be opened is reported", async () => {
   });
 });
 
+test("the statistics of the query planner are kept when all tables are emptied, and the counts of keys are not", async () => {
+  await rows("create table t (id integer primary key autoincrement, n integer)");
+  await rows("create index t_n on t (n)");
+  await rows("insert into t (n) values (1)");
+  await rows("analyze");
+  await database.connection().emptyTables([]);
+  expect(await rows("select tbl from sqlite_stat1")).toEqual([{ tbl: "t" }]);
+  await rows("insert into t (n) values (1)");
+  expect(await rows("select id from t")).toEqual([{ id: 1 }]);
+});
+
+test("closing moves the log into the file and removes it", async () => {
+  await rows("create table t (n integer)");
+  await database.connection().rows("select n from t", []);
+  expect(existsSync(join(folder, "data/app.sqlite-wal"))).toBe(true);
+  await database.close();
+  expect(await readdir(join(folder, "data"))).toEqual(["app.sqlite"]);
+});
+
 test("a path that is a directory is reported", async () => {
   const wrong = open({ path: "." });
   const message = `The SQLite file ${folder} cannot be opened: it is a directory. Correct the path in config/database.ts.`;
