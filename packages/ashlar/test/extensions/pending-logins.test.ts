@@ -484,7 +484,7 @@ describe("codes", () => {
     const accounts = await shopWith([code]);
     const statuses: number[] = [];
     for (let index = 0; index < 5; index++) {
-      const visitor = await pendingAt(accounts);
+      const visitor = await pendingAt(accounts, { ip: `203.0.113.${index}` });
       for (let attempt = 0; attempt < 5; attempt++) statuses.push((await guess(visitor, "000000")).status);
       travel(15);
     }
@@ -530,6 +530,52 @@ describe("codes", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(5);
   });
 
+  test("S33 that are correct do not give back a wrong one of the same request", async () => {
+    const accounts = await shopWith([code]);
+    const statuses: number[] = [];
+    for (let round = 0; round < 21; round++) {
+      if (round > 0 && round % 5 === 0) travel(15);
+      const visitor = await pendingAt(accounts);
+      const { status, body } = await visitor.post("/pass-each", { codes: ["000000", CODE] });
+      statuses.push(status);
+      // The fifth wrong one leaves no attempt for the right one.
+      if (round === 0) expect(body).toMatchObject({ results: [{ status: "pending" }, { status: "complete" }] });
+    }
+    expect(statuses).toEqual([1, 2, 3, 4].flatMap(() => [200, 200, 200, 200, 429]).concat(429));
+  });
+
+  test("S69 are counted for the users of their guard, whichever guard is active", async () => {
+    const accounts = await shopWith([code]);
+    const admin = accounts.visitor();
+    await admin.post("/admin/login", CREDENTIALS);
+    for (let round = 1; round <= 4; round++) {
+      for (let attempt = 0; attempt < 5; attempt++) {
+        const answer = await admin.post("/admin/pass", { code: "000000" });
+        expect(answer).toMatchObject({ status: 200, body: { result: { status: "pending" } } });
+      }
+      expect((await admin.post("/admin/pass", { code: "000000" })).status).toBe(429);
+      const user = await pendingAt(accounts);
+      expect((await guess(user, CODE)).body).toMatchObject({ result: { status: "complete" } });
+      travel(15);
+      await admin.post("/admin/login", CREDENTIALS);
+    }
+    expect((await admin.post("/admin/pass", { code: "000000" })).status).toBe(429);
+    expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
+  });
+
+  test("S54 on a known device have attempts of their own if the limit also counts by address", async () => {
+    const buckets = [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }];
+    const accounts = await shopWith([code], { throttle: { "login.step": { buckets } } });
+    const ip = "203.0.113.7";
+    const owner = await pendingAt(accounts, { ip });
+    await guess(owner, CODE);
+    await owner.post("/logout");
+    const stranger = await pendingAt(accounts, { ip });
+    for (const status of [200, 429]) expect((await guess(stranger, "000000")).status).toBe(status);
+    await owner.post("/login", CREDENTIALS);
+    expect((await guess(owner, CODE)).body).toMatchObject({ result: { status: "complete" } });
+  });
+
   test("S33 are counted by step, and the proof of another step gives none back", async () => {
     const accounts = await shopWith([terms, code]);
     const statuses: number[] = [];
@@ -570,8 +616,12 @@ describe("codes", () => {
   test("that are wrong leave the login unchanged", async () => {
     const accounts = await shopWith([code]);
     const visitor = await pendingAt(accounts);
+    const before = await accounts.rows("logins");
     const wrong = { step: "code", result: { status: "pending", step: "code", page: "code" }, pending: "code" };
     expect((await guess(visitor, "000000")).body).toEqual(wrong);
+    expect(await accounts.rows("logins")).toEqual(before);
+    expect(target(await visitor.post("/code", { code: "000000" }))).toEqual([302, "/code"]);
+    expect(await accounts.rows("logins")).toEqual(before);
     expect(await isIn(visitor)).toBe(false);
     expect((await guess(visitor, CODE)).body).toMatchObject({ result: { status: "complete" }, pending: null });
   });

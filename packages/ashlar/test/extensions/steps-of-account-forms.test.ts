@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { LoginStep } from "../../src/public/auth.ts";
 import { databaseSessions } from "../../src/public/session.ts";
-import { travel, travelBack } from "../../src/public/testing.ts";
+import { freeze, travel, travelBack } from "../../src/public/testing.ts";
 import {
   ADA,
   APP_URL,
@@ -122,6 +122,24 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/home"]);
     travel(1);
     expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/code"]);
+  });
+
+  test("count from the moment of the confirmation, and not before it if the clock is set back", async () => {
+    freeze();
+    const accounts = await shopWith([code]);
+    const visitor = await confirmed(accounts);
+    expect(target(await visitor.post("/account/password", { ...PASSWORD_FORM, password: "x" }))).toEqual([
+      303,
+      "/account/password",
+    ]);
+    travel(-1);
+    expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/code"]);
+  });
+
+  test("lead back to no address that only takes what is sent", async () => {
+    const visitor = await loggedIn(await shopWith([code]));
+    expect(target(await visitor.post("/only-sent"))).toEqual([303, "/code"]);
+    expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
   });
 
   test("are required again in another login, whatever happens to the session", async () => {

@@ -94,6 +94,23 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
         const step = String(request.input("step") ?? login?.step);
         return { step: login?.step ?? null, result: await login?.pass(step, verify), pending: auth.pending };
       }),
+      Route.post("/pass-each", async ({ auth, request }) => {
+        const login = await auth.pendingLogin();
+        const results: unknown[] = [];
+        for (const given of request.input("codes") as string[]) {
+          results.push(await login?.pass("code", () => given === CODE));
+        }
+        return { results };
+      }),
+      Route.post("/admin/pass", async ({ auth, request }) => {
+        const login = await auth.guard("admin").pendingLogin();
+        auth.guard("web");
+        return { result: await login?.pass("code", () => request.input("code") === CODE) };
+      }),
+      Route.post("/only-sent", async ({ auth }) => {
+        if (!(await auth.webGuard.confirmPassword(PASSWORD))) auth.requireNoPendingStep();
+        return {};
+      }),
       Route.post("/as-ada", async (context) => ({ user: await ada(context), pending: context.auth.pending })),
       Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(ADA.id), pending: auth.pending })),
       Route.post("/attempt", async ({ auth }) => ({

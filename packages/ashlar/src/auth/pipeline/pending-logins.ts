@@ -165,9 +165,8 @@ export class PendingLogins {
       await this.drop(context, guard);
       return this.#begin(guard, waiting, proof, now() + MAX_AGE_SECONDS * 1000);
     }
-    if (resumed.step === waiting.step && resumed.passed.length === waiting.passed.length) {
-      return { ...resumed, ...waiting };
-    }
+    // It still waits, as the session says.
+    if (resumed.step === waiting.step) return null;
     if (!(await this.take(context, guard, resumed))) throw staleProof();
     return this.#begin(guard, waiting, proof, resumed.expiresAt);
   }
