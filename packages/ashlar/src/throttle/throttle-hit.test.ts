@@ -217,6 +217,17 @@ describe("hit", () => {
     expect(JSON.stringify(lockouts)).not.toContain("ann@");
   });
 
+  test("S47 a lockout of an address before the body is read names no account, whatever the URL says", async () => {
+    const { throttle, lockouts, events } = create({
+      login: { account: "email", buckets: [{ ...ADDRESS, attempts: 1 }] },
+    });
+    await throttle.hit(await login("ann@example.com"), "login");
+    const context = makeContext({ url: "http://localhost/login?email=bob@example.com", ip: "203.0.113.7" });
+    await expect(throttle.refuseByAddress(context, "login")).rejects.toMatchObject({ status: 429 });
+    await events.settled();
+    expect(lockouts).toMatchObject([{ address: "203.0.113.7", account: null }]);
+  });
+
   test("S47 a lockout does not reveal a secret that was typed in place of an account", async () => {
     const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
     const context = await makeLoadedContext({

@@ -217,6 +217,7 @@ await onPostgres("PostgreSQL alone", () => {
     const message = expect.stringMatching(new RegExp(`${remedy} config/database\\.ts: DATABASES\\.main\\.$`));
     await expect(wrong.connect()).rejects.toMatchObject({ code, databaseCode, message });
     await expect(wrong.connect()).rejects.not.toThrow("never to be shown");
+    await expect(wrong.dialect.createTestDatabase()).rejects.toMatchObject({ code, databaseCode, message });
     await wrong.close();
   });
 

@@ -3,7 +3,7 @@ import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.t
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
 import { travel, travelBack } from "../../src/public/testing.ts";
-import { digest } from "../../src/security/index.ts";
+import { digest, generateSecret } from "../../src/security/index.ts";
 import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
 import { accepted, CODE, CREDENTIALS, code, isIn, loginsOf, shopWith, target, terms } from "../support/login-steps.ts";
 import { PeopleProvider } from "../support/people.ts";
@@ -680,6 +680,19 @@ describe("an application's own guard", () => {
     const browser = web.browser();
     expect((await browser.post("/begin")).body).toMatchObject({ status: "pending", step: "terms" });
     expect((await browser.post("/go-on")).body).toEqual({ result: null });
+  });
+
+  test("ignores a pending login from a time when the application still had a store", async () => {
+    class User extends TestUser {}
+    class Member extends TestUser {}
+    const environment = { APP_KEY: generateSecret() };
+    const browser = (await testWeb({ ...stepped(User), environment })).browser();
+    await browser.post("/begin");
+    const own = { web: { driver: "cookie", model: Member } };
+    const without = await testWeb({ ...stepped(Member, own), environment });
+    const later = without.browser();
+    for (const [name, value] of browser.cookies) later.cookies.set(name, value);
+    expect(await later.post("/go-on")).toMatchObject({ status: 200, body: { result: null } });
   });
 
   test("S65 verifies no proof without limits", async () => {

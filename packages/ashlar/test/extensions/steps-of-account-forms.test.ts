@@ -116,6 +116,7 @@ describe("steps passed in a confirmation", () => {
   }
 
   test("are required again after ten minutes, even if the password was confirmed in the meantime", async () => {
+    freeze();
     const accounts = await shopWith([code]);
     const visitor = await confirmed(accounts);
     travel(9);

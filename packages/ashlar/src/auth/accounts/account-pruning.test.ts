@@ -253,11 +253,19 @@ test("returns what stores without a database have deleted", async () => {
   }
   const application = await createApplication({
     providers: [AuthProvider],
-    config: { auth: { GUARDS: { web: { model: Person, logins: new Logins() } } } },
+    config: {
+      auth: {
+        GUARDS: {
+          default: "web",
+          web: { driver: "web", model: Person, logins: new Logins() },
+          desk: { driver: "web", model: Person, logins: new Logins() },
+        },
+      },
+    },
     environment: { APP_ENV: "test", APP_KEY: generateSecret() },
   });
   onTestFinished(() => application.shutdown());
-  expect(await application.prune()).toEqual({ logins: 2, "addresses of unused logins": 1 });
+  expect(await application.prune()).toEqual({ logins: 4, "addresses of unused logins": 2 });
 });
 
 test("S71 keeps the address of a login that is used while the table is being processed", async () => {

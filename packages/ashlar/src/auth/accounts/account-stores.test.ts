@@ -167,6 +167,22 @@ describe("accounts in an application's own store", () => {
     }
   });
 
+  test("the rest of a request that verifies the user's address sees it as verified", async () => {
+    const verifying = async ({ accounts, auth, request }: HttpContext) => {
+      const isVerified = async () => ((await auth.user()) as unknown as User).hasVerifiedEmail();
+      const before = await isVerified();
+      return { before, outcome: await accounts.verifyEmail(request.input("token")), after: await isVerified() };
+    };
+    const { accounts, cleo } = await storeShop({ routes: [Route.post("/verify", verifying)] });
+    const visitor = await cleo();
+    const token = pathIn((await accounts.mails())[0]!).split("/").at(-1);
+    expect((await visitor.post("/verify", { token })).body).toEqual({
+      before: false,
+      outcome: "verified",
+      after: true,
+    });
+  });
+
   test("S70 a user is deleted with all data that the framework keeps about them", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => {
       const user = (await auth.user())!;
