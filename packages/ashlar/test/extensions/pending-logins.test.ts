@@ -439,6 +439,23 @@ describe("the limit on passwords", () => {
     expect(statuses).toEqual([303, 303, 303, 429]);
   });
 
+  test("S53 clears the failures at the account when it is completed, unless it began without the password", async () => {
+    const accounts = await shopWith([code], { throttle: { login: { account: "email", buckets: [PAIR] } } });
+    const visitor = accounts.visitor();
+    const fail = async (times: number) => {
+      for (let attempt = 0; attempt < times; attempt++) await accounts.visitor().post("/login", wrong);
+    };
+    await fail(3);
+    await visitor.post("/as-ada");
+    expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+    await fail(1);
+    const other = accounts.visitor();
+    await other.post("/login", CREDENTIALS);
+    expect((await accounts.visitor().post("/login", wrong)).status).toBe(429);
+    expect(target(await other.post("/code", { code: CODE }))).toEqual([302, "/home"]);
+    expect((await accounts.visitor().post("/login", wrong)).status).toBe(303);
+  });
+
   test("S53 counts logins that are never completed by account, until one is", async () => {
     const accounts = await shopWith([code], { throttle });
     const statuses: number[] = [];

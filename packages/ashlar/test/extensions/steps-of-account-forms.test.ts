@@ -62,6 +62,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
       const visitor = await loggedIn(accounts);
       expect(target(await visitor.post(path, form, headers))).toEqual([303, "/code"]);
       expect(target(await visitor.post("/code", { code: "000000" }))).toEqual([302, "/code"]);
+      expect(target(await visitor.post(path, form, headers))).toEqual([303, "/code"]);
       expect(await isMade(accounts)).toBe(false);
       expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, path]);
       expect(String((await visitor.get(path)).body)).not.toContain("Incorrect password");

@@ -54,7 +54,10 @@ export const code: LoginStep = {
 
 /** How an application with steps differs from the default. */
 export interface SteppedOptions
-  extends Pick<TestAccountsOptions, "config" | "engine" | "environment" | "logged" | "restarted" | "throttle"> {
+  extends Pick<
+    TestAccountsOptions,
+    "config" | "engine" | "environment" | "logged" | "restarted" | "store" | "throttle"
+  > {
   /** Further members of `GUARDS`. */
   readonly guards?: object;
   /** The steps of the guard `web` only. */

@@ -1,0 +1,54 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { MemoryStore } from "../../src/throttle/memory-store.ts";
+import { NEW_PASSWORD, PASSWORD } from "../support/account-application.ts";
+import { CODE, CREDENTIALS, code, shopWith, target } from "../support/login-steps.ts";
+
+/** A store that needs many turns to give attempts back or to clear them, and fewer of them each time. */
+class SlowStore extends MemoryStore {
+  #turns = 500;
+  underway = 0;
+  finished = 0;
+
+  override counter(...parts: Parameters<MemoryStore["counter"]>): ReturnType<MemoryStore["counter"]> {
+    const counter = super.counter(...parts);
+    const slowly = async (work: () => unknown): Promise<void> => {
+      this.underway++;
+      this.#turns -= 10;
+      for (let turn = this.#turns; turn > 0; turn--) await nextTurn();
+      await work();
+      this.underway--;
+      this.finished++;
+    };
+    return {
+      add: (key, cost) => counter.add(key, cost),
+      get: (key) => counter.get(key),
+      takeBack: (key, cost) => slowly(() => counter.takeBack(key, cost)),
+      delete: (key) => slowly(() => counter.delete(key)),
+    };
+  }
+}
+
+test("S53 attempts have been given back when the response is sent, whatever a form has proved", async () => {
+  const store = new SlowStore();
+  const buckets = [["account", "address"], ["address"]].map((by) => ({ by, attempts: 20, windowSeconds: 60 }));
+  const accounts = await shopWith([], { store, throttle: { login: { account: "email", buckets } }, webSteps: [code] });
+  const visitor = accounts.visitor();
+  /** Sends a form, and returns where the response leads and whether attempts were given back before it came. */
+  const send = async (path: string, form: object, browser = visitor) => {
+    const before = store.finished;
+    const [, place] = target(await browser.post(path, form));
+    expect([path, store.underway]).toEqual([path, 0]);
+    return [place, store.finished > before];
+  };
+  expect(await send("/login", CREDENTIALS)).toEqual(["/code", true]);
+  expect(await send("/code", { code: CODE })).toEqual(["/home", true]);
+  expect(await send("/confirm_password", {})).toEqual(["/confirm_password", true]);
+  expect(await send("/confirm_password", { password: PASSWORD, code: CODE })).toEqual(["/home", true]);
+  expect(await send("/account/email", { email: "ada@new.example", password: PASSWORD })).toEqual(["/home", true]);
+  await visitor.post("/logout");
+  expect(await send("/login", { ...CREDENTIALS, code: CODE })).toEqual(["/home", true]);
+  const token = await accounts.resetToken();
+  const reset = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+  expect(await send("/password_reset", reset, accounts.visitor())).toEqual(["/login", true]);
+});
