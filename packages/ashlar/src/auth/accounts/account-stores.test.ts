@@ -175,7 +175,9 @@ describe("accounts in an application's own store", () => {
     };
     const { accounts, cleo } = await storeShop({ routes: [Route.post("/verify", verifying)] });
     const visitor = await cleo();
-    const token = pathIn((await accounts.mails())[0]!).split("/").at(-1);
+    const token = pathIn((await accounts.mails())[0]!)
+      .split("/")
+      .at(-1);
     expect((await visitor.post("/verify", { token })).body).toEqual({
       before: false,
       outcome: "verified",
