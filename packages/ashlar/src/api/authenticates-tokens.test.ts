@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ADA, BOB, type TestApi, testApi } from "../../test/support/api-application.ts";
 import { UserWithToken } from "../../test/support/application-parts.ts";
@@ -120,7 +121,14 @@ describe("a user's active token", () => {
 test("a model with only this mixin keeps a digest, and removes it as access ends", async () => {
   const database = new Database({ default: "memory", memory: { driver: "sqlite", path: ":memory:" } }, "/");
   onTestFinished(() => database.close());
-  class Key extends compose(Model, AuthenticatesTokens) {
+  const ended: string[] = [];
+  class Holder extends Model {
+    async endCredentials(): Promise<void> {
+      await nextTurn();
+      ended.push("own");
+    }
+  }
+  class Key extends compose(Holder, AuthenticatesTokens) {
     static override timestamps = false;
     declare id: number;
   }
@@ -140,8 +148,10 @@ test("a model with only this mixin keeps a digest, and removes it as access ends
   // What is not text is never a token, whether or not the class has an API; text is for the API to judge.
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
-  const ended = key as unknown as CredentialHolder;
-  await ended.endCredentials();
+  database.onQuery(({ sql }) => void ended.push(sql.split(" ")[0]!));
+  await (key as unknown as CredentialHolder).endCredentials();
+  // Those of the class that the mixin extends end first.
+  expect(ended).toEqual(["own", "update"]);
   expect([key.tokenDigest(), (await Key.find(1))!.tokenDigest()]).toEqual([null, null]);
   await key.delete();
   await expect(key.activateToken("another")).rejects.toMatchObject({ code: "E_ROW_NOT_FOUND" });

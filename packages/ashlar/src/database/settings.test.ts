@@ -229,9 +229,11 @@ test("an invalid URL is reported with what to write, and a time with its unit", 
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(
     "Write the address of a PostgreSQL database: postgres://user:password@host:5432/database",
   );
-  expect(problem({ default: "a", a: { driver: "postgres", acquireTimeoutMs: 0 } })).toContain(
-    "Write a whole number of milliseconds from 1",
-  );
+  for (const a of [{ driver: "postgres" }, { driver: "sqlite", path: ":memory:" }]) {
+    expect(problem({ default: "a", a: { ...a, acquireTimeoutMs: 0 } })).toContain(
+      "acquireTimeoutMs: is 0. Write a whole number of milliseconds from 1",
+    );
+  }
 });
 
 test("an invalid URL is reported under its name", () => {

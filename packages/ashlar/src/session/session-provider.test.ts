@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { MemorySessions } from "../../test/support/memory-sessions.ts";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
 import { createApplication, createLogger, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
@@ -142,6 +144,19 @@ describe("without a session", () => {
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("config/session.ts: SESION"),
     });
+  });
+
+  test("shutting down waits until the store is closed", async () => {
+    class Store extends MemorySessions {
+      override async close(): Promise<void> {
+        await nextTurn();
+        super.close();
+      }
+    }
+    const store = new Store();
+    const application = await sessionApplication({ routes: ROUTES, session: { store } });
+    await application.shutdown();
+    expect(store.isClosed).toBe(true);
   });
 
   test("a boot that fails before it leaves nothing to shut down", async () => {

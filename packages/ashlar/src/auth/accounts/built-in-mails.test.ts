@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ADA, testAccounts } from "../../../test/support/account-application.ts";
+import { ADA, NEW_PASSWORD, PASSWORD, pathIn, testAccounts } from "../../../test/support/account-application.ts";
 import type { Mailable } from "../../mail/index.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 import { BUILT_IN_MAILS } from "./built-in-mails.ts";
@@ -201,5 +201,45 @@ test("are in the language of the user, without anything in English", async () =>
       "Wenn Sie das waren, können Sie diese E-Mail ignorieren.",
       "Wenn nicht, kennt vielleicht jemand anderes Ihr Passwort. Wählen Sie möglichst bald ein neues.",
     ],
+  ]);
+});
+
+test("are in the language of the visitor if the user has not chosen one, whatever causes them", async () => {
+  const accounts = await testAccounts({ config: { app: { APP: { languages: ["de"] } } } });
+  const german = { "accept-language": "de" };
+  const visitor = accounts.visitor();
+  const said: [what: string, subjects: readonly string[]][] = [];
+  const send = async (path: string, form: object) => {
+    await visitor.post(path, form, german);
+    const mails = await accounts.mails();
+    said.push([path.replace(/[^/]{20,}$/, "…"), mails.map(({ subject }) => subject)]);
+    return mails;
+  };
+  const eve = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
+  await send("/register", eve);
+  await (await accounts.User.findBy("email", eve.email))!.markEmailAsVerified();
+  const moved = await send("/account/email", { email: "eve@new.example", password: PASSWORD });
+  const [done] = await send(pathIn(moved[0]), {});
+  await send(pathIn(done), {});
+  await visitor.post("/logout");
+  const [reset] = await send("/change_password", { email: eve.email });
+  const token = new URL(`https://shop.example${pathIn(reset)}`).searchParams.get("token");
+  const password = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+  await send("/password_reset", { token, ...password });
+  await send("/login", { email: eve.email, password: NEW_PASSWORD });
+  await send("/account/password", {
+    current_password: NEW_PASSWORD,
+    password: PASSWORD,
+    password_confirmation: PASSWORD,
+  });
+  expect(said).toEqual([
+    ["/register", ["Bestätigen Sie Ihre E-Mail-Adresse"]],
+    ["/account/email", ["Bestätigen Sie Ihre neue E-Mail-Adresse", "Ihre E-Mail-Adresse soll geändert werden"]],
+    ["/email/verify/…", ["Ihre E-Mail-Adresse wurde geändert"]],
+    ["/email/undo/…", ["Die Änderung Ihrer E-Mail-Adresse wurde rückgängig gemacht"]],
+    ["/change_password", ["Neues Passwort wählen"]],
+    ["/password_reset", ["Ihr Passwort wurde geändert"]],
+    ["/login", []],
+    ["/account/password", ["Ihr Passwort wurde geändert"]],
   ]);
 });
