@@ -5,7 +5,18 @@ import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/
 import { travel, travelBack } from "../../src/public/testing.ts";
 import { digest, generateSecret } from "../../src/security/index.ts";
 import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
-import { accepted, CODE, CREDENTIALS, code, isIn, loginsOf, shopWith, target, terms } from "../support/login-steps.ts";
+import {
+  accepted,
+  blocked,
+  CODE,
+  CREDENTIALS,
+  code,
+  isIn,
+  loginsOf,
+  shopWith,
+  target,
+  terms,
+} from "../support/login-steps.ts";
 import { PeopleProvider } from "../support/people.ts";
 import { onEachDatabase } from "../support/services.ts";
 import { TestUser, type TestWebOptions, testWeb } from "../support/web-application.ts";
@@ -208,6 +219,28 @@ describe("a pending login", () => {
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/logins"]);
     expect(target(await visitor.get("/logins"))).toEqual([302, "/login"]);
+  });
+
+  test("ends if a step refuses another attempt of the same visitor, which is announced with its user", async () => {
+    let isBlocked = false;
+    const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
+    const accounts = await shopWith([{ ...blocked, check }, terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    isBlocked = true;
+    await visitor.post("/login", CREDENTIALS);
+    expect(await accounts.toldOf("auth.failed")).toMatchObject([{ user: { id: ADA.id }, identifier: null }]);
+    expect(await accounts.rows("logins")).toEqual([]);
+    isBlocked = false;
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
+  });
+
+  test("belongs to the user of its row", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    await accounts.database.kysely.updateTable("logins").set({ user_id: BOB.id }).execute();
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
   });
 
   test("S69 belongs to one guard, and to one visitor", async () => {

@@ -121,6 +121,20 @@ await onEachDatabase("S52 a new token", (engine) => {
   });
 });
 
+test("S52 a login of a user without an epoch is neither stored nor renewed once the user has one", async () => {
+  const web = await testWeb();
+  await web.database.kysely.updateTable("users").set({ access_epoch: null }).execute();
+  const [ada, bob] = [(await web.User.find(ADA.id))!, (await web.User.find(BOB.id))!];
+  const writer = loginWriter(web.database, web.User);
+  const id = await insert(writer, web.User, ada);
+  expect([id, await insert(writer, web.User, bob, "of Bob")]).toEqual([expect.any(String), expect.any(String)]);
+  const before = await web.rows();
+  const changed = web.database.kysely.updateTable("users").set({ access_epoch: "new" });
+  await changed.where("id", "=", ADA.id).execute();
+  const attempts = [await insert(writer, web.User, ada, "late"), await renew(writer, web.User, ada, id)];
+  expect([attempts, await web.rows()]).toEqual([[null, false], before]);
+});
+
 test("S52 a login of a model with its own methods is not stored once the password has changed", async () => {
   const web = await testWeb();
   const model = handMadeModel(web);
