@@ -108,6 +108,17 @@ describe("content", () => {
     expect(headers[0]).toEqual(["content-type", "application/octet-stream"]);
     expect(codeOf(() => makeContext().response.stream(Readable.from([]), "a\r\nb: c"))).toBe("E_INVALID_HEADER");
   });
+
+  test.each<[string, (response: HttpResponse) => unknown]>([
+    ["the response has no body", (response) => response.status(204).toResponse()],
+    ["another response is returned", (response) => response.mergeInto(new Response("other"))],
+    ["another body is returned", (response) => response.respond("other", "text/plain")],
+  ])("S62 a stream that is not sent is closed: %s", (_, build) => {
+    const { response } = makeContext();
+    const source = Readable.from(["a"]);
+    build(response.stream(source));
+    expect(source.destroyed).toBe(true);
+  });
 });
 
 describe("downloads", () => {

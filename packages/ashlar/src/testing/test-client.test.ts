@@ -18,7 +18,9 @@ beforeAll(async () => {
       }),
       Route.get("/circle", ({ response }) => response.redirect("/circle")),
       Route.get("/away", ({ response }) => response.away("https://elsewhere.example/x")),
-      Route.post("/again", ({ response }) => response.status(307).header("location", "/echo")),
+      Route.post("/again/@status", ({ request, response }) => {
+        return response.status(Number(request.param("status"))).header("location", "/echo");
+      }),
       Route.put("/orders/@id", ({ request }) => `put ${request.param("id")} ${request.string("title")}`),
       Route.get("/telling", () => '<form method="post" action="echo"><input name="a"></form>'),
       Route.get("/orders", () => {
@@ -245,8 +247,8 @@ describe("redirects", () => {
     expect(await failureOf(client.follow(away))).toContain("leads to another site, https://elsewhere.example");
   });
 
-  test("a redirect that requires the body again is not followed", async () => {
-    const again = await client.withCsrfToken().post("/again", { a: 1 });
+  test.each([307, 308])("a redirect that requires the body again is not followed: %i", async (status) => {
+    const again = await client.withCsrfToken().post(`/again/${status}`, { a: 1 });
     expect(await failureOf(client.follow(again))).toContain("requires the same body to be sent again to /echo");
   });
 });

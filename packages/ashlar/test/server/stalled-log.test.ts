@@ -77,6 +77,8 @@ describe("S50 while the log's reader has stopped", () => {
     expect(reports).toMatchObject([{ level: "error", app: "Shop" }]);
     const pages = lines.filter(({ path }) => path !== undefined && path !== "/page/last").length;
     expect(numbers.length + pages + reports[0]!.count!).toBe(331);
+    // Standard error may be the same pipe.
+    expect(running.output()).not.toContain("being dropped");
   });
 
   test("each stall keeps the same amount, and reports only its own dropped lines", async () => {
@@ -162,7 +164,8 @@ describe("S50 when the log's reader is gone", () => {
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual([0, null]);
     const [, count] = /\n(\d+) lines of the log could not/.exec(running.output())!;
-    expect(Number(count)).toBeGreaterThan(100);
+    // The pipe takes a few; a third of the others was kept.
+    expect(Number(count)).toBeGreaterThan(220);
     expect(Number(count)).toBeLessThan(303);
   });
 

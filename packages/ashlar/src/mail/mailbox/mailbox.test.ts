@@ -7,7 +7,7 @@ import { type Application, createApplication } from "../../boot/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
 import { ViewProvider } from "../../views/index.ts";
-import { Mailable, type MailContent, MailProvider } from "../index.ts";
+import { Mailable, type MailContent, MailProvider, printMails } from "../index.ts";
 
 let root: string;
 let application: Application;
@@ -356,4 +356,14 @@ describe("previews", () => {
     rmSync(join(root, "app"), { recursive: true });
     expect((await get("/dev/mailbox/preview"))[1]).toContain("No class in app/mailables has a static preview()");
   });
+});
+
+test("mails that a command prints cannot control the terminal", async () => {
+  const lines: string[] = [];
+  printMails(application.container, (line) => lines.push(line));
+  await application.container
+    .make("mail")
+    .send(new Note("A note", "\u001b[31mred\u0007\u009b2J\ttabbed"), "ann@shop.example");
+  expect(lines.join("\n")).toContain("[31mred2J\ttabbed");
+  expect(lines.join("")).not.toMatch(/[^\P{Cc}\t]/u);
 });
