@@ -3,7 +3,7 @@ import { ADA, AdminUser, BOB, FullUser, PASSWORD, testAccounts } from "../../tes
 import { kernelWith } from "../../test/support/application-parts.ts";
 import { PeopleProvider, Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
-import { Route } from "../routing/index.ts";
+import { Route, type RouteEntry } from "../routing/index.ts";
 import {
   accountDigest,
   type LockoutEvent,
@@ -21,12 +21,13 @@ const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }]
 const RESET = { password: "another password of hers", password_confirmation: "not the same one" };
 
 /** An application with a second guard, whose reset links are sent by its own route. */
-async function application(throttle: object) {
+async function application(throttle: object, routes: readonly RouteEntry[] = []) {
   class Admin extends AdminUser {}
   const accounts = await testAccounts({
     guards: { admin: { driver: "web", model: Admin } },
     models: [Admin],
     routes: [
+      ...routes,
       Route.post("/admin/forgotten", async ({ accounts: own, auth }) => {
         auth.guard("admin");
         await own.requestPasswordReset(ADA.email);
@@ -90,6 +91,15 @@ test("S33 the page behind a reset link is counted by the account that the link i
     statuses.push((await accounts.visitor().get(path)).status);
   }
   expect(statuses).toEqual([200, 429, 200]);
+});
+
+test("S47 a lockout names the account of a request without a body, even if its address is over the limit", async () => {
+  const lookup = Route.get("/lookup", () => "found").middleware("throttle:login");
+  const { accounts, lockouts } = await application({ login: { account: "email", ...by("address") } }, [lookup]);
+  const statuses: number[] = [];
+  for (const { email } of [BOB, ADA]) statuses.push((await accounts.visitor().get(`/lookup?email=${email}`)).status);
+  await accounts.application.container.make("events").settled();
+  expect([statuses, lockouts]).toEqual([[200, 429], [["login", accountDigest(ADA.email)]]]);
 });
 
 test("S33 an address is counted in its normal form", async () => {

@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { ApiProvider } from "../../src/api/index.ts";
 import { AuthProvider } from "../../src/auth/index.ts";
 import { createApplication, type ProviderClass } from "../../src/boot/index.ts";
@@ -26,19 +26,23 @@ const PROVIDERS: readonly ProviderClass[] = [
   ApiProvider,
 ];
 
-const { messages } = await createApplication({
-  providers: PROVIDERS,
-  environment: { APP_ENV: "test" },
-  config: {
-    app: { APP: { languages: ["de"] } },
-    auth: { GUARDS: { default: "web", web: { model: UserWithToken }, jwt: { model: UserWithToken } } },
-    api: { DRIVERS: { jwt: { secret: generateSecret(), model: UserWithToken } } },
-    database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } },
-    mail: { MAIL: { from: { address: "shop@example.com" } } },
-  },
+let english: ReadonlyMap<string, Sentence>;
+let german: ReadonlyMap<string, Sentence>;
+
+beforeAll(async () => {
+  const { messages } = await createApplication({
+    providers: PROVIDERS,
+    environment: { APP_ENV: "test" },
+    config: {
+      app: { APP: { languages: ["de"] } },
+      auth: { GUARDS: { default: "web", web: { model: UserWithToken }, jwt: { model: UserWithToken } } },
+      api: { DRIVERS: { jwt: { secret: generateSecret(), model: UserWithToken } } },
+      database: { DATABASES: { default: "main", main: { driver: "sqlite", path: ":memory:" } } },
+      mail: { MAIL: { from: { address: "shop@example.com" } } },
+    },
+  });
+  [english, german] = [messages.sentencesIn("en"), messages.sentencesIn("de")];
 });
-const english = messages.sentencesIn("en");
-const german = messages.sentencesIn("de");
 
 test("every message of the framework is declared", async () => {
   const source = join(import.meta.dirname, "../../src");
