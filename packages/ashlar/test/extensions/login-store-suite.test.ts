@@ -56,6 +56,13 @@ describe("the suite notices a store that", () => {
       "a login of one guard is not a login of another",
     ],
     [
+      "lists the logins of all guards",
+      (store) => ({
+        list: async ({ userId }) => [...store.logins.values()].filter((one) => String(one.userId) === String(userId)),
+      }),
+      "a login of one guard is not a login of another",
+    ],
+    [
       "ends a login only by its key",
       (store) => ({
         end: async (login) => store.logins.delete(String(login.tokenHash ?? (login as { id: string }).id)),

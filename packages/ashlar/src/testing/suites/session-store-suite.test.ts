@@ -58,6 +58,22 @@ const [AS_IT_WAS, CASE, REPLACES, CREATES_NOTHING, GONE, RACE, WHOLE, MANY, ROOM
 test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<SessionStore>]>([
   ["prunes nothing", [PRUNED!], () => ({ prune: () => 0 })],
   [
+    "counts the sessions it should prune, once, and leaves them",
+    [PRUNED!],
+    (sessions) => {
+      const counted = new Set<string>();
+      return {
+        prune(usedBefore, createdBefore) {
+          const before = counted.size;
+          for (const [key, { usedAt, createdAt }] of sessions) {
+            if (usedAt <= usedBefore || createdAt <= createdBefore) counted.add(key);
+          }
+          return counted.size - before;
+        },
+      };
+    },
+  ],
+  [
     "restores what has ended",
     [CREATES_NOTHING!, GONE!, RACE!],
     (sessions) => ({ update: (key, session) => sessions.set(key, session) === sessions }),
@@ -78,6 +94,15 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
     }),
   ],
   ["destroys nothing", [GONE!, RACE!], () => ({ destroy() {} })],
+  [
+    "fails if the session it is to destroy is missing",
+    [GONE!],
+    (sessions) => ({
+      destroy(key) {
+        if (!sessions.delete(key)) throw new Error("There is no such session.");
+      },
+    }),
+  ],
   [
     "ignores the case of letters",
     [CASE!],
