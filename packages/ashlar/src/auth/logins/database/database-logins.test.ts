@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { onEachDatabase, type TestEngine } from "../../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../../test/support/web-application.ts";
+import { dateOf } from "../../../database/index.ts";
 import { now, setClock } from "../../../support/index.ts";
 import { type LoginStoreUnderTest, loginStoreSuite } from "../../../testing/index.ts";
 import type { LoginPruning, LoginStore } from "../login-store.ts";
@@ -102,7 +103,14 @@ await onEachDatabase("databaseLogins()", (engine) => {
 test("guards without the option logins share a store, which prunes once", async () => {
   class User extends TestUser {}
   const web = await testWeb({ User, guards: { staff: { driver: "web", model: User } } });
-  onTestFinished(() => setClock(null));
-  const { logins } = { logins: web.application.container.make("logins") };
+  const logins = web.application.container.make("logins");
   expect([logins.all.length, logins.of("web") === logins.of("staff")]).toEqual([1, true]);
+  for (const user of [ADA, ADA, BOB]) await web.loggedIn(user);
+  await web.database.kysely.updateTable("logins").set({ guard: "staff" }).where("id", "=", 2).execute();
+  const [login] = await web.rows();
+  setClock(() => dateOf(login!.expires_at).getTime() + MINUTE);
+  web.forgetQueries();
+  expect(await web.application.prune()).toMatchObject({ logins: 3 });
+  expect(web.queries.filter((sql) => /^select .*"expires_at" <= /.test(sql))).toHaveLength(1);
+  expect(await web.rows()).toEqual([]);
 });
