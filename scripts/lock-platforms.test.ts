@@ -90,7 +90,6 @@ test("an entry that the last commit lacks is restored from the registry, with th
     ["1.0.0", "1.2.0", "1.10.0", "2.0.0"].map((version) => [
       version,
       {
-        name: "elsewhere",
         version,
         os: ["aix"],
         license: "MIT",
@@ -98,26 +97,30 @@ test("an entry that the last commit lacks is restored from the registry, with th
       },
     ]),
   );
-  const server = createServer((_request, response) => {
-    response.end(JSON.stringify({ name: "elsewhere", "dist-tags": { latest: "2.0.0" }, versions }));
+  const server = createServer(({ url }, response) => {
+    response.end(JSON.stringify({ name: url!.slice(1), "dist-tags": { latest: "2.0.0" }, versions }));
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close().closeAllConnections());
   await once(server, "listening");
   const { folder, lock } = repository();
   const content = JSON.parse(readFileSync(lock, "utf8")) as Lock;
   content.packages["node_modules/parent"] = { integrity: "sha512-", optionalDependencies: { elsewhere: "^1.0.0" } };
+  content.packages["node_modules/tool"] = {
+    integrity: "sha512-",
+    dev: true,
+    optionalDependencies: { "elsewhere-too": "^1.0.0" },
+  };
   writeFileSync(lock, JSON.stringify(content));
   const { port } = server.address() as AddressInfo;
   const environment = { npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_cache: join(folder, "cache") };
   const { code, output } = await execute(folder, process.execPath, [SCRIPT, "--restore"], environment);
-  expect([code, output]).toEqual([0, "Restored elsewhere@1.10.0 (registry).\n"]);
-  expect((JSON.parse(readFileSync(lock, "utf8")) as Lock).packages["node_modules/elsewhere"]).toEqual({
-    version: "1.10.0",
-    integrity: "sha512-1.10.0",
-    license: "MIT",
-    optional: true,
-    os: ["aix"],
-  });
+  const restored = ["elsewhere", "elsewhere-too"].map((name) => `Restored ${name}@1.10.0 (registry).\n`).join("");
+  expect([code, output]).toEqual([0, restored]);
+  const { packages } = JSON.parse(readFileSync(lock, "utf8")) as Lock;
+  const entry = { version: "1.10.0", integrity: "sha512-1.10.0", license: "MIT", optional: true, os: ["aix"] };
+  expect(packages["node_modules/elsewhere"]).toEqual(entry);
+  // Only a development tool needs it, so an installation without these must leave it out.
+  expect(packages["node_modules/elsewhere-too"]).toEqual({ ...entry, dev: true });
 });
 
 test("entries without an integrity, and with a download URL, are reported", () => {

@@ -1,17 +1,23 @@
-import { tmpdir } from "node:os";
-import { expect, test } from "vitest";
-import { run } from "./run.ts";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
 
-test.each<[string, string, readonly string[], string | null]>([
-  ["succeeds", process.execPath, ["--eval", ""], null],
-  ["fails", process.execPath, ["--eval", "process.exitCode = 3"], "exit code 3"],
-  ["is killed", process.execPath, ["--eval", "process.kill(process.pid, 'SIGKILL')"], "SIGKILL"],
-  ["does not exist", "no-such-program", [], "no-such-program was not found"],
-])("a program that %s leaves no handlers of signals behind", async (_, command, args, reason) => {
-  const handlers = () => ["SIGINT", "SIGTERM"].map((signal) => process.listenerCount(signal));
-  const before = handlers();
-  const running = run(tmpdir(), { command, args: [...args] });
-  expect(handlers()).toEqual(before.map((count) => count + 1));
-  expect(await running).toBe(reason);
-  expect(handlers()).toEqual(before);
+const RUN = JSON.stringify(pathToFileURL(join(import.meta.dirname, "run.ts")));
+
+describe("a signal ends this process again", () => {
+  test.each(
+    ["SIGINT", "SIGTERM"].flatMap((signal) => [
+      { signal, when: "has failed", command: process.execPath, outcome: "exit code 3" },
+      { signal, when: "was not found", command: "no-such-program", outcome: "no-such-program was not found" },
+    ]),
+  )("$signal, once a program $when", ({ signal, command, outcome }) => {
+    const program = `
+      import { run } from ${RUN};
+      console.log(await run(".", { command: ${JSON.stringify(command)}, args: ["--eval", "process.exitCode = 3"] }));
+      process.kill(process.pid, "${signal}");
+      console.log("still running");`;
+    const ended = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+    expect([ended.signal, ended.stdout, ended.stderr]).toEqual([signal, `${outcome}\n`, ""]);
+  });
 });
