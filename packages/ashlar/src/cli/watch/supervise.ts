@@ -70,7 +70,6 @@ class Supervisor {
     });
     this.#child = child;
     child.once("exit", (code, signal) => {
-      if (this.#child !== child) return;
       this.#child = null;
       if (this.#isRestarting || this.#endedAt !== null) return;
       this.#terminal.print(`The application exited (${signal ?? code}). It will restart when a file changes.`);
