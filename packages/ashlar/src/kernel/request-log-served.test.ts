@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
 import { createApplication } from "../boot/create-application.ts";
 import { createLogger } from "../boot/create-logger.ts";
@@ -48,12 +48,11 @@ test("a stream is logged when it has ended", async () => {
     );
   });
   const { received, closed } = rawSocket(port, get("/"));
-  await vi.waitUntil(() => received().includes("piece"));
+  await expect.poll(received).toContain("piece");
   expect(lines()).toEqual([]);
   release();
   await closed;
-  await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", 201, undefined]]);
+  await expect.poll(lines).toEqual([["/", 201, undefined]]);
 });
 
 test("a stream that fails before its first byte is logged with the status of the error response", async () => {
@@ -61,8 +60,7 @@ test("a stream that fails before its first byte is logged with the status of the
     () => new Response(new ReadableStream({ start: (controller) => controller.error(new Error("early")) })),
   );
   expect(await rawSocket(port, get("/")).closed).toMatch(/^HTTP\/1\.1 500 /);
-  await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", 500, undefined]]);
+  await expect.poll(lines).toEqual([["/", 500, undefined]]);
   const [failure, line] = logged;
   expect([failure!.msg, failure!.requestId]).toEqual(["The request failed.", line!.requestId]);
 });
@@ -72,8 +70,7 @@ test("a stream that breaks off is logged as aborted by an error", async () => {
     () => new Response(piecesThen((controller) => nextTurn().then(() => controller.error(new Error("broken"))))),
   );
   await rawSocket(port, get("/")).closed;
-  await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", 200, "error"]]);
+  await expect.poll(lines).toEqual([["/", 200, "error"]]);
 });
 
 test("a client that disconnects during a stream, or before the response, is logged", async () => {
@@ -91,12 +88,11 @@ test("a client that disconnects during a stream, or before the response, is logg
   const early = rawSocket(port, get("/"));
   await gone;
   early.socket.destroy();
-  await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", null, "client"]]);
+  await expect.poll(lines).toEqual([["/", null, "client"]]);
   const { socket, received } = rawSocket(port, get("/").replace("Host", "X-Stream: 1\r\nHost"));
-  await vi.waitUntil(() => received().includes("piece"));
+  await expect.poll(received).toContain("piece");
   socket.destroy();
-  await vi.waitUntil(() => lines().length > 1);
+  await expect.poll(lines).toHaveLength(2);
   expect(lines()[1]).toEqual(["/", 200, "client"]);
 });
 
@@ -113,8 +109,7 @@ test("a hanging request is logged when its client disconnects, and not again if 
   const { socket } = rawSocket(port, get("/"));
   await begun;
   socket.destroy();
-  await vi.waitUntil(() => lines().length > 0);
-  expect(lines()).toEqual([["/", null, "client"]]);
+  await expect.poll(lines).toEqual([["/", null, "client"]]);
   release();
   await answered;
   expect(await rawSocket(port, get("/next")).closed).toMatch(/next$/);
@@ -134,8 +129,7 @@ test("pipelined requests that hang are all logged when their client disconnects"
   const { socket } = rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2));
   await begun;
   socket.destroy();
-  await vi.waitUntil(() => lines().length > 1);
-  expect(lines()).toEqual([
+  await expect.poll(lines).toEqual([
     ["/", null, "client"],
     ["/", null, "client"],
   ]);
@@ -174,7 +168,7 @@ test("a request that a shutdown cuts off is logged, without a status if nothing 
   const silent = rawSocket(port, get("/"));
   const stream = rawSocket(port, get("/").replace("Host", "X-Stream: 1\r\nHost"));
   await begun.promise;
-  await vi.waitUntil(() => stream.received().includes("piece"));
+  await expect.poll(stream.received).toContain("piece");
   await application.shutdown();
   expect(await silent.closed).toBe("");
   expect(lines().toSorted()).toEqual(

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createApplication, Route } from "../../src/public/index.ts";
 
 const CONNECTIONS = 50;
@@ -59,7 +59,7 @@ test("S50 a closing server stops listening, even if connections keep coming", as
     socket.on("error", () => (isRefused = true)).on("close", () => isRefused || connectAgain());
   };
   for (let index = 0; index < 10; index++) connectAgain();
-  await vi.waitUntil(() => connected > 20);
+  await expect.poll(() => connected).toBeGreaterThan(20);
   await application.shutdown();
-  await vi.waitUntil(() => isRefused);
+  await expect.poll(() => isRefused).toBe(true);
 });
