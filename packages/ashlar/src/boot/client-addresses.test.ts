@@ -68,6 +68,7 @@ test("S54 other second arguments that hosts pass to fetch are not taken for an a
   for (const own of [
     { address: { address: "0.0.0.0", port: 3000 } },
     { remoteAddr: { hostname: "8.8.8.8" } },
+    { address: "" },
     "",
     null,
   ]) {

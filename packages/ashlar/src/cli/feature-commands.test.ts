@@ -104,6 +104,7 @@ describe("commands that cannot be added", () => {
       output: "Created app/models/order.ts",
       errors: "",
     });
+    for (const option of ["--version", "-V"]) expect(await ashlar(root, option)).toMatchObject({ code: 0, errors: "" });
     expect((await ashlar(root, "help")).errors).toContain("config/providers.ts: it could not be loaded: no providers");
   });
 });

@@ -38,6 +38,13 @@ describe("host and subdomain", () => {
     expect(parseHost(authority)).toEqual({ host, subdomain: null });
   });
 
+  test("a host has up to 253 characters", () => {
+    const longest = `${`${"a".repeat(62)}.`.repeat(3)}${"a".repeat(60)}.com`;
+    expect(longest).toHaveLength(253);
+    expect(parseHost(longest).host).toBe(`${"a".repeat(60)}.com`);
+    expect(parseHost(`a${longest}`)).toEqual({ host: "", subdomain: null });
+  });
+
   test("a label before localhost is a subdomain, for local development", () => {
     expect(parseHost("work.localhost:3000")).toEqual({ host: "localhost", subdomain: "work" });
   });

@@ -44,6 +44,15 @@ test("S15 entries of a Headers object are redacted by their names", () => {
   expect(redact({ headers })).toEqual({ headers: { authorization: REDACTED, accept: "*/*", cookie: REDACTED } });
 });
 
+test("objects inside objects are kept to the eighth level, and cut off below", () => {
+  const inside = (levels: number, innermost: unknown): Record<string, unknown> => {
+    return { member: levels === 1 ? innermost : inside(levels - 1, innermost) };
+  };
+  const eighth = inside(8, { name: "a" });
+  expect(redact(eighth)).toEqual(eighth);
+  expect(redact(inside(9, { name: "a" }))).toEqual(inside(9, "[too deep]"));
+});
+
 test("a circular reference is cut off", () => {
   const circle: Record<string, unknown> = { name: "a" };
   circle.self = circle;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { exchange, rawSocket, sorted } from "../../test/support/raw-socket.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
@@ -173,6 +173,21 @@ test.each([
   const text = await exchange(port, `${method} /`, "Host: a");
   expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\\n\\n$`));
   expect([pulls, ended]).toEqual([0, 1]);
+});
+
+test.each<[string, Handler]>([
+  [
+    "a stream of the platform that sends immediately",
+    () => new Response(Readable.toWeb(Readable.from(["piece"])) as ReadableStream),
+  ],
+  ["a Node stream that sends immediately", () => new FastResponse(Readable.from(["piece"]) as never)],
+  ["a stream that fails immediately", () => new Response(failing())],
+])("%s leaves no timer behind", async (_, handler) => {
+  const port = await serve(handler);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  await exchange(port, "GET /", "Host: a");
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 describe("a stream that sends nothing at first", () => {

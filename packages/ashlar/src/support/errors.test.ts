@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../test/support/own-process.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
@@ -71,6 +72,17 @@ describe("declareErrors", () => {
     expect(await declared({ "shop.mjs": '{ E_INVALID_INPUT: [410, "It is gone."] }' })).toBe(
       "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_INVALID_INPUT already has another meaning, from the framework. " +
         "Give one of them a name of its own.",
+    );
+  });
+
+  test("refuses another meaning for a code of the framework, even from code that is in no file", async () => {
+    const text = `import { declareErrors } from ${JSON.stringify(pathToFileURL(ERRORS_MODULE))};
+      declareErrors({ E_INVALID_INPUT: [410, "It is gone."] });`;
+    const url = JSON.stringify(`data:text/javascript,${encodeURIComponent(text)}`);
+    const cwd = folderWith({ "app.mjs": `import(${url}).catch((error) => console.log(error.message));\n` });
+    expect(await outputOf('await import("./app.mjs");', { cwd })).toBe(
+      "unknown: the error code E_INVALID_INPUT already has another meaning, from the framework. " +
+        "Give one of them a name of its own.\n",
     );
   });
 });

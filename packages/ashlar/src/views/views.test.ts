@@ -167,6 +167,17 @@ describe("sharing", () => {
     expect(await views.render("show")).toBe("2");
   });
 
+  test("a template that looks a value up by its name finds none that nobody gave it", async () => {
+    write("show", "@each(name in names)\n{{ state[name] ?? 'none' }}\n@end");
+    const views = create(true);
+    views.share("known", "shared");
+    const data = { names: ["known", "constructor", "toString", "__proto__"] };
+    const view = new View(views, { currentUser: null } as unknown as HttpContext);
+    for (const html of [await views.render("show", data), await view.render("show", data)]) {
+      expect(html.trim().split(/\s+/)).toEqual(["shared", "none", "none", "none"]);
+    }
+  });
+
   test("two applications share nothing", async () => {
     write("show", "{{ typeof name === 'undefined' ? 'none' : name }}");
     const [first, second] = [create(true), create(true)];
