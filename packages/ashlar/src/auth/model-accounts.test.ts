@@ -91,3 +91,9 @@ describe("the accounts of users", () => {
     expect(await accounts.rows("admins")).toHaveLength(1);
   });
 });
+
+test("a model without Authenticates is no account store, whatever methods it has: its create() takes columns", () => {
+  const methods = { findByEmail() {}, attributeKind() {}, update() {}, delete() {}, existing() {}, transaction() {} };
+  class Account extends Model {}
+  expect(accountStoreOf(Object.assign(Account, methods) as never)).toBeNull();
+});

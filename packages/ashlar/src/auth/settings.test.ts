@@ -72,6 +72,17 @@ test.each([
   ["another one is misspelled", { passwordResetExpiraton: 60 }, 'Did you mean "passwordResetExpiration"?'],
   ["the default is misspelled", { defualt: "web" }, 'Did you mean "default"?'],
   ["a driver is not text", { web: { driver: 1 } }, "config/auth.ts: GUARDS.web.driver: "],
+  ...[
+    { name: "terms" },
+    { name: "", check() {} },
+    { name: "terms", page: "", check() {} },
+    { name: "terms", page: 1, check() {} },
+    null,
+  ].map((step) => [
+    `${JSON.stringify(step)} is not a step`,
+    { steps: [step] },
+    "GUARDS.steps: is a list. Write a list of login steps",
+  ]),
   ["a model is not a class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
   [
     "the table is not text",

@@ -1,4 +1,4 @@
-import type { HttpContext } from "../http/index.ts";
+import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container, Logger } from "../kernel/index.ts";
 import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
@@ -29,7 +29,7 @@ export class SessionManager {
    */
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
   /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
-  respondToError: (context: HttpContext, error: unknown) => MaybePromise<unknown> = () => null;
+  respondToError: (context: HttpContext, error: unknown) => HttpResponse | null = () => null;
 
   constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
     this.settings = settings;

@@ -76,9 +76,7 @@ export class SessionMiddleware implements Middleware {
 
   async #again(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
     try {
-      return (
-        (await this.#manager.respondToError(context, error)) ?? (await formAgain(context, held, error, this.#router))
-      );
+      return this.#manager.respondToError(context, error) ?? (await formAgain(context, held, error, this.#router));
     } catch (second) {
       // The first failure is the one to report.
       this.#manager.report(second, "A form could not be shown again.");

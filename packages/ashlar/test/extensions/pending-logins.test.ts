@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.ts";
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
-import { travel, travelBack } from "../../src/public/testing.ts";
+import { freeze, travel, travelBack } from "../../src/public/testing.ts";
 import { digest, generateSecret } from "../../src/security/index.ts";
 import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
 import {
@@ -32,6 +32,8 @@ describe("a pending login", () => {
     const visitor = accounts.visitor();
     await visitor.get("/logins");
     expect(target(await visitor.post("/login", { ...CREDENTIALS, remember: "1" }))).toEqual([302, "/terms"]);
+    const told = await accounts.toldOf("auth.pending");
+    expect(told).toMatchObject([{ guard: "web", user: { id: ADA.id }, step: "terms" }]);
     // A page for users redirects there as well.
     expect(target(await visitor.get("/logins"))).toEqual([302, "/terms"]);
     expect(target(await visitor.post("/terms"))).toEqual([302, "/logins"]);
@@ -133,12 +135,13 @@ describe("a pending login", () => {
   });
 
   test("ends ten minutes after the password, however often it is resumed", async () => {
+    freeze();
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
     travel(9);
     expect(target(await visitor.post("/terms"))).toEqual([302, "/code"]);
-    travel(2);
+    travel(1);
     await visitor.post("/pass");
     expect(await isIn(visitor)).toBe(false);
   });
@@ -484,6 +487,7 @@ describe("the limit on passwords", () => {
     await fail(1);
     const other = accounts.visitor();
     await other.post("/login", CREDENTIALS);
+    await other.post("/code", { code: "000000" });
     expect((await accounts.visitor().post("/login", wrong)).status).toBe(429);
     expect(target(await other.post("/code", { code: CODE }))).toEqual([302, "/home"]);
     expect((await accounts.visitor().post("/login", wrong)).status).toBe(303);
@@ -601,6 +605,15 @@ describe("codes", () => {
         expect((await admin.post("/admin/pass", { code: "000000" })).status).toBe(status);
       }
       expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ result: { status: "complete" } });
+    });
+
+    test("S33 are counted for each step", async () => {
+      const pin: LoginStep = { name: "pin", page: "code", check: () => "pending" };
+      const accounts = await shopWith([code, pin], { throttle });
+      const visitor = await pendingAt(accounts);
+      expect((await guess(visitor, CODE)).body).toMatchObject({ pending: "pin" });
+      for (const status of [200, 200, 429]) expect((await guess(visitor, "000000")).status).toBe(status);
+      expect((await guess(await pendingAt(accounts), CODE)).body).toMatchObject({ pending: "pin" });
     });
   });
 

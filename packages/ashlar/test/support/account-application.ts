@@ -113,6 +113,7 @@ export interface TestAccountsOptions
 /** All events about accounts. */
 const EVENTS = [
   "auth.login",
+  "auth.pending",
   "auth.failed",
   "auth.registered",
   "auth.verification_sent",

@@ -185,6 +185,21 @@ describe("accounts in an application's own store", () => {
     });
   });
 
+  test("the rest of a request that changes the user's address sees the new one", async () => {
+    const changing = async ({ accounts, auth, request }: HttpContext) => {
+      const address = async () => ((await auth.user()) as unknown as User).email;
+      const before = await address();
+      return { before, outcome: await accounts.verifyEmail(request.input("token")), after: await address() };
+    };
+    const { accounts, cleo } = await storeShop({ routes: [Route.post("/change", changing)] });
+    const visitor = await cleo();
+    await visitor.post("/account/email", { email: "cleo@example.org", password: PASSWORD });
+    const mail = (await accounts.mails()).find(({ to }) => to === "cleo@example.org")!;
+    const token = pathIn(mail).split("/").at(-1);
+    const expected = { before: CLEO.email, outcome: "verified", after: "cleo@example.org" };
+    expect((await visitor.post("/change", { token })).body).toEqual(expected);
+  });
+
   test("S70 a user is deleted with all data that the framework keeps about them", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => {
       const user = (await auth.user())!;

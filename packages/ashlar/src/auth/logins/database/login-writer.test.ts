@@ -93,6 +93,7 @@ await onEachDatabase("S52 a new token", (engine) => {
     const web = await testWeb({ engine });
     const writer = loginWriter(web.database, Person);
     const ada = (await Person.findByAuthId(ADA.id))!;
+    await insert(writer, Person, (await Person.findByAuthId(BOB.id))!, "of Bob");
     const id = (await insert(writer, Person, ada))!;
     const before = await web.rows();
     const login = { guard: "web", userId: ADA.id, id };
@@ -100,12 +101,13 @@ await onEachDatabase("S52 a new token", (engine) => {
     const proof = { ...proofOf(Person, ada), holds: async () => false };
     expect([await writer.renew(login, renewal, proof), await web.rows()]).toEqual([false, before]);
     const holds = async () => {
-      await web.database.kysely.updateTable("logins").set({ token_hash: "newest" }).execute();
+      await web.database.kysely.updateTable("logins").set({ token_hash: "newest" }).where("id", "=", id).execute();
       return false;
     };
     expect(await writer.renew(login, renewal, { ...proof, holds })).toBe(false);
     expect(await web.rows()).toMatchObject([
-      { ...before[0], token_hash: "newest", authenticated_at: expect.anything() },
+      before[0],
+      { ...before[1], token_hash: "newest", authenticated_at: expect.anything() },
     ]);
   });
 
