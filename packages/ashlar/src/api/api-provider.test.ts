@@ -6,6 +6,7 @@ import { compose, Model } from "../database/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { MailProvider } from "../mail/index.ts";
 import { Route } from "../routing/index.ts";
+import { SessionMiddleware, SessionProvider } from "../session/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { Api } from "./api.ts";
@@ -39,6 +40,23 @@ describe("an application", () => {
     const application = await boot({ routes: [Route.get("/", () => "hello")], providers: [AuthProvider] });
     const response = await application.fetch(new Request("http://localhost/"));
     expect([response.status, await response.text()]).toEqual([200, "hello"]);
+  });
+
+  test("names a login's step to clients with a session, although there is no store for logins that wait", async () => {
+    await Person.populate(PASSWORD);
+    class Sessions extends HttpKernel {
+      override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware] };
+    }
+    const steps = [{ name: "terms", check: () => "pending" }];
+    const application = await boot({
+      kernel: Sessions,
+      routes: Api.routes(),
+      providers: [SessionProvider, ApiProvider],
+      config: { ...config, auth: { GUARDS: { steps } } },
+    });
+    const body = new URLSearchParams({ username: "ada@example.com", password: PASSWORD });
+    const response = await application.fetch(new Request("http://localhost/api/auth", { method: "POST", body }));
+    expect([response.status, await response.json()]).toMatchObject([401, { code: "E_LOGIN_PENDING", step: "terms" }]);
   });
 
   test.each([

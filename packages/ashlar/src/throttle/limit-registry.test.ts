@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ApiProvider } from "../api/index.ts";
 import { AuthProvider } from "../auth/index.ts";
 import { createApplication, Provider, type ProviderClass } from "../boot/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
@@ -87,6 +88,11 @@ describe("what makes the boot fail", () => {
       "a limit of the framework",
       [AuthProvider, declaring({ login: { buckets: [ADDRESS] } })],
       '"login" is already declared by AuthProvider',
+    ],
+    [
+      "a limit of the framework's API",
+      [ApiProvider, declaring({ "api.reauth": { buckets: [ADDRESS] } })],
+      '"api.reauth" is already declared by ApiProvider',
     ],
     [
       "the limit of no feature",

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.ts";
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
@@ -17,6 +17,7 @@ import {
   target,
   terms,
 } from "../support/login-steps.ts";
+import { MemoryLogins } from "../support/memory-logins.ts";
 import { PeopleProvider } from "../support/people.ts";
 import { onEachDatabase } from "../support/services.ts";
 import { TestUser, type TestWebOptions, testWeb } from "../support/web-application.ts";
@@ -235,6 +236,37 @@ describe("a pending login", () => {
     expect(await accounts.toldOf("auth.failed")).toMatchObject([{ user: { id: ADA.id }, identifier: null }]);
     expect(await accounts.rows("logins")).toEqual([]);
     isBlocked = false;
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
+  });
+
+  test("fails with its refusal if it cannot be ended", async () => {
+    let isBlocked = false;
+    const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
+    const accounts = await shopWith([{ ...blocked, check }, terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    isBlocked = true;
+    accounts.database.onQuery(({ sql }) => {
+      if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
+    });
+    expect((await visitor.post("/login", CREDENTIALS)).status).toBe(500);
+  });
+
+  test("is named by auth.pending even if the same request has failed before", async () => {
+    const accounts = await shopWith([terms]);
+    const { body } = await accounts.visitor().post("/second-attempt");
+    expect(body).toEqual({ attempts: [null, null], pending: "terms" });
+  });
+
+  test("is not completed for another user that the class finds by a similar key", async () => {
+    const accounts = await shopWith([terms]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", CREDENTIALS);
+    const [ada, bob] = [await accounts.user(), await accounts.user(BOB.id)];
+    Object.assign(bob, { accessEpoch: () => ada.accessEpoch() });
+    vi.spyOn(accounts.User, "findByAuthId").mockImplementation(async () => bob as never);
+    accepted.add(ADA.email);
+    accepted.add(BOB.email);
     expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
   });
 
@@ -735,6 +767,18 @@ describe("an application's own guard", () => {
     expect([browser.cookies.get("person"), await web.rows()]).toEqual([String(ADA.id), []]);
     expect((await copy.post("/go-on")).body).toEqual({ result: null });
     expect(copy.cookies.has("person")).toBe(false);
+  });
+
+  test("keeps them in its own store if it has one", async () => {
+    class User extends TestUser {}
+    const logins = new MemoryLogins();
+    const begin = Route.post("/desk/begin", async ({ auth }) => ({
+      user: await (auth.guard("desk") as unknown as LoginGuard).attempt(ADA.email, PASSWORD),
+    }));
+    const own = { desk: { driver: "web", model: User, logins } };
+    const web = await testWeb({ ...stepped(User, own), routes: [...routes, begin] });
+    expect((await web.browser().post("/desk/begin")).body).toEqual({ user: null });
+    expect([logins.logins.size, await web.rows()]).toEqual([1, []]);
   });
 
   test("keeps none if the application has no store of logins, so that none can be replayed", async () => {

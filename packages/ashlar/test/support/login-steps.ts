@@ -116,6 +116,10 @@ export async function shopWith(steps: readonly LoginStep[], options: SteppedOpti
       }),
       Route.post("/as-ada", async (context) => ({ user: await ada(context), pending: context.auth.pending })),
       Route.post("/by-id", async ({ auth }) => ({ user: await auth.attemptById(ADA.id), pending: auth.pending })),
+      Route.post("/second-attempt", async ({ auth }) => {
+        const attempts = [await auth.attempt(ADA.email, "wrong"), await auth.attempt(ADA.email, PASSWORD)];
+        return { attempts, pending: auth.pending };
+      }),
       Route.post("/attempt", async ({ auth }) => ({
         user: await auth.attempt(ADA.email, PASSWORD),
         pending: auth.pending,
