@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { Member, Person } from "../../test/support/people.ts";
+import { Member, PeopleProvider, Person } from "../../test/support/people.ts";
 import { AuthenticationMiddleware, AuthProvider } from "../auth/index.ts";
 import { type Application, type ApplicationOptions, createApplication, createLogger } from "../boot/index.ts";
 import { compose, Model } from "../database/index.ts";
@@ -42,21 +42,27 @@ describe("an application", () => {
     expect([response.status, await response.text()]).toEqual([200, "hello"]);
   });
 
-  test("names a login's step to clients with a session, although there is no store for logins that wait", async () => {
+  test("keeps no login that waits for a step if only the API is installed beside a guard, for want of a store", async () => {
     await Person.populate(PASSWORD);
     class Sessions extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware] };
     }
+    const begin = Route.get("/begin", async ({ auth }) => {
+      const attempt = await auth.attempt("ada@example.com", PASSWORD);
+      return { attempt, pending: auth.pending };
+    });
     const steps = [{ name: "terms", check: () => "pending" }];
     const application = await boot({
       kernel: Sessions,
-      routes: Api.routes(),
-      providers: [SessionProvider, ApiProvider],
-      config: { ...config, auth: { GUARDS: { steps } } },
+      routes: [begin],
+      providers: [SessionProvider, ApiProvider, PeopleProvider],
+      config: {
+        ...config,
+        auth: { GUARDS: { default: "cookie", cookie: { driver: "cookie", model: Person }, steps } },
+      },
     });
-    const body = new URLSearchParams({ username: "ada@example.com", password: PASSWORD });
-    const response = await application.fetch(new Request("http://localhost/api/auth", { method: "POST", body }));
-    expect([response.status, await response.json()]).toMatchObject([401, { code: "E_LOGIN_PENDING", step: "terms" }]);
+    const response = await application.fetch(new Request("http://localhost/begin"));
+    expect(await response.json()).toEqual({ attempt: null, pending: "terms" });
   });
 
   test.each([
