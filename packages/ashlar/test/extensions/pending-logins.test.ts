@@ -239,17 +239,21 @@ describe("a pending login", () => {
     expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
   });
 
-  test("fails with its refusal if it cannot be ended", async () => {
+  test.each([
+    ["a step refuses the next one", true],
+    ["the next one waits as well", false],
+  ])("that cannot be ended makes the next attempt fail, if %s", async (_, blocks) => {
     let isBlocked = false;
     const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
     const accounts = await shopWith([{ ...blocked, check }, terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
-    isBlocked = true;
+    isBlocked = blocks;
     accounts.database.onQuery(({ sql }) => {
       if (sql.startsWith('delete from "logins"')) throw new Error("The disk is full.");
     });
     expect((await visitor.post("/login", CREDENTIALS)).status).toBe(500);
+    expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
   test("is named by auth.pending even if the same request has failed before", async () => {
@@ -523,6 +527,17 @@ describe("the limit on passwords", () => {
     expect((await accounts.visitor().post("/login", wrong)).status).toBe(429);
     expect(target(await other.post("/code", { code: CODE }))).toEqual([302, "/home"]);
     expect((await accounts.visitor().post("/login", wrong)).status).toBe(303);
+  });
+
+  test("S53 clears the failures at the account of its own guard, whichever guard is active", async () => {
+    const accounts = await shopWith([code], { throttle: { login: { account: "email", buckets: [PAIR] } } });
+    const admin = accounts.visitor();
+    const fail = async () => (await accounts.visitor().post("/admin/login", wrong)).status;
+    for (let attempt = 0; attempt < 4; attempt++) await fail();
+    await admin.post("/admin/login", CREDENTIALS);
+    expect(await fail()).toBe(429);
+    expect((await admin.post("/admin/pass", { code: CODE })).body).toMatchObject({ result: { status: "complete" } });
+    expect(await fail()).toBe(303);
   });
 
   test("S53 counts logins that are never completed by account, until one is", async () => {

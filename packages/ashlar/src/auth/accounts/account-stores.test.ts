@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { User } from "../../../test/extensions/drizzle-users.ts";
 import { FullUser, NEW_PASSWORD, PASSWORD, pathIn, testAccounts } from "../../../test/support/account-application.ts";
@@ -165,6 +166,23 @@ describe("accounts in an application's own store", () => {
       expect([path, ended]).toEqual([path, (rows() as { access_epoch: string }[]).map((row) => row.access_epoch)]);
       expect(rows()).not.toEqual(before);
     }
+  });
+
+  test("S51 whether an address is reserved is checked again once the account has been created", async () => {
+    const { accounts, store } = await storeShop();
+    const order: string[] = [];
+    const create = store.create.bind(store);
+    store.create = async (account) => {
+      await nextTurn();
+      const user = await create(account);
+      order.push("created");
+      return user;
+    };
+    accounts.database.onQuery(({ sql }) => {
+      if (/^select .*email_changes/.test(sql)) order.push("checked");
+    });
+    await accounts.visitor().post("/register", CLEO);
+    expect(order.slice(-2)).toEqual(["created", "checked"]);
   });
 
   test("the rest of a request that verifies the user's address sees it as verified", async () => {
