@@ -256,6 +256,23 @@ describe("a pending login", () => {
     expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
+  test("tells a step which steps before it were passed by a proof, in this request or an earlier one", async () => {
+    const seen: string[][] = [];
+    const witness: LoginStep = {
+      name: "witness",
+      page: "code",
+      check: ({ passed }) => {
+        seen.push([...passed]);
+        return "pending";
+      },
+    };
+    const accounts = await shopWith([code, witness]);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", { ...CREDENTIALS, code: CODE });
+    await visitor.post("/code");
+    expect(seen).toEqual([["code"], ["code"]]);
+  });
+
   test("is named by auth.pending even if the same request has failed before", async () => {
     const accounts = await shopWith([terms]);
     const { body } = await accounts.visitor().post("/second-attempt");
