@@ -1,19 +1,6 @@
 import { expect, test } from "vitest";
-import { BOB, testAccounts } from "../../test/support/account-application.ts";
 import { Person } from "../../test/support/people.ts";
-import { endAccess, logOutEverywhere, logOutEverywhereOnProof } from "./end-access.ts";
-import { accountStoreOf } from "./model-accounts.ts";
-
-test("S51 all access of a user ends no matter when the user was read, and no other user's does", async () => {
-  const accounts = await testAccounts();
-  const stale = await accounts.user();
-  const other = (await accounts.user(BOB.id)).accessEpoch();
-  await (await accounts.user()).endAccess();
-  const between = (await accounts.user()).accessEpoch();
-  await endAccess(accountStoreOf(accounts.User)!, stale as never);
-  expect((await accounts.user()).accessEpoch()).not.toBe(between);
-  expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
-});
+import { logOutEverywhere, logOutEverywhereOnProof } from "./end-access.ts";
 
 test.each([
   ["on a proof", logOutEverywhereOnProof],

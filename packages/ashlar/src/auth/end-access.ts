@@ -2,6 +2,7 @@ import { accessEpochOf, endCredentials, makeAccessEpoch } from "./access-epoch.t
 import type { AccountChanges, AccountConditions, AccountStore, AccountUser } from "./account-store.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { accountStoreOf } from "./model-accounts.ts";
+import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 /**
  * Ends all access to an account, provided that the proof given for this user still holds: changes the epoch, and removes
@@ -36,8 +37,8 @@ export async function endAccess<User extends AccountUser>(
 }
 
 /**
- * Ends all access to the account of any user, provided that the proof given for the user still holds. Users who can only
- * log in have no epoch that could be changed; they only lose their credentials other than logins.
+ * Ends all access to the account of any user, provided that the proof given for the user still holds. If the class
+ * cannot express the basis of the proof, nothing changes.
  *
  * @param users the class of the user, or the object that finds it
  * @returns the user with a new epoch; `null` if the proof no longer held
@@ -48,14 +49,18 @@ export async function logOutEverywhereOnProof(
 ): Promise<Authenticatable | null> {
   const store = accountStoreOf(users);
   if (store !== null) return endAccessOnProof(store, user as AccountUser);
-  return withoutCredentials(user);
+  return withoutCredentials((await rotateAccess(user)) ? user : null);
 }
 
 /** Ends all access to the account of any user, as {@link logOutEverywhereOnProof}, but regardless of any proof. */
 export async function logOutEverywhere(users: AuthenticatableClass, user: Authenticatable): Promise<void> {
   const store = accountStoreOf(users);
-  if (store === null) await endCredentials(user);
-  else await endAccess(store, user as AccountUser);
+  if (store !== null) {
+    await endAccess(store, user as AccountUser);
+    return;
+  }
+  await endAllAccess(user);
+  await endCredentials(user);
 }
 
 /** Removes the credentials of a user whose access has ended; `null`: it did not end. */

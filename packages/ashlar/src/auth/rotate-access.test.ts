@@ -1,7 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { ADA, testAccounts } from "../../test/support/account-application.ts";
+import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
+import { Person } from "../../test/support/people.ts";
 import { testWeb } from "../../test/support/web-application.ts";
-import { rotateAccess } from "./rotate-access.ts";
+import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 test("S51 access ends by one statement that also sets other changes, if the proof still holds", async () => {
   const accounts = await testAccounts();
@@ -48,12 +49,24 @@ test("S51 no proof of a user holds once the user is deleted", async () => {
   expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
 });
 
+test("S51 all access of a user ends no matter when the user was read, and no other user's does", async () => {
+  const accounts = await testAccounts();
+  const stale = await accounts.user();
+  const other = (await accounts.user(BOB.id)).accessEpoch();
+  await (await accounts.user()).endAccess();
+  const between = (await accounts.user()).accessEpoch();
+  await endAllAccess(stale);
+  expect((await accounts.user(ADA.id)).accessEpoch()).not.toBe(between);
+  expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
+});
+
 test("S51 for a user without an epoch, only other changes are written", async () => {
   const web = await testWeb();
   await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
   const user = (await web.User.find(ADA.id))!;
   web.forgetQueries();
   expect(await rotateAccess(user)).toBe(true);
+  await expect(endAllAccess(user)).resolves.toBeUndefined();
   expect(web.queries).toEqual([]);
   expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
   expect((await web.User.find(ADA.id))!.email).toBe("countess@example.com");
@@ -63,5 +76,30 @@ test("if access cannot be ended, the caller gets the error", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await accounts.database.kysely.schema.dropTable("users").execute();
+  await expect(endAllAccess(user)).rejects.toThrow();
   await expect(rotateAccess(user)).rejects.toThrow();
 });
+
+test("for a user of another class without access methods, nothing changes", async () => {
+  await Person.populate("correct horse battery");
+  const ada = new Person(Person.rows[0]!);
+  const before = { ...ada.row };
+  expect(await rotateAccess(ada)).toBe(true);
+  await expect(endAllAccess(ada)).resolves.toBeUndefined();
+  expect(ada.row).toEqual(before);
+});
+
+test.each(["accessEpoch", "accessConditions", "accessChanges"])(
+  "for a user of another class without %s, nothing changes",
+  async (missing) => {
+    await Person.populate("correct horse battery");
+    const holder = {
+      accessEpoch: () => "its own",
+      accessConditions: () => ({}),
+      accessChanges: () => ({ epoch: "new" }),
+    };
+    const ada = Object.assign(new Person(Person.rows[0]!), holder, { [missing]: undefined });
+    expect(await rotateAccess(ada)).toBe(true);
+    await expect(endAllAccess(ada)).resolves.toBeUndefined();
+  },
+);

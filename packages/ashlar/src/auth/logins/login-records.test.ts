@@ -201,6 +201,33 @@ test("S22 users of a class that is not a model can end their other logins, or al
   expect((await here.get("/people/me")).body).toEqual({ user: null });
 });
 
+test("S51 users that an object finds end no other logins once access to their account has ended, nor anything else", async () => {
+  let isEnding = false;
+  let ended = 0;
+  class User extends TestUser {
+    async endCredentials(): Promise<void> {
+      ended++;
+    }
+  }
+  const model: AuthenticatableClass = {
+    name: "Users",
+    userClass: User,
+    identifierColumn: "email",
+    async findByAuthId(id) {
+      const user = await User.find(id);
+      // After the user was read, as another request would.
+      if (isEnding) await User.where("id", id).update({ access_epoch: "the new one" } as object);
+      return user;
+    },
+    findByIdentifier: (email) => User.findByIdentifier(email),
+  };
+  const web = await testWeb({ User, guards: { web: { model } } });
+  const [here] = [await web.loggedIn(), await web.loggedIn()];
+  isEnding = true;
+  const { status, body } = await here.post("/logins/end-others", {}, { accept: "application/json" });
+  expect([status, body, ended, (await web.rows()).length]).toMatchObject([401, { code: "E_STALE_PROOF" }, 0, 2]);
+});
+
 test("S22 S51 users that an object finds end all access to their account, or nothing if a part of it fails", async () => {
   let fails = true;
   const ended: unknown[] = [];
