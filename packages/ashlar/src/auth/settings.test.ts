@@ -65,7 +65,26 @@ test("an expiration of null means that password resets do not expire", () => {
 });
 
 test.each([
-  ["GUARDS is a list", [], "config/auth.ts: GUARDS: "],
+  [
+    "GUARDS is a list",
+    [],
+    'config/auth.ts: GUARDS: is a list. Write an object: { default: "web", web: { model: User } }',
+  ],
+  [
+    "a guard's steps are not a list",
+    { web: { steps: {} } },
+    "config/auth.ts: GUARDS.web.steps: is an object. Write a list of login",
+  ],
+  [
+    "a step is a function",
+    { steps: [Object.assign(function terms() {}, { check() {} })] },
+    "config/auth.ts: GUARDS.steps: is a list. Write a list of login",
+  ],
+  [
+    "a step's name is a number",
+    { steps: [{ name: 1, check() {} }] },
+    "config/auth.ts: GUARDS.steps: is a list. Write a list of login",
+  ],
   ["the default is not text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
   ["a guard is not an object", { web: "User" }, "config/auth.ts: GUARDS.web: is text. Write web: { model: User }."],
   ["a setting is misspelled", { passwordResetTabel: "resets" }, 'Did you mean "passwordResetTable"?'],

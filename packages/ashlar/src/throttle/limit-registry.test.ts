@@ -90,6 +90,11 @@ describe("what makes the boot fail", () => {
       '"login" is already declared by AuthProvider',
     ],
     [
+      "a limit of the framework's accounts",
+      [AuthProvider, declaring({ "email.resend": { buckets: [ADDRESS] } })],
+      '"email.resend" is already declared by AuthProvider',
+    ],
+    [
       "a limit of the framework's API",
       [ApiProvider, declaring({ "api.reauth": { buckets: [ADDRESS] } })],
       '"api.reauth" is already declared by ApiProvider',

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { travel, travelBack } from "../../src/public/testing.ts";
 import {
@@ -24,6 +25,18 @@ describe("an application with its own login store", () => {
   }
 
   const inside = async (visitor: Visitor) => (await visitor.get("/logins")).status === 200;
+
+  test("closes it before the application has shut down", async () => {
+    const { accounts, logins } = await shop();
+    let isClosed = false;
+    const close = async () => {
+      await nextTurn();
+      isClosed = true;
+    };
+    Object.assign(logins, { close });
+    await accounts.application.shutdown();
+    expect(isClosed).toBe(true);
+  });
 
   test("logs in and out", async () => {
     const { accounts, logins } = await shop();

@@ -256,13 +256,13 @@ describe("a pending login", () => {
     expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
-  test("tells a step which steps before it were passed by a proof, in this request or an earlier one", async () => {
+  test("tells a step its purpose, and which steps were passed by a proof, in this request or an earlier one", async () => {
     const seen: string[][] = [];
     const witness: LoginStep = {
       name: "witness",
       page: "code",
-      check: ({ passed }) => {
-        seen.push([...passed]);
+      check: ({ passed, purpose }) => {
+        seen.push([purpose, ...passed]);
         return "pending";
       },
     };
@@ -270,7 +270,10 @@ describe("a pending login", () => {
     const visitor = accounts.visitor();
     await visitor.post("/login", { ...CREDENTIALS, code: CODE });
     await visitor.post("/code");
-    expect(seen).toEqual([["code"], ["code"]]);
+    expect(seen).toEqual([
+      ["login", "code"],
+      ["login", "code"],
+    ]);
   });
 
   test("is named by auth.pending even if the same request has failed before", async () => {

@@ -20,6 +20,17 @@ class PersonFinder implements AuthenticatableClass {
   }
 }
 
+/** Leaves out all pages that are about accounts. */
+const WITHOUT_ACCOUNTS: Readonly<Record<string, false>> = {
+  register: false,
+  requestPasswordReset: false,
+  resetPassword: false,
+  verifyEmail: false,
+  changePassword: false,
+  changeEmail: false,
+  undoEmailChange: false,
+};
+
 describe("a boot with pages about accounts", () => {
   const model = "config/auth.ts: GUARDS.web.model: its users can log in, but not have accounts";
   const booting = (users: object) => testAccounts({ guards: { web: { driver: "web", model: users } } });
@@ -28,6 +39,23 @@ describe("a boot with pages about accounts", () => {
     await expect(booting(Person)).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
       message: `${model}, which the route "register.store" requires. Declare it as class User extends compose(Model, Authenticates). Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`,
+    });
+  });
+
+  test.each([
+    ["register", "register.store"],
+    ["requestPasswordReset", "change_password.store"],
+    ["resetPassword", "password_reset.store"],
+    ["verifyEmail", "email.verify"],
+    ["changePassword", "account.password.store"],
+    ["changeEmail", "account.email.store"],
+    ["undoEmailChange", "email.undo"],
+  ])("fails with the pages %s alone, because of the route %s", async (group, route) => {
+    const { [group]: _, ...leftOut } = WITHOUT_ACCOUNTS;
+    const boot = testAccounts({ guards: { web: { driver: "web", model: Person } }, leftOut });
+    await expect(boot).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: expect.stringContaining(`${model}, which the route "${route}" requires.`),
     });
   });
 
@@ -70,15 +98,7 @@ describe("a boot with pages about accounts", () => {
     ["a class", Person],
     ["an object", new PersonFinder()],
   ])("succeeds without such pages, if %s finds users who log in", async (_, users) => {
-    const leftOut = {
-      register: false,
-      requestPasswordReset: false,
-      resetPassword: false,
-      verifyEmail: false,
-      changePassword: false,
-      changeEmail: false,
-      undoEmailChange: false,
-    } as const;
+    const leftOut = WITHOUT_ACCOUNTS;
     const accounts = await testAccounts({ guards: { web: { driver: "web", model: users } }, leftOut });
     await Person.populate(PASSWORD);
     const [here, there] = [await accounts.loggedIn(Person.rows[0]!), await accounts.loggedIn(Person.rows[0]!)];

@@ -79,12 +79,15 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await loginsOf(ada)).toMatchObject([{ isCurrent: true }]);
   });
 
-  test("S22 that have ended are not listed", async () => {
+  test("S22 that have ended are neither listed nor counted", async () => {
     const web = await testWeb({ engine });
+    travel(0);
     await web.loggedIn();
-    travel(121);
+    // They end after two hours without use.
+    travel(120);
     const browser = await web.loggedIn();
     expect(await loginsOf(browser)).toHaveLength(1);
+    expect((await browser.post("/logins/end-others")).body).toEqual({ ended: 0 });
   });
 
   test("S22 can be ended one at a time", async () => {

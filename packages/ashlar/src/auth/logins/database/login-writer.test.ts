@@ -125,7 +125,7 @@ await onEachDatabase("S52 a new token", (engine) => {
 
 test("S52 a login of a user without an epoch is neither stored nor renewed once the user has one", async () => {
   const web = await testWeb();
-  await web.database.kysely.updateTable("users").set({ access_epoch: null }).execute();
+  await web.database.kysely.updateTable("users").set({ access_epoch: null }).where("id", "=", ADA.id).execute();
   const [ada, bob] = [(await web.User.find(ADA.id))!, (await web.User.find(BOB.id))!];
   const writer = loginWriter(web.database, web.User);
   const id = await insert(writer, web.User, ada);
