@@ -123,6 +123,32 @@ await onEachDatabase("S52 a new token", (engine) => {
   });
 });
 
+test("S52 the proofs of a model with its own conditions may require a column to be empty for one user only", async () => {
+  const web = await testWeb();
+  await web.database.kysely.updateTable("users").set({ access_epoch: null }).where("id", "=", ADA.id).execute();
+  class Account extends HandMadeUser {
+    declare access_epoch: string | null;
+
+    accessEpoch(): string {
+      return this.access_epoch ?? "none";
+    }
+
+    accessConditions(): object {
+      return { access_epoch: this.access_epoch };
+    }
+
+    accessChanges(): object {
+      return {};
+    }
+  }
+  Account.useDatabase(web.database);
+  const writer = loginWriter(web.database, Account);
+  for (const { id } of [ADA, BOB]) {
+    const user = (await Account.findByAuthId(id)) as Account;
+    expect(await insert(writer, Account, user, `of ${id}`)).toEqual(expect.any(String));
+  }
+});
+
 test("S52 a login of a user without an epoch is neither stored nor renewed once the user has one", async () => {
   const web = await testWeb();
   await web.database.kysely.updateTable("users").set({ access_epoch: null }).where("id", "=", ADA.id).execute();
