@@ -390,3 +390,21 @@ describe("register()", () => {
     expect((await accounts.mails()).map(({ to }) => to)).toEqual([ADA.email, ADA.email]);
   });
 });
+
+test("a model's own rule for passwords sees the new account's attributes and address, if the address is valid", async () => {
+  const seen: unknown[] = [];
+  class User extends FullUser {
+    static override fillable = ["name"];
+
+    override async setPassword(plain: unknown): Promise<void> {
+      seen.push([this.name, this.email]);
+      await super.setPassword(plain);
+    }
+  }
+  const accounts = await testAccounts({ User });
+  for (const email of [CLEO.email, "no address"]) await accounts.visitor().post("/register", { ...CLEO, email });
+  expect(seen).toEqual([
+    ["Cleo", CLEO.email],
+    ["Cleo", undefined],
+  ]);
+});
