@@ -193,3 +193,35 @@ test("a server stops a running prune when it shuts down, before the providers th
   await application.shutdown();
   expect(order).toEqual(["pruned", "shut down"]);
 });
+
+test("a server does not wait longer than its time limit for a prune that doesn't stop", async () => {
+  const begun = Promise.withResolvers<void>();
+  const hung = Promise.withResolvers<Record<string, number>>();
+  class StockProvider extends Provider {
+    override prune(): Promise<Record<string, number>> {
+      begun.resolve();
+      return hung.promise;
+    }
+  }
+  const lines: string[] = [];
+  const logger = createLogger(
+    { name: "Shop", environment: "test", log: { level: "error", requests: false } },
+    { write: (line: string) => void lines.push(line) },
+  );
+  const application = await createApplication({
+    providers: [StockProvider],
+    environment: SERVED,
+    config: { app: { APP: { server: { shutdownTimeoutSeconds: 5 } } } },
+    logger,
+  });
+  await application.listen({ port: 0, handleSignals: false });
+  await vi.advanceTimersByTimeAsync(15 * MINUTE);
+  await begun.promise;
+  let isShutDown = false;
+  const shutDown = application.shutdown().then(() => void (isShutDown = true));
+  for (let turn = 0; turn < 1000 && !isShutDown; turn++) await vi.advanceTimersByTimeAsync(1000);
+  expect(isShutDown).toBe(true);
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["Expired data was not deleted in time."]);
+  hung.resolve({});
+  await shutDown;
+});

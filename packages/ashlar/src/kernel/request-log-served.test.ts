@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
@@ -37,6 +39,19 @@ test("a response that is not a stream is logged before it is sent", async () => 
   const { port, lines } = await serve(() => "hello");
   expect(await rawSocket(port, get("/")).closed).toMatch(/hello$/);
   expect(lines()).toEqual([["/", 200, undefined]]);
+});
+
+test("a connection that is kept does not hold on to the requests that were logged", async () => {
+  const connections: Socket[] = [];
+  const keep = (message: unknown) => void connections.push((message as { socket: Socket }).socket);
+  subscribe("net.server.socket", keep);
+  onTestFinished(() => void unsubscribe("net.server.socket", keep));
+  const { port, lines } = await serve(() => "hello");
+  await rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3) + get("/next")).closed;
+  expect(lines()).toHaveLength(4);
+  const [connection] = connections as unknown as Readonly<Record<symbol, unknown>>[];
+  const held = Object.getOwnPropertySymbols(connection).find(({ description }) => description === "unfinished")!;
+  expect(connection![held]).toEqual(new Set());
 });
 
 test("a stream is logged when it has ended", async () => {

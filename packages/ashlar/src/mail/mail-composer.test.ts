@@ -130,6 +130,11 @@ describe("composing", () => {
     expect(Object.isFrozen(message)).toBe(true);
   });
 
+  test("its id has the sender's domain in its ASCII form", async () => {
+    const { id } = await compose(new Hello("Jane").to("jane@shop.example").from("jobs@exämple.example"));
+    expect(id).toMatch(/^[0-9a-f-]{36}@xn--exmple-cua\.example$/);
+  });
+
   test("copies, reply addresses, sender and attachments can be chained", async () => {
     const mail = new Hello("Jane")
       .to("jane@shop.example")

@@ -16,7 +16,8 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
     text: message.text,
     ...(message.html === null ? {} : { html: message.html }),
     attachments: message.attachments.map(({ filename, content, contentType }) => ({
-      filename: undecodable(filename),
+      // Encoded, so that what looks encoded stays as it is.
+      filename,
       content: Buffer.from(content),
       ...(contentType === undefined ? {} : { contentType }),
     })),

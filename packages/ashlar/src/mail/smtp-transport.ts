@@ -62,8 +62,8 @@ async function createPool(settings: CompleteSmtpSettings): Promise<Pool> {
     maxConnections: poolSize,
     // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
     maxRequeues: 1,
+    // It limits the lookup of the host's address as well.
     connectionTimeout: timeouts.connectSeconds * 1000,
-    dnsTimeout: timeouts.connectSeconds * 1000,
     greetingTimeout: timeouts.connectSeconds * 1000,
     socketTimeout: timeouts.idleSeconds * 1000,
   });

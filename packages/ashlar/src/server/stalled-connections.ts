@@ -24,10 +24,7 @@ export function endStalled(sockets: ReadonlySet<Socket>, timeoutSeconds: number)
     for (const socket of sockets) {
       // Data received from a client is not progress in sending to it: Node's own timeout would restart with each byte.
       const taken = socket.writableLength === 0 ? null : takenBytes(socket);
-      if (taken === null) {
-        standstills.delete(socket);
-        continue;
-      }
+      if (taken === null) continue;
       const standstill = standstills.get(socket);
       if (standstill?.takenBytes !== taken) standstills.set(socket, { takenBytes: taken, since: now });
       else if (now - standstill.since >= timeoutSeconds * 1000) socket.destroy();

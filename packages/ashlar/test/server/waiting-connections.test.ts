@@ -9,31 +9,35 @@ const CONNECTIONS = 50;
 /** Connects and sends requests while the server's thread is blocked, and reports what came back. */
 const CLIENT = `
 const { connect } = require("node:net");
-const { parentPort, workerData: { port, flag, connections } } = require("node:worker_threads");
-const REQUEST = "GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n";
+const { parentPort, workerData: { port, flag, connections, request } } = require("node:worker_threads");
 let sent = 0;
 const answers = Array.from({ length: connections }, () => new Promise((resolve) => {
   let received = "";
-  const socket = connect(port, "127.0.0.1", () => socket.write(REQUEST, () => {
+  const socket = connect(port, "127.0.0.1", () => socket.write(request, () => {
     if (++sent < connections) return;
     Atomics.store(flag, 0, 1);
     Atomics.notify(flag, 0);
   }));
   socket.on("data", (data) => (received += data));
   socket.on("error", (error) => resolve(error.code));
-  socket.on("close", () => resolve([received.split("\\r\\n")[0], /^connection: (.*)$/im.exec(received)?.[1]]));
+  socket.on("close", () => resolve([/^HTTP.* [^1]\\d\\d .*(?=\\r$)/m.exec(received)?.[0], /^connection: (.*)$/im.exec(received)?.[1]]));
 }));
 Promise.all(answers).then((all) => parentPort.postMessage(all));
 `;
 
-test("S50 a closing server still responds on connections that the system has already accepted", async () => {
+test.each([
+  ["", []],
+  [", also if the client waits for 100 Continue", ["Expect: 100-continue"]],
+])("S50 a closing server still responds on connections that the system has already accepted%s", async (_, expected) => {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
-    routes: [Route.get("/", () => "hello")],
+    routes: [Route.post("/", ({ request }) => request.bodyInput("word"))],
   });
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const flag = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(CLIENT, { eval: true, workerData: { port, flag, connections: CONNECTIONS } });
+  const headers = ["Host: a", "Content-Type: application/json", "Content-Length: 16", ...expected];
+  const request = `POST / HTTP/1.1\r\n${headers.join("\r\n")}\r\n\r\n{"word":"hello"}`;
+  const worker = new Worker(CLIENT, { eval: true, workerData: { port, flag, connections: CONNECTIONS, request } });
   onTestFinished(async () => void (await worker.terminate()));
   const answers = once(worker, "message");
   await once(worker, "online");
