@@ -12,6 +12,12 @@ const EPOCH_BYTES = 16;
  */
 export type AccessConditions = Readonly<Record<string, string | null>>;
 
+/** Two sets of conditions as one; `null` if no row can meet both. */
+export function bothConditions(one: AccessConditions, other: AccessConditions): AccessConditions | null {
+  const isMet = Object.entries(other).every(([column, value]) => !Object.hasOwn(one, column) || one[column] === value);
+  return isMet ? { ...one, ...other } : null;
+}
+
 /**
  * What the mixins of a user's model know about access to the account. With it, one statement can both check whether a
  * proof still holds and do what was proved.

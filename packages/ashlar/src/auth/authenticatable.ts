@@ -52,7 +52,7 @@ export interface AuthenticatableClass {
 
 /** The class of the users that a class, or an object, finds. */
 export function userClassOf(users: object): object {
-  return typeof users === "function" ? users : ((users as Partial<AuthenticatableClass>).userClass ?? users);
+  return (users as Partial<AuthenticatableClass>).userClass ?? users;
 }
 
 /**
@@ -60,11 +60,11 @@ export function userClassOf(users: object): object {
  * user.
  */
 export function isAuthenticatableClass(value: unknown): value is AuthenticatableClass {
-  if ((typeof value !== "function" && typeof value !== "object") || value === null) return false;
-  const { name, identifierColumn, findByAuthId, findByIdentifier } = value as unknown as Record<string, unknown>;
+  const users = Object(value) as object;
+  const { name, identifierColumn, findByAuthId, findByIdentifier } = users as Readonly<Record<string, unknown>>;
   if (typeof name !== "string" || typeof identifierColumn !== "string") return false;
   if (typeof findByAuthId !== "function" || typeof findByIdentifier !== "function") return false;
-  const userClass = userClassOf(value);
+  const userClass = userClassOf(users);
   if (typeof userClass !== "function") return false;
   const { authId, passwordHash, storePasswordHash } = userClass.prototype as Record<string, unknown>;
   return [authId, passwordHash, storePasswordHash].every((method) => typeof method === "function");

@@ -367,3 +367,35 @@ test("reread() reads the current row, but keeps other unsaved changes", async ()
   expect([user.name, user.email, user.password]).toEqual(["Augusta", "new@example.com", "a hash"]);
   expect([user.isDirty("name"), user.isDirty("email"), user.isDirty("password")]).toEqual([true, false, false]);
 });
+
+describe("a new user", () => {
+  test("keeps the epoch that it was given, and otherwise gets one", async () => {
+    await database.kysely.schema.alterTable("users").addColumn("access_epoch", "text").execute();
+    const epochs = [{ access_epoch: "given" }, {}];
+    for (const given of epochs) await Object.assign(new User(), { password: "!", ...given }).save();
+    expect([await stored(1), await stored(2)]).toMatchObject([
+      { access_epoch: "given" },
+      { access_epoch: expect.stringMatching(/^[\w-]{22}$/) },
+    ]);
+  });
+});
+
+test("S51 the credentials of a user are removed after the row was written, and not if it no longer exists", async () => {
+  const ended: unknown[] = [];
+  class Holder extends User {
+    static override table = "users";
+
+    async endCredentials(): Promise<void> {
+      ended.push((await stored()).access_epoch);
+    }
+  }
+  Holder.useDatabase(database);
+  await database.kysely.schema.alterTable("users").addColumn("access_epoch", "text").execute();
+  await ada();
+  const user = await Holder.findOrFail(1);
+  expect(await user.endAccess()).toBe(true);
+  expect(ended).toEqual([user.accessEpoch()]);
+  await Holder.where("id", 1).delete();
+  expect(await user.endAccess()).toBe(false);
+  expect(ended).toHaveLength(1);
+});

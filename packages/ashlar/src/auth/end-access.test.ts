@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
 import { Person } from "../../test/support/people.ts";
-import { logOutEverywhere, logOutEverywhereOnProof } from "./end-access.ts";
+import { endAccessOnProof, logOutEverywhere, logOutEverywhereOnProof } from "./end-access.ts";
+import { accountStoreOf } from "./model-accounts.ts";
 
 test.each([
   ["on a proof", logOutEverywhereOnProof],
@@ -18,4 +20,15 @@ test.each([
   expect(ended).toEqual([user]);
   expect(user.row).toEqual(before);
   if (logOut === logOutEverywhereOnProof) expect(result).toBe(user);
+});
+
+test("S51 access does not end on a proof if a further condition is not met", async () => {
+  const accounts = await testAccounts();
+  const user = await accounts.user();
+  const before = await accounts.rows("users");
+  const changes = { email: "countess@example.com" };
+  expect(await endAccessOnProof(accountStoreOf(accounts.User)!, user, changes, { email: BOB.email })).toBeNull();
+  expect(await accounts.rows("users")).toEqual(before);
+  const changed = await endAccessOnProof(accountStoreOf(accounts.User)!, user, changes, { email: ADA.email });
+  expect(changed?.email).toBe("countess@example.com");
 });

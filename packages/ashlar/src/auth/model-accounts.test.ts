@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import {
   ADA,
   AdminUser,
+  BOB,
   FullUser,
+  NEW_PASSWORD,
   PlainUser,
   type TestAccountsOptions,
   testAccounts,
@@ -11,8 +13,9 @@ import { Member, Person } from "../../test/support/people.ts";
 import { onEachDatabase } from "../../test/support/services.ts";
 import { Model } from "../database/index.ts";
 import { accountStoreSuite } from "../testing/index.ts";
+import { accessEpochOf } from "./access-epoch.ts";
 import type { AccountStore } from "./account-store.ts";
-import { accountStoreOf } from "./model-accounts.ts";
+import { accountStoreOf, type ModelAccounts } from "./model-accounts.ts";
 
 /** The accounts of a model whose table has no rows yet. */
 async function emptied(options: TestAccountsOptions): Promise<AccountStore> {
@@ -41,6 +44,7 @@ describe("the accounts of users", () => {
   test("S57 a registration sets the columns that fill sets, and never the key", async () => {
     class User extends FullUser {
       static override casts = { tags: "json" } as const;
+      static override fillable = ["id", "name", "tags"];
     }
     await testAccounts({ User });
     const store = accountStoreOf(User)!;
@@ -70,6 +74,75 @@ describe("the accounts of users", () => {
     expect(await accounts.rows("users")).toEqual(before);
   });
 
+  test("without a column for the epoch are created without one", async () => {
+    class User extends PlainUser {
+      static override fillable = ["name"];
+    }
+    const accounts = await testAccounts({ User });
+    await accounts.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
+    const account = { email: "cleo@example.com", passwordHash: "!", accessEpoch: "new", attributes: { name: "Cleo" } };
+    expect(await accountStoreOf(User)!.create(account)).toMatchObject({ id: 3, name: "Cleo" });
+  });
+
+  test("S51 lose whatever their class says when their access ends", async () => {
+    class User extends FullUser {
+      override accessChanges() {
+        return { ...super.accessChanges(), api_token: null };
+      }
+    }
+    const accounts = await testAccounts({ User });
+    await accounts.User.where("id", ADA.id).update({ api_token: "of Ada" } as object);
+    const store = accountStoreOf(accounts.User)!;
+    await store.update(await accounts.user(), { email: "countess@example.com" }, {});
+    expect((await accounts.user()).api_token).toBe("of Ada");
+    await store.update(await accounts.user(), { accessEpoch: "new" }, {});
+    const { api_token, access_epoch } = (await accounts.rows("users"))[0]!;
+    expect([api_token, access_epoch]).toEqual([null, "new"]);
+  });
+
+  test("S52 change on a proof based on a hash, even if a login has replaced it by a newer one", async () => {
+    const accounts = await testAccounts();
+    await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
+    const [store, user, login] = [accountStoreOf(accounts.User)!, await accounts.user(), await accounts.user()];
+    await login.storePasswordHash("a newer hash", login.passwordHash()!);
+    const changes = { email: "countess@example.com", accessEpoch: "new" };
+    expect(await store.update(user, changes, { accessEpoch: accessEpochOf(user) })).toBe(user);
+    expect((await accounts.user()).email).toBe("countess@example.com");
+  });
+
+  test.each([["on a proof", true], ["when access ends on a proof", true, "new"], ["without a proof", false]] as const)(
+    "S52 without an epoch, change only if their address is the expected one, %s",
+    async (_, isProved, epoch?: string) => {
+      const accounts = await testAccounts();
+      await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
+      const [store, user] = [accountStoreOf(accounts.User)!, await accounts.user()];
+      const changes = { email: "countess@example.com", ...(epoch && { accessEpoch: epoch }) };
+      const update = (email: string) =>
+        store.update(user, changes, { email, ...(isProved && { accessEpoch: accessEpochOf(user) }) });
+      expect(await update(BOB.email)).toBeNull();
+      expect((await accounts.user()).email).toBe(ADA.email);
+      expect(await update(ADA.email)).toBe(user);
+    },
+  );
+
+  test("S51 keep their password when the hash of a new one is made", async () => {
+    const accounts = await testAccounts();
+    const [store, user] = [accountStoreOf(accounts.User) as ModelAccounts, await accounts.user()];
+    const before = user.passwordHash();
+    expect(await store.hashPasswordOf(user, NEW_PASSWORD)).not.toBe(before);
+    await user.save();
+    expect([user.passwordHash(), (await accounts.user()).passwordHash()]).toEqual([before, before]);
+  });
+
+  test("exist by their key, whatever its column is", async () => {
+    class User extends FullUser {
+      static override primaryKey = "name";
+    }
+    await testAccounts({ User });
+    const store = accountStoreOf(User)!;
+    expect(await store.existing("id", [ADA.name, ADA.id, "Cleo"])).toEqual([ADA.name]);
+  });
+
   test("of another connection are found and changed there", async () => {
     class Elsewhere extends AdminUser {
       static override connection = "people";
@@ -87,8 +160,9 @@ describe("the accounts of users", () => {
     });
     await expect(failing).rejects.toThrow("rolled back");
     expect((await store.findByAuthId(root.authId()))?.passwordHash()).not.toBe("!");
-    expect(await store.existing("email", [ADA.email, "bob@example.com"])).toEqual([ADA.email]);
-    expect(await accounts.rows("admins")).toHaveLength(1);
+    await store.update(root, { email: "root@example.com" }, {});
+    expect(await store.existing("email", ["root@example.com", ADA.email])).toEqual(["root@example.com"]);
+    expect(await accounts.rows("admins")).toMatchObject([{ email: ADA.email }]);
   });
 });
 

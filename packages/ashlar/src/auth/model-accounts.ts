@@ -1,5 +1,5 @@
 import { databaseOf, type Model, type ModelClass, metadataOf, tableHasColumn } from "../database/index.ts";
-import type { AccessConditions } from "./access-epoch.ts";
+import { type AccessConditions, bothConditions } from "./access-epoch.ts";
 import {
   type AccountChanges,
   type AccountConditions,
@@ -80,11 +80,9 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       ...(verifiedAt === undefined ? {} : { [VERIFIED_AT]: null }),
     };
     const isProved = accessEpoch !== undefined;
-    const isWritten =
-      isProved && changes.accessEpoch !== undefined
-        ? await rotateAccess(user, columns, also)
-        : await writeColumns(user, columns, { ...also, ...(isProved && user.accessConditions()) });
-    return isWritten ? user : null;
+    if (isProved && changes.accessEpoch !== undefined) return (await rotateAccess(user, columns, also)) ? user : null;
+    const all = bothConditions(also, isProved ? user.accessConditions() : {});
+    return all !== null && (await writeColumns(user, columns, all)) ? user : null;
   }
 
   delete(user: ModelUser): Promise<boolean> {

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { ADA, BOB, testAccounts } from "../../test/support/account-application.ts";
 import { Person } from "../../test/support/people.ts";
 import { testWeb } from "../../test/support/web-application.ts";
+import type { AccessConditions } from "./access-epoch.ts";
 import { endAllAccess, rotateAccess } from "./rotate-access.ts";
 
 test("S51 access ends by one statement that also sets other changes, if the proof still holds", async () => {
@@ -13,6 +14,20 @@ test("S51 access ends by one statement that also sets other changes, if the proo
   expect([after.email, after.accessEpoch() === before]).toEqual(["countess@example.com", false]);
   expect(await rotateAccess(stale, { email: "thief@example.com" })).toBe(false);
   expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
+});
+
+test("S51 access does not end if a further condition is not met, whether or not a login has replaced the hash", async () => {
+  const accounts = await testAccounts();
+  await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
+  const [user, login] = [await accounts.user(), await accounts.user()];
+  const rotate = (conditions: AccessConditions) => rotateAccess(user, { name: "Countess" }, conditions);
+  // The second one also contradicts what the user's own proof requires.
+  const unmet = [{ name: BOB.name }, { email: BOB.email }];
+  for (const conditions of unmet) expect(await rotate(conditions)).toBe(false);
+  await login.storePasswordHash("a newer hash", login.passwordHash()!);
+  for (const conditions of unmet) expect(await rotate(conditions)).toBe(false);
+  expect((await accounts.user()).name).toBe(ADA.name);
+  expect(await rotate({ name: ADA.name, email: ADA.email })).toBe(true);
 });
 
 test("S52 a proof based on a hash still holds if a login has replaced it by a newer one of the same password", async () => {

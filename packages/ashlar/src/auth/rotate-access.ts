@@ -1,5 +1,5 @@
 import type { Model } from "../database/index.ts";
-import { type AccessConditions, type AccessHolder, holdsAccess, readAgain } from "./access-epoch.ts";
+import { type AccessConditions, type AccessHolder, bothConditions, holdsAccess, readAgain } from "./access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
@@ -18,10 +18,10 @@ export async function rotateAccess(
 ): Promise<boolean> {
   if (!holdsAccess(user)) return true;
   const all = { ...user.accessChanges(), ...changes };
-  if (await write(user, all, { ...conditions, ...user.accessConditions() })) return true;
+  if (await write(user, all, bothConditions(conditions, user.accessConditions()))) return true;
   // A concurrent login may have replaced the hash by another one of the same password, which does not end access.
   const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
-  return fresh !== null && write(user, all, { ...conditions, ...(fresh as AccessHolder).accessConditions() });
+  return fresh !== null && write(user, all, bothConditions(conditions, (fresh as AccessHolder).accessConditions()));
 }
 
 /** Ends all access to an account, regardless of any proof; see {@link rotateAccess}. */
@@ -29,7 +29,13 @@ export async function endAllAccess(user: Authenticatable): Promise<void> {
   if (holdsAccess(user)) await write(user, user.accessChanges(), {});
 }
 
-async function write(user: Authenticatable, changes: ColumnChanges, conditions: AccessConditions): Promise<boolean> {
+/** @param conditions `null`: no row meets them */
+async function write(
+  user: Authenticatable,
+  changes: ColumnChanges,
+  conditions: AccessConditions | null,
+): Promise<boolean> {
+  if (conditions === null) return false;
   // Only the mixin of a model knows the columns that access is based on.
   return Object.keys(changes).length === 0 || writeColumns(user as Authenticatable & Model, changes, conditions);
 }

@@ -186,6 +186,31 @@ describe("the application's own mails", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
+  test("newDevice: is in the language that the mail sets itself, if the user has none", async () => {
+    class Notice extends Mailable {
+      constructor() {
+        super();
+        this.inLanguage("de");
+      }
+
+      override subject(): string {
+        return this.t({ rule: "auth.device.unknown", params: {}, message: "Unknown device" });
+      }
+
+      override content(): MailContent {
+        return { text: "ashlar-accounts::account-mail", data: { text: "" } };
+      }
+    }
+    const accounts = await testAccounts({
+      ACCOUNTS: { mailables: { newDevice: Notice } },
+      config: { app: { APP: { languages: ["de"] } } },
+    });
+    await (await accounts.user()).markEmailAsVerified();
+    await accounts.loggedIn();
+    await accounts.toldOf("auth.login");
+    expect((await accounts.mails()).map(({ subject }) => subject)).toEqual(["Unbekanntes Gerät"]);
+  });
+
   test("newDevice: nothing is sent if the application has no such mail, or sets it to null", async () => {
     for (const mailables of [undefined, {}, { newDevice: null }]) {
       const logged: Record<string, unknown>[] = [];

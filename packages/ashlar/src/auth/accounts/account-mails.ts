@@ -40,7 +40,7 @@ export class AccountMails {
 
   /** Reports whether the application has its own mail with this name. */
   has(name: AccountMailName): boolean {
-    return (this.#dependencies.mailables[name] ?? null) !== null;
+    return typeof this.#dependencies.mailables[name] === "function";
   }
 
   /** Reports whether the application sends mails at all. */
