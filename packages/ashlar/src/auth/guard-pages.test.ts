@@ -225,6 +225,12 @@ describe("the paths of the framework", () => {
   test("are replaced by the path of a route with that name", () => {
     const pages = pagesOf([page("/sign-in", "login"), page("/admin/sign-in", "admin.login")]);
     expect([pages.to("web", "login"), pages.to("admin", "login")]).toEqual(["/sign-in", "/admin/sign-in"]);
+    expect(() => pagesOf([page("/sign-in", "login"), guarded("/mine", "auth")]).check()).not.toThrow();
+  });
+
+  test("are not required if no route sends visitors to them, even if the prefix is set to none", () => {
+    const guards = { default: "web", web: { model: AdminUser, routes: "" } };
+    expect(() => pagesOf([page("/about", "about")], guards).check()).not.toThrow();
   });
 
   test("are used until the routes are known", () => {

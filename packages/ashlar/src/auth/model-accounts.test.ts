@@ -110,7 +110,11 @@ describe("the accounts of users", () => {
     expect((await accounts.user()).email).toBe("countess@example.com");
   });
 
-  test.each([["on a proof", true], ["when access ends on a proof", true, "new"], ["without a proof", false]] as const)(
+  test.each([
+    ["on a proof", true],
+    ["when access ends on a proof", true, "new"],
+    ["without a proof", false],
+  ] as const)(
     "S52 without an epoch, change only if their address is the expected one, %s",
     async (_, isProved, epoch?: string) => {
       const accounts = await testAccounts();

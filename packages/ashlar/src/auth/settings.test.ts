@@ -1,10 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
 import { DEFAULT_HASHER } from "../security/index.ts";
 import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import { readAuthSettings } from "./settings.ts";
+import { userClassOf } from "./authenticatable.ts";
+import { authSettingsOf, readAuthSettings } from "./settings.ts";
 
 test("a missing section means no guards and the built-in defaults", () => {
   expect(readAuthSettings({})).toEqual({
@@ -108,6 +109,11 @@ test.each([
     { passwordResetTable: 7 },
     'GUARDS.passwordResetTable: is a number. Write text in quotes: "…", or leave it out for "password_resets".',
   ],
+  [
+    "the expiration is text",
+    { passwordResetExpiration: "60" },
+    'config/auth.ts: GUARDS.passwordResetExpiration: is "60". Write a whole number of minutes',
+  ],
   ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60"].map((expiration) => [
     `the expiration is ${JSON.stringify(expiration)} (${expiration})`,
     { passwordResetExpiration: expiration },
@@ -136,6 +142,7 @@ test("a class that lacks what auth requires is named in the error, with the mixi
     lookalike,
     finder,
     { ...finder, userClass: prototype },
+    { ...lookalike, userClass: Person },
     ...[...STATICS, ...METHODS].map(without),
   ]) {
     expect(() => readAuthSettings({ GUARDS: { web: { model } } })).toThrow(
@@ -172,3 +179,23 @@ test.each(["GUARD", "ACCOUNT"])(
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   },
 );
+
+test("a guard may be named almost like a setting", () => {
+  expect([...readAuthSettings({ GUARDS: { defaults: { model: Person } } }).guards.keys()]).toEqual(["defaults"]);
+});
+
+test("a class that finds the users of another one can be a guard's model", () => {
+  const { identifierColumn, findByAuthId, findByIdentifier } = Person;
+  const Finder = Object.assign(class Finder {}, {
+    ...{ identifierColumn, findByAuthId, findByIdentifier },
+    userClass: Person,
+  });
+  const { guards } = readAuthSettings({ GUARDS: { web: { model: Finder } } });
+  expect([guards.get("web")?.model, userClassOf(Finder)]).toEqual([Finder, Person]);
+});
+
+test("an application reads its settings once", async () => {
+  const application = await createApplication({ providers: [AuthProvider], environment: { APP_ENV: "test" } });
+  onTestFinished(() => application.shutdown());
+  expect(authSettingsOf(application.config)).toBe(authSettingsOf(application.config));
+});

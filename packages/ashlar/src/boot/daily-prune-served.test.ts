@@ -218,7 +218,9 @@ test("a server does not wait longer than its time limit for a prune that doesn't
   await vi.advanceTimersByTimeAsync(15 * MINUTE);
   await begun.promise;
   let isShutDown = false;
-  const shutDown = application.shutdown().then(() => void (isShutDown = true));
+  const shutDown = application.shutdown().then(() => {
+    isShutDown = true;
+  });
   for (let turn = 0; turn < 1000 && !isShutDown; turn++) await vi.advanceTimersByTimeAsync(1000);
   expect(isShutDown).toBe(true);
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["Expired data was not deleted in time."]);

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { makeDrizzleUsers } from "../../../test/extensions/drizzle-users.ts";
 import { PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
+import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { CookieGuard, guardProvider, Person } from "../../../test/support/people.ts";
 import { isIn } from "../../../test/support/store-shop.ts";
 import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
+import { authRoutes } from "./auth-routes.ts";
 
 /** Finds people, as an object. */
 class PersonFinder implements AuthenticatableClass {
@@ -86,6 +88,17 @@ describe("a boot with pages about accounts", () => {
     await expect(testAccounts({ guards, ACCOUNTS: { preventEnumeration: true } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining("Give the class of the users of User the method hasVerifiedEmail()."),
+    });
+  });
+
+  test("fails if another guard with its own pages has users who can only log in", async () => {
+    const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "hand" }).prefix("/hand")];
+    const boot = testAccounts({ guards: { hand: { driver: "web", model: Person } }, routes });
+    await expect(boot).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message: expect.stringContaining(
+        'GUARDS.hand.model: its users can log in, but not have accounts, which the route "hand.register.store"',
+      ),
     });
   });
 

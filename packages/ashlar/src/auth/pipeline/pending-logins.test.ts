@@ -1,7 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { FullUser, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
 import { CREDENTIALS, shopWith, target, terms } from "../../../test/support/login-steps.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
+import { databaseSessions } from "../../session/index.ts";
+import { now, setClock } from "../../support/index.ts";
+import type { LoginStep } from "./login-step.ts";
 
 test("S52 a pending login is forgotten once access has ended, so guests are not led to its step", async () => {
   const accounts = await shopWith([terms]);
@@ -31,4 +35,55 @@ test("a refused login leads to the login page without a session too, where nothi
   const steps = [{ name: "terms", check: () => ({ failed: "Your account is blocked." }) }];
   const web = await testWeb({ guards: { steps }, routes: [login] });
   expect(target(await web.browser().post("/try"))).toEqual([302, "/login"]);
+});
+
+/** Everything that the sessions of an application with its sessions in the database contain. */
+async function inSessions(accounts: TestAccounts): Promise<string> {
+  return JSON.stringify(await accounts.rows("session_data"));
+}
+
+const STORED = { config: { session: { SESSION: { store: databaseSessions() } } } };
+
+test("an expired pending login is removed from the session by the next attempt", async () => {
+  const accounts = await shopWith([terms], STORED);
+  const visitor = accounts.visitor();
+  await visitor.post("/login", CREDENTIALS);
+  expect(await inSessions(accounts)).toContain("pending_login web");
+  onTestFinished(() => setClock(null));
+  const later = now() + 11 * 60_000;
+  setClock(() => later);
+  await visitor.post("/login", { ...CREDENTIALS, password: "wrong" });
+  expect(await inSessions(accounts)).not.toContain("pending_login web");
+});
+
+test("an attempt without a pending login leaves the session alone", async () => {
+  const attempt = Route.post("/try", async ({ auth }) => ({ user: await auth.attempt(ADA.email, "wrong") }));
+  const accounts = await testAccounts({ routes: [attempt] });
+  const { headers, body } = await accounts.visitor().post("/try");
+  expect([body, headers.getSetCookie()]).toEqual([{ user: null }, []]);
+});
+
+test("S52 a confirmation is not noted in the session if the application has no steps", async () => {
+  const confirm = async (steps: readonly LoginStep[]): Promise<string> => {
+    const accounts = await shopWith(steps, STORED);
+    const visitor = await accounts.loggedIn();
+    expect((await visitor.post("/only-sent")).status).toBe(200);
+    return inSessions(accounts);
+  };
+  const passing: LoginStep = { name: "passing", check: () => "passed" };
+  expect(await confirm([passing])).toContain("confirmed_login web");
+  expect(await confirm([])).not.toContain("confirmed_login web");
+});
+
+test("a password can be confirmed without a session, and for a user without a login, when there are steps", async () => {
+  class User extends FullUser {}
+  const steps: readonly LoginStep[] = [{ name: "passing", check: () => "passed" }];
+  const once = Route.post("/once", async ({ auth }) => {
+    auth.webGuard.once((await User.find(ADA.id))!);
+    return { done: await auth.webGuard.confirmPassword(PASSWORD) };
+  });
+  const web = await testWeb({ guards: { steps } });
+  expect((await (await web.loggedIn()).post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
+  const accounts = await testAccounts({ User, guards: { steps }, routes: [once] });
+  expect((await accounts.visitor().post("/once")).body).toEqual({ done: true });
 });

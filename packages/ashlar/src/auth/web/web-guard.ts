@@ -237,11 +237,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #stepsPassedInConfirmation(login: CurrentLogin | null): readonly string[] {
     const { auth, visitor } = this.context;
     const noted = visitor === null ? null : this.context.session.get(confirmationKey(this.name));
-    if (login === null || typeof noted !== "string") return [];
-    const at = Number.parseInt(noted, 10);
+    const at = Number.parseInt(String(noted), 10);
     const age = now() - at;
     // Written so that NaN counts as expired.
-    const counts = noted === `${at} ${login.id}` && age >= 0 && age < CONFIRMATION_MS;
+    const counts = noted === `${at} ${login?.id}` && age >= 0 && age < CONFIRMATION_MS;
     return counts ? auth.stepsOf(this.name).map(({ name }) => name) : [];
   }
 
