@@ -153,3 +153,26 @@ test("an application without config/auth.ts has no guards, and no accounts to pr
   expect([users.guards, users.models, application.container.make("logins").all]).toEqual([[], [], []]);
   expect(await application.prune()).toEqual({});
 });
+
+test("a guard whose users the configuration doesn't name has no tokens that remain", async () => {
+  const accounts = await testAccounts({
+    guards: { people: { driver: "people" } },
+    providers: [PeopleProvider],
+    routes: [
+      Route.get("/remaining", async ({ accounts: services, auth }) => {
+        auth.guard("people");
+        return { remaining: services.remainingTokens() };
+      }),
+    ],
+  });
+  expect((await accounts.visitor().get("/remaining")).body).toEqual({ remaining: null });
+});
+
+test("a change to a guard's users beside the tables of auth is one transaction", async () => {
+  const accounts = await testAccounts();
+  accounts.forgetQueries();
+  await accounts.application.container.make("accounts").users.transaction("web", async () => {
+    await accounts.user();
+  });
+  expect(accounts.queries).toEqual(["begin immediate", expect.stringMatching(/^select /), "commit"]);
+});

@@ -79,8 +79,11 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await loginsOf(ada)).toMatchObject([{ isCurrent: true }]);
   });
 
-  test("S22 that have ended are neither listed nor counted", async () => {
-    const web = await testWeb({ engine });
+  test.each([
+    ["the framework's", {}],
+    ["an own", { logins: new MemoryLogins() }],
+  ])("S22 that have ended are neither listed nor counted, in %s store", async (_, guard) => {
+    const web = await testWeb({ engine, guard });
     travel(0);
     await web.loggedIn();
     // They end after two hours without use.

@@ -89,6 +89,17 @@ await onEachDatabase("S52 a new token", (engine) => {
     expect(await renewed(first.access_epoch)).toEqual([false, others]);
   });
 
+  test("locks its row before the old token is read: two renewals must not each restore the other's", async () => {
+    const web = await testWeb({ engine });
+    const writer = loginWriter(web.database, Person);
+    const ada = (await Person.findByAuthId(ADA.id))!;
+    const id = await insert(writer, Person, ada);
+    web.forgetQueries();
+    expect(await renew(writer, Person, ada, id)).toBe(true);
+    const [reading] = web.queries.filter((sql) => sql.startsWith('select "token_hash"'));
+    expect(reading!.endsWith(" for update")).toBe(engine.name === "postgres");
+  });
+
   test("is undone before the refusal, if the proof no longer holds, unless another one has taken its place", async () => {
     const web = await testWeb({ engine });
     const writer = loginWriter(web.database, Person);
