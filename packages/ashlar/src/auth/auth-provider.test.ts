@@ -11,6 +11,7 @@ import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/
 import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
+import { AuthenticationMiddleware } from "./authentication-middleware.ts";
 
 test("an application that lists the provider but has no guard works, prunes no accounts, and shuts down", async () => {
   const root = await temporaryFolder();
@@ -69,4 +70,17 @@ test("templates know the pages of the active guard, even in an application with 
   onTestFinished(() => application.shutdown());
   const page = await application.fetch(new Request("http://localhost/"));
   expect((await page.text()).trim()).toBe('<a href="/sign-in">badge</a>');
+});
+
+test("guests are sent to the login from paths without a route, too, if the middleware is around every request", async () => {
+  const application = await createApplication({
+    kernel: kernelWith({ web: [] }, [AuthenticationMiddleware]),
+    routes: [Route.get("/login", () => "log in").name("login")],
+    providers: [AuthProvider, guardProvider({ badge: HeaderGuard }, ["badge"])],
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  const headers = { accept: "text/html" };
+  const response = await application.fetch(new Request("http://localhost/nowhere", { headers }));
+  expect([response.status, response.headers.get("location")]).toEqual([302, "/login"]);
 });

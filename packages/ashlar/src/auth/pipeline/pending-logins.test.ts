@@ -87,3 +87,23 @@ test("a password can be confirmed without a session, and for a user without a lo
   const accounts = await testAccounts({ User, guards: { steps }, routes: [once] });
   expect((await accounts.visitor().post("/once")).body).toEqual({ done: true });
 });
+
+test("nothing has refused a login as long as there was none, and if it waits or is complete", async () => {
+  const refusal = Route.post("/refusal", async ({ auth, request }) => {
+    const before = auth.refusal;
+    const { status } = await auth.login(ADA.email, request.input("password"));
+    return { status, refusals: [before, auth.refusal] };
+  });
+  const refusedBy = async (password: string, check: LoginStep["check"]): Promise<unknown> => {
+    const accounts = await testAccounts({ guards: { steps: [{ name: "terms", check }] }, routes: [refusal] });
+    return (await accounts.visitor().post("/refusal", { password })).body;
+  };
+  expect(await refusedBy(PASSWORD, () => "passed")).toEqual({ status: "complete", refusals: [null, null] });
+  expect(await refusedBy(PASSWORD, () => "pending")).toEqual({ status: "pending", refusals: [null, null] });
+  expect(await refusedBy("wrong", () => "passed")).toEqual({ status: "failed", refusals: [null, null] });
+  const failed = await refusedBy(PASSWORD, () => ({ failed: "You are blocked." }));
+  expect(failed).toEqual({
+    status: "failed",
+    refusals: [null, expect.objectContaining({ message: "You are blocked." })],
+  });
+});
