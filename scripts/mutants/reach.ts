@@ -164,14 +164,16 @@ export class Reach {
           bySource.set(source, entry);
         }
       }
+      const loaded = new Set(loading);
       for (const [number, { ids, ms }] of byMutant) {
-        if (!everywhere.has(number)) push(number, { file, tests: ids, ms });
+        if (!everywhere.has(number) && !loaded.has(number)) push(number, { file, tests: ids, ms });
       }
       const usedAround = new Set(around.map((hit) => mutants[hit]!.file));
-      for (const number of loading) {
-        if (everywhere.has(number) || byMutant.has(number)) continue;
-        // A mutant that only runs while the file loads can be noticed by the tests that use the same source, or, in the
-        // test file next to it, by all tests: they may use only what another source derived from a constant.
+      for (const number of loaded) {
+        if (everywhere.has(number)) continue;
+        // A mutant that runs while the file loads can be noticed by the tests that use the same source, even if others
+        // load it again, or, in the test file next to it, by all tests: they may use only what another source derived
+        // from a constant.
         const source = mutants[number]!.file;
         const used = bySource.get(source);
         if (usedAround.has(source) || isBeside(file, source)) push(number, { file, ms: all });
