@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { FullUser, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
-import { CREDENTIALS, shopWith, target, terms } from "../../../test/support/login-steps.ts";
+import { blocked, CREDENTIALS, shopWith, target, terms } from "../../../test/support/login-steps.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { databaseSessions } from "../../session/index.ts";
@@ -106,4 +106,15 @@ test("nothing has refused a login as long as there was none, and if it waits or 
     status: "failed",
     refusals: [null, expect.objectContaining({ message: "You are blocked." })],
   });
+});
+
+test("S33 a login that a step refuses uses up an attempt of its address, and one that waits gives it back", async () => {
+  const throttle = { login: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 60 }] } };
+  const statuses = async (step: LoginStep): Promise<number[]> => {
+    const accounts = await shopWith([step], { throttle });
+    const attempt = async () => (await accounts.visitor().post("/login", CREDENTIALS)).status;
+    return [await attempt(), await attempt(), await attempt()];
+  };
+  expect(await statuses(blocked)).toEqual([303, 303, 429]);
+  expect(await statuses({ name: "waiting", page: "terms", check: () => "pending" })).toEqual([302, 302, 302]);
 });
