@@ -1,5 +1,11 @@
-import { expect, onTestFinished, test } from "vitest";
-import { FullUser, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  BOB,
+  FullUser,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
 import { blocked, CREDENTIALS, shopWith, target, terms } from "../../../test/support/login-steps.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
@@ -117,4 +123,41 @@ test("S33 a login that a step refuses uses up an attempt of its address, and one
   };
   expect(await statuses(blocked)).toEqual([303, 303, 429]);
   expect(await statuses({ name: "waiting", page: "terms", check: () => "pending" })).toEqual([302, 302, 302]);
+});
+
+describe("a login that waits, when another user", () => {
+  const steps: readonly LoginStep[] = [
+    { name: "terms", page: "terms", check: ({ user }) => ((user as FullUser).id === ADA.id ? "pending" : "passed") },
+  ];
+
+  test.each([
+    ["logs in", { email: BOB.email, password: PASSWORD }],
+    ["logs out", null],
+  ])("%s, is over before the response, which is an error if its row cannot be deleted", async (_, credentials) => {
+    const accounts = await shopWith(steps);
+    const send = (visitor: Visitor) => {
+      return credentials === null ? visitor.post("/logout") : visitor.post("/login", credentials);
+    };
+    const [first, second] = [accounts.visitor(), accounts.visitor()];
+    for (const visitor of [first, second]) await visitor.post("/login", CREDENTIALS);
+    expect((await send(first)).status).toBe(302);
+    expect((await accounts.rows("logins")).filter((row) => row.access_epoch === "pending")).toHaveLength(1);
+    const store = accounts.application.container.make("logins").of("web");
+    store.end = () => Promise.reject(new Error("The database is down."));
+    expect((await send(second)).status).toBe(500);
+  });
+
+  test("logs in or fails to in the same request, is not what the request's login waits for", async () => {
+    const both = Route.post("/both", async ({ auth, request }) => {
+      await auth.attempt(ADA.email, PASSWORD);
+      const first = auth.pending;
+      await auth.attempt(BOB.email, request.input("password"));
+      return { pending: [first, auth.pending] };
+    });
+    // Without a session, nothing but the request knows.
+    const web = await testWeb({ guards: { steps }, routes: [both, Route.get("/terms", () => "").name("terms")] });
+    for (const password of [PASSWORD, "wrong"]) {
+      expect((await web.browser().post("/both", { password })).body).toEqual({ pending: ["terms", null] });
+    }
+  });
 });
