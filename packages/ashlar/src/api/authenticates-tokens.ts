@@ -7,7 +7,13 @@ import {
   type UserId,
   writeColumns,
 } from "../auth/index.ts";
-import { applicationOf, type Model, type ModelClass, type ModelConstructor } from "../database/index.ts";
+import {
+  applicationOf,
+  type Model,
+  type ModelClass,
+  type ModelConstructor,
+  tableHasColumn,
+} from "../database/index.ts";
 import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
@@ -122,7 +128,12 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
 
     async endCredentials(): Promise<void> {
       await (base.prototype as Partial<CredentialHolder>).endCredentials?.call(this);
-      if (this.tokenDigest() !== null) await this.revokeToken();
+      const { tokenColumn } = this.#class;
+      // A user who was read without the column may have a token.
+      const isUnknown = this.getOriginal(tokenColumn as never) === undefined;
+      if (isUnknown ? await tableHasColumn(this.#class, tokenColumn) : this.tokenDigest() !== null) {
+        await this.revokeToken();
+      }
     }
 
     accessChanges(): AccessConditions {

@@ -5,6 +5,7 @@ import { DEFAULT_HASHER, hashPassword } from "../security/index.ts";
 import { isAuthenticatableClass } from "./authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
 import { verifyCredentials } from "./credentials.ts";
+import { accountStoreOf } from "./model-accounts.ts";
 import { rotateAccess } from "./rotate-access.ts";
 import { reread, writeColumns } from "./write-column.ts";
 
@@ -241,10 +242,40 @@ describe("S51 access to an account", () => {
     expect(await user.endAccess()).toBe(false);
   });
 
-  test("cannot be ended by endAccess() without the column, and then nothing changes", async () => {
+  test("cannot be ended by endAccess() without the column, which is an error, and then nothing changes", async () => {
     const user = await ada();
     const before = await stored();
-    expect([await user.endAccess(), await rotateAccess(user), await stored()]).toEqual([true, true, before]);
+    await expect(user.endAccess()).rejects.toMatchObject({
+      code: "E_INVALID_MODEL",
+      message:
+        "The table of the class User lacks access_epoch, so endAccess() of a user ends nothing. " +
+        "Add the column, or call accounts.endAccess(user).",
+    });
+    expect([await rotateAccess(user), await stored()]).toEqual([true, before]);
+  });
+
+  test("S51 cannot be ended with a user who was read without the column, which is an error", async () => {
+    await addColumn();
+    await ada();
+    const before = await stored();
+    const partial = async (): Promise<User> => {
+      const query = database.kysely.selectFrom("users").select(["id", "name", "email", "password"]);
+      return User.fromRow((await query.executeTakeFirstOrThrow()) as Record<string, unknown>);
+    };
+    const rejection = {
+      code: "E_INVALID_MODEL",
+      message:
+        "A user of the class User was read without access_epoch, so access to the account cannot end. Read the whole row.",
+    };
+    await expect((await partial()).endAccess()).rejects.toMatchObject(rejection);
+    const user = await partial();
+    await user.setPassword("staple battery horse correct");
+    await expect(user.save()).rejects.toMatchObject(rejection);
+    const store = accountStoreOf(User as never)!;
+    await expect(store.update((await partial()) as never, { accessEpoch: "new" }, {})).rejects.toMatchObject(rejection);
+    expect(await stored()).toEqual(before);
+    await Object.assign(await partial(), { name: "Augusta" }).save();
+    expect(await stored()).toEqual({ ...before, name: "Augusta" });
   });
 
   test("ends together with what a base class adds", async () => {
@@ -259,7 +290,7 @@ describe("S51 access to an account", () => {
     }
     Member.useDatabase(database);
     await ada();
-    expect(await (await Member.findOrFail(1)).endAccess()).toBe(true);
+    expect(await rotateAccess(await Member.findOrFail(1))).toBe(true);
     expect(await stored()).toMatchObject({ name: "ended" });
     await addColumn();
     await setRow({ name: "Ada", access_epoch: "first" });

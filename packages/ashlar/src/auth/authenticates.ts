@@ -32,6 +32,7 @@ export interface AuthenticatesInstance extends AccessHolder {
    * in the database, and what `endCredentials()` of the class removes; see `CredentialHolder`.
    *
    * @returns whether the user's row existed
+   * @throws `E_INVALID_MODEL` if the table has no column for the epoch, or the user was read without it
    */
   endAccess(): Promise<boolean>;
   /**
@@ -58,8 +59,8 @@ export interface AuthenticatesStatics {
   /**
    * The column with the access epoch, a nullable text column: logins, links in mails and API tokens are valid only as
    * long as it doesn't change. It is left out of JSON, and never filled. A table without it works: a fingerprint of the
-   * password hash and the address replaces it, but then {@link AuthenticatesInstance.endAccess} does not invalidate
-   * links in mails.
+   * password hash and the address replaces it. But then nothing except a new password or address ends all access:
+   * {@link AuthenticatesInstance.endAccess} fails, and `accounts.endAccess` ends logins, but not the links in mails.
    */
   accessEpochColumn: string;
   /** The user with this primary key, or `null`. */
@@ -69,6 +70,20 @@ export interface AuthenticatesStatics {
     this: ModelClass<M> & AuthenticatesStatics,
     identifier: string,
   ): Promise<M | null>;
+}
+
+/**
+ * Makes sure that a user was read with the epoch, if the table has one: without it, access to the account could not be
+ * ended.
+ *
+ * @throws `E_INVALID_MODEL`
+ */
+export async function requireEpoch(user: Model): Promise<void> {
+  const userClass = user.constructor as unknown as AuthenticatesStatics & ModelClass;
+  const column = userClass.accessEpochColumn;
+  if (user.getOriginal(column as never) !== undefined || !(await tableHasColumn(userClass, column))) return;
+  const problem = `A user of the class ${userClass.name} was read without ${column}, so access to the account cannot end.`;
+  throw new AshlarError("E_INVALID_MODEL", `${problem} Read the whole row.`);
 }
 
 /**
@@ -172,10 +187,12 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     async endAccess(): Promise<boolean> {
-      return this.#endWith(async () => {
-        const changes = this.accessChanges();
-        return Object.keys(changes).length === 0 || (await writeColumns(this, changes));
-      });
+      await requireEpoch(this);
+      if (this.#stored(this.#class.accessEpochColumn) === undefined) {
+        const problem = `The table of the class ${this.#class.name} lacks ${this.#class.accessEpochColumn}, so endAccess() of a user ends nothing.`;
+        throw new AshlarError("E_INVALID_MODEL", `${problem} Add the column, or call accounts.endAccess(user).`);
+      }
+      return this.#endWith(() => writeColumns(this, this.accessChanges()));
     }
 
     override async save(): Promise<this> {
@@ -183,6 +200,7 @@ export function Authenticates<B extends ModelConstructor>(
       if (this.isStored()) {
         const decisive = [this.#column, identifierColumn, "email"] as never[];
         if (this.isDirty(...decisive)) {
+          await requireEpoch(this);
           Object.assign(this, this.accessChanges());
           return this.#endWith(() => super.save());
         }

@@ -8,7 +8,7 @@ import {
   storeMethodsOf,
 } from "./account-store.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
-import type { AuthenticatesInstance, AuthenticatesStatics } from "./authenticates.ts";
+import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
 import { rotateAccess } from "./rotate-access.ts";
 import { isModel } from "./users-of.ts";
 import { writeColumns } from "./write-column.ts";
@@ -70,6 +70,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
   }
 
   async update(user: ModelUser, changes: AccountChanges, conditions: AccountConditions): Promise<ModelUser | null> {
+    if (changes.accessEpoch !== undefined) await requireEpoch(user);
     const columns = this.#columnsOf(user, changes);
     // In a table without an epoch, there is nothing to change.
     if (Object.keys(columns).length === 0) return user;
