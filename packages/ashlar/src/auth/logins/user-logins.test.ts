@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { testAccounts } from "../../../test/support/account-application.ts";
 import type { Browser } from "../../../test/support/browser.ts";
 import { MemoryLogins } from "../../../test/support/memory-logins.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
@@ -232,4 +233,13 @@ describe("S22 if the database refuses, the request fails and ends nothing:", () 
     expect([(await web.rows()).slice(0, 2), await epochOf(web)]).toEqual([rows, epoch]);
     expect(await whoIs(browsers)).toEqual([ADA, ADA]);
   });
+});
+
+test("the names of devices are in the user's language", async () => {
+  const accounts = await testAccounts({
+    config: { app: { APP: { languages: ["de"] } } },
+    routes: [Route.get("/devices", async ({ auth }) => (await auth.logins().list()).map(({ device }) => device))],
+  });
+  const visitor = await accounts.loggedIn();
+  expect((await visitor.get("/devices", { "accept-language": "de" })).body).toEqual(["Unbekanntes Gerät"]);
 });
