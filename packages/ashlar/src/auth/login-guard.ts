@@ -1,4 +1,4 @@
-import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import { AshlarError, type MaybePromise, now, type RegisteredUser } from "../support/index.ts";
 import { accessEpochOf, proofOf, readAgain, staleProof } from "./access-epoch.ts";
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 import { verifyCredentials } from "./credentials.ts";
@@ -32,6 +32,9 @@ export interface LoginOptions {
   readonly passwordConfirmed?: boolean;
 }
 
+/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
+const CONFIRMATION_MS = 10 * 60_000;
+
 /** A login before the steps are asked. */
 interface Attempt {
   readonly options: LoginOptions;
@@ -61,8 +64,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /** Called after a login has taken effect. */
   protected afterLogin(_user: User, _options: LoginOptions): void {}
 
-  /** @internal Called after the user has confirmed the password, and all steps have let them. */
-  protected afterConfirmation(): void {}
+  /** What the note of a confirmation in the visitor's session counts for; `null`: nothing. */
+  protected get confirmationSubject(): string | null {
+    const user = this.knownUser as Authenticatable | null;
+    return user === null ? null : `${user.authId()} ${accessEpochOf(user)}`;
+  }
 
   /**
    * Logs a user in with an identifier and a password, and returns the result: `complete`; `pending`, if a step of
@@ -205,6 +211,60 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     return outcome;
   }
 
+  /**
+   * @internal Asks the steps whether a confirmation counts in which the user has just proved their own password. They
+   * are not asked if they let one in this login pass in the last ten minutes: a form that asks for the password can be
+   * sent again after the visit to a step's page.
+   *
+   * @param takeEffect called once all steps have let the user; returns whether the confirmation still counts
+   * @returns whether it counts; otherwise `auth.pending` names the step that it waits for, if any
+   */
+  async confirm(
+    user: User,
+    options: LoginOptions = {},
+    takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean> = () => true,
+  ): Promise<boolean> {
+    const passed = this.#stepsPassedInConfirmation();
+    const login = await this.#admitConfirmation(user, options, passed);
+    if (login.status !== "complete") return false;
+    if (!(await takeEffect(login))) {
+      this.context.auth.concluded(this.name, PROOF_FAILED);
+      return false;
+    }
+    // Not if they weren't asked: then confirmations could go on without them.
+    if (passed.length === 0) this.#noteConfirmation();
+    return true;
+  }
+
+  async #admitConfirmation(user: User, options: LoginOptions, passed: readonly string[]): Promise<LoginResult<User>> {
+    try {
+      return await this.admit(user, { options, purpose: "confirmation", passed });
+    } catch (error) {
+      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
+      announce(this.context, "auth.failed", this.name, { user, identifier: null });
+      this.context.auth.concluded(this.name, PROOF_FAILED);
+      return PROOF_FAILED;
+    }
+  }
+
+  #noteConfirmation(): void {
+    const { auth, visitor } = this.context;
+    const subject = this.confirmationSubject;
+    if (subject === null || visitor === null || auth.stepsOf(this.name).length === 0) return;
+    this.context.session.put(confirmationKey(this.name), `${now()} ${subject}`);
+  }
+
+  /** The names of the steps that need not be asked again. The note is worth nothing without the login that it names. */
+  #stepsPassedInConfirmation(): readonly string[] {
+    const { auth, visitor } = this.context;
+    const noted = visitor === null ? null : this.context.session.get(confirmationKey(this.name));
+    const at = Number.parseInt(String(noted), 10);
+    const age = now() - at;
+    // Written so that NaN counts as expired.
+    const counts = noted === `${at} ${this.confirmationSubject}` && age >= 0 && age < CONFIRMATION_MS;
+    return counts ? auth.stepsOf(this.name).map(({ name }) => name) : [];
+  }
+
   /** The only place where a login takes effect: after every step. */
   async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
     this.requireOwn(user);
@@ -244,7 +304,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { options, purpose } = claim;
     const attempt = { options, purpose, passed, resumed: claim };
     const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null));
-    if (result.status === "complete" && purpose === "confirmation") this.afterConfirmation();
+    if (result.status === "complete" && purpose === "confirmation") this.#noteConfirmation();
     if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
     await this.context.auth.throttle?.clear(this.context, PASSWORD_LIMIT, { guard: this.name, user });
     return result;
@@ -261,6 +321,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
 function newAttempt(options: LoginOptions): Attempt {
   return { options, purpose: "login", passed: [], resumed: null };
+}
+
+/** Where the session notes when the user confirmed the password, and in which login. */
+function confirmationKey(guard: string): string {
+  return `confirmed_login ${guard}`;
 }
 
 function userOf<User extends object>(result: LoginResult<User>): User | null {

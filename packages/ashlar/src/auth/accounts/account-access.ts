@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import type { Authenticatable } from "../authenticatable.ts";
 import { endAccess } from "../end-access.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { GuardUsers } from "./guard-users.ts";
@@ -22,11 +23,20 @@ export class AccountAccess {
    * @param keepFor the request whose own login continues; `null` to end all of them
    */
   async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
-    // With every guard that has the same rows: access to a row that has ended must not stay open under another name.
+    const kept = keepFor?.auth.guardName ?? null;
+    await this.endBeside(kept, user);
+    const isOwn = kept !== null && this.#logins.has(kept) && this.#users.guardsKeeping(user.constructor).includes(kept);
+    if (isOwn) await keepFor!.auth.logins().keepCurrent(user);
+  }
+
+  /**
+   * Deletes the logins of a user with every guard that has the same rows, except one: access to a row that has ended
+   * must not stay open under another name.
+   */
+  async endBeside(kept: string | null, user: Authenticatable): Promise<void> {
     for (const guard of this.#users.guardsKeeping(user.constructor)) {
-      if (!this.#logins.has(guard)) continue;
-      if (guard === keepFor?.auth.guardName) await keepFor.auth.logins().keepCurrent(user);
-      else await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
+      if (guard === kept || !this.#logins.has(guard)) continue;
+      await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
     }
   }
 

@@ -35,6 +35,8 @@ export interface UserLoginsDependencies {
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
+  /** Deletes the user's logins with all other guards that have the same rows. */
+  readonly endBeside: (user: Authenticatable) => Promise<void>;
   /** Runs work in a transaction of the application's database, and of that of the users, if there is one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -96,10 +98,11 @@ export class UserLogins {
   async endOthers(): Promise<number> {
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const { transaction, users, takeOver } = this.#dependencies;
+    const { transaction, users, takeOver, endBeside } = this.#dependencies;
     const { changed, ended } = await transaction(async () => {
       const changed = await logOutEverywhereOnProof(users, user);
       if (changed === null) throw staleProof();
+      await endBeside(changed);
       return { changed, ended: await this.keepCurrent(changed) };
     });
     if (changed !== user) takeOver(changed);
@@ -127,11 +130,12 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
-    const { users, transaction, logout } = this.#dependencies;
+    const { users, transaction, logout, endBeside } = this.#dependencies;
     const user = await this.#dependencies.user();
     if (user === null) return 0;
     const ended = await transaction(async () => {
       await logOutEverywhere(users, user);
+      await endBeside(user);
       return this.#endAll(user, null);
     });
     await logout();

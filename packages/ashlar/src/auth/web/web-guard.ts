@@ -13,7 +13,7 @@ import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login
 import type { LoginUses } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
-import { type CompleteLogin, type LoginResult, PROOF_FAILED } from "../pipeline/login-step.ts";
+import { type CompleteLogin, PROOF_FAILED } from "../pipeline/login-step.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
@@ -25,6 +25,8 @@ export interface WebGuardDependencies {
   /** The name under which attempts at a user's account are counted. */
   readonly accountOf: (user: Authenticatable) => string;
   readonly logger: Logger;
+  /** Deletes a user's logins with all other guards that have the same rows. */
+  readonly endBeside: (user: Authenticatable) => Promise<void>;
   /** Runs work in a transaction of the application's database, if it has one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
 }
@@ -32,8 +34,6 @@ export interface WebGuardDependencies {
 /** What is kept in memory about the login of the request's user. */
 type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
 
-/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
-const CONFIRMATION_MS = 10 * 60_000;
 /** A use is recorded at most this often. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
@@ -160,6 +160,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       logout: () => this.logout(),
       takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
+      endBeside: this.#dependencies.endBeside,
       transaction: this.#dependencies.transaction,
     });
   }
@@ -197,28 +198,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
     const user = (await this.user()) as User;
     // If a step asks for more, the login that follows it replaces this one.
-    const passed = this.#stepsPassedInConfirmation(login);
-    const confirmed = await this.#admitConfirmation(user, options, passed);
-    if (confirmed === null) return this.#notConfirmed();
-    if (confirmed.status !== "complete") return false;
-    if (login !== null && !(await this.#renew(login, confirmed))) return this.#notConfirmed();
-    // Not if they weren't asked: then confirmations could go on without them.
-    if (passed.length === 0) this.afterConfirmation();
-    return true;
-  }
-
-  async #admitConfirmation(
-    user: User,
-    options: LoginOptions,
-    passed: readonly string[],
-  ): Promise<LoginResult<User> | null> {
-    try {
-      return await this.admit(user, { options, purpose: "confirmation", passed });
-    } catch (error) {
-      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
-      this.#proofFailed();
-      return null;
-    }
+    return this.confirm(user, options, (confirmed) => login === null || this.#renew(login, confirmed));
   }
 
   /** So that `auth.pending` does not name the step of an earlier confirmation. */
@@ -227,21 +207,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return false;
   }
 
-  protected override afterConfirmation(): void {
-    const { auth, visitor } = this.context;
-    if (this.#login === null || visitor === null || auth.stepsOf(this.name).length === 0) return;
-    this.context.session.put(confirmationKey(this.name), `${now()} ${this.#login.id}`);
-  }
-
-  /** The names of the steps that need not be asked again. The note counts for one login, and is worth nothing without it. */
-  #stepsPassedInConfirmation(login: CurrentLogin | null): readonly string[] {
-    const { auth, visitor } = this.context;
-    const noted = visitor === null ? null : this.context.session.get(confirmationKey(this.name));
-    const at = Number.parseInt(String(noted), 10);
-    const age = now() - at;
-    // Written so that NaN counts as expired.
-    const counts = noted === `${at} ${login?.id}` && age >= 0 && age < CONFIRMATION_MS;
-    return counts ? auth.stepsOf(this.name).map(({ name }) => name) : [];
+  protected override get confirmationSubject(): string | null {
+    return this.#login?.id ?? null;
   }
 
   /** A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. */
@@ -329,9 +296,4 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       userAgent: request.userAgent()?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }
-}
-
-/** Where the session notes when the user confirmed the password, and in which login. */
-function confirmationKey(guard: string): string {
-  return `confirmed_login ${guard}`;
 }

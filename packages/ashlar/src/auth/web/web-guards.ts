@@ -46,6 +46,7 @@ export class WebGuards {
       uses: this.#uses,
       devices: this.#devices,
       accountOf,
+      endBeside: (user: Authenticatable) => container.make("accounts").access.endBeside(name, user),
       transaction,
     };
     return (context) => new WebGuard(name, context, model, dependencies);
