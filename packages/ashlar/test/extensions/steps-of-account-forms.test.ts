@@ -165,6 +165,26 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/password", PASSWORD_FORM))).toEqual([302, "/home"]);
   });
 
+  test.each([
+    ["a login until the browser is closed", {}, false],
+    ["a remembered login", { remember: true }, true],
+  ])(
+    "lead to a new login like the one before, which was %s, and has confirmed the password",
+    async (_, sent, isKept) => {
+      const accounts = await shopWith([code]);
+      const visitor = accounts.visitor();
+      await visitor.post("/login", { ...CREDENTIALS, ...sent, code: CODE });
+      expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([302, "/code"]);
+      await accounts.database.kysely.updateTable("logins").set({ authenticated_at: null }).execute();
+      const { setCookies } = await visitor.post("/code", { code: CODE });
+      const token = setCookies.find((cookie) => cookie.startsWith("__Host-token="));
+      expect([token?.includes("Max-Age="), await loginsOf(accounts)]).toEqual([
+        isKept,
+        [expect.objectContaining({ authenticated_at: expect.anything() })],
+      ]);
+    },
+  );
+
   test("also count if they were passed with an input next to the password", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);

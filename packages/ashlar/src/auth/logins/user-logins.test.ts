@@ -3,7 +3,7 @@ import { testAccounts } from "../../../test/support/account-application.ts";
 import type { Browser } from "../../../test/support/browser.ts";
 import { MemoryLogins } from "../../../test/support/memory-logins.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { ADA, BOB, PASSWORD, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
 import { sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { now, setClock } from "../../support/index.ts";
@@ -243,3 +243,37 @@ test("the names of devices are in the user's language", async () => {
   const visitor = await accounts.loggedIn();
   expect((await visitor.get("/devices", { "accept-language": "de" })).body).toEqual(["Unbekanntes Gerät"]);
 });
+
+test.each([
+  ["with an epoch", true],
+  ["without one", false],
+])(
+  "S51 S69 logging out everywhere also ends the logins with other guards that have the same rows, %s",
+  async (_, has) => {
+    class User extends TestUser {}
+    const web = await testWeb({
+      User,
+      guards: { staff: { driver: "web", model: User } },
+      routes: [
+        Route.post("/staff/login/@id", async ({ auth, request }) => {
+          return { user: await auth.guard("staff").attemptById(request.param("id")!) };
+        }),
+        Route.get("/staff/me", async ({ auth }) => ({ user: await auth.guard("staff").user() })),
+      ],
+    });
+    if (!has) await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
+    const staff = async (user: { readonly id: number }) => {
+      const browser = web.browser();
+      await browser.post(`/staff/login/${user.id}`);
+      return async () => ((await browser.get("/staff/me")).body as { user: unknown }).user;
+    };
+    const [here, bob] = [await web.loggedIn(ADA), await staff(BOB)];
+    for (const path of ["/logins/end-others", "/logins/end-all"]) {
+      const ada = await staff(ADA);
+      expect(await ada()).toEqual(ADA);
+      await here.post(path);
+      expect([await ada(), await bob()]).toEqual([null, BOB]);
+    }
+    expect((await web.rows()).map(({ guard, user_id }) => [guard, user_id])).toEqual([["staff", BOB.id]]);
+  },
+);

@@ -196,7 +196,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (!(await this.#provePassword(password))) return this.#notConfirmed();
     const login = this.#login;
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
-    const user = (await this.user()) as User;
+    const user = this.knownUser!;
     // If a step asks for more, the login that follows it replaces this one.
     return this.confirm(user, options, (confirmed) => login === null || this.#renew(login, confirmed));
   }
