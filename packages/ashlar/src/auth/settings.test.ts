@@ -7,6 +7,8 @@ import { AuthProvider } from "./auth-provider.ts";
 import { userClassOf } from "./authenticatable.ts";
 import { authSettingsOf, readAuthSettings } from "./settings.ts";
 
+const PASSING = { name: "passing", check: () => "passed" } as const;
+
 test("a missing section means no guards and the built-in defaults", () => {
   expect(readAuthSettings({})).toEqual({
     defaultGuard: null,
@@ -103,6 +105,16 @@ test.each([
     { steps: [step] },
     "GUARDS.steps: is a list. Write a list of login steps",
   ]),
+  [
+    "two steps have one name",
+    { steps: [PASSING, PASSING] },
+    'config/auth.ts: GUARDS.steps: two steps are named "passing".',
+  ],
+  [
+    "a guard's step has the name of one of all guards",
+    { web: { model: Person, steps: [PASSING] }, steps: [PASSING] },
+    'config/auth.ts: GUARDS.web.steps: two steps are named "passing".',
+  ],
   ["a model is not a class", { web: { model: "User" } }, "config/auth.ts: GUARDS.web.model: "],
   [
     "the table is not text",

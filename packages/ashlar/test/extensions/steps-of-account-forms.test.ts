@@ -94,6 +94,13 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
     expect(await isMade(accounts)).toBe(false);
   });
 
+  test("is an error if the step has no page", async () => {
+    const pin: LoginStep = { name: "pin", check: ({ purpose }) => (purpose === "login" ? "passed" : "pending") };
+    const accounts = await shopWith([pin]);
+    expect((await (await accounts.loggedIn()).post(path, form)).status).toBe(401);
+    expect(await isMade(accounts)).toBe(false);
+  });
+
   test("shows why a step refuses", async () => {
     let isOn = false;
     const check: LoginStep["check"] = (login) => (isOn ? blocked.check(login) : "passed");

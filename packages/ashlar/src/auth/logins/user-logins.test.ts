@@ -235,6 +235,20 @@ describe("S22 if the database refuses, the request fails and ends nothing:", () 
   });
 });
 
+test("S51 a login goes on with an epoch that its request has changed itself, and all others end", async () => {
+  const web: TestWeb = await testWeb({
+    routes: [
+      Route.post("/renew", async ({ auth }) => {
+        await ((await auth.user()) as TestUser).endAccess();
+        return { ended: await auth.logins().keepCurrent() };
+      }),
+    ],
+  });
+  const [here, there] = [await web.loggedIn(), await web.loggedIn()];
+  expect((await here.post("/renew")).body).toEqual({ ended: 1 });
+  expect(await whoIs([here, there])).toEqual([ADA, null]);
+});
+
 test("the names of devices are in the user's language", async () => {
   const accounts = await testAccounts({
     config: { app: { APP: { languages: ["de"] } } },

@@ -126,3 +126,8 @@ test("logins is a store, or a function that creates one", () => {
     );
   }
 });
+
+test.each(["driverr", "modell", "route", "stepz"])("the near name is suggested for the misspelt option %s", (name) => {
+  const near = { driverr: "driver", modell: "model", route: "routes", stepz: "steps" }[name];
+  expect(() => readWebGuardSettings("web", { [name]: 1 }, false)).toThrow(`Did you mean "${near}"?`);
+});
