@@ -96,9 +96,10 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
 
   test("is an error if the step has no page", async () => {
     const pin: LoginStep = { name: "pin", check: ({ purpose }) => (purpose === "login" ? "passed" : "pending") };
-    const accounts = await shopWith([pin]);
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await shopWith([pin], { logged });
     expect((await (await accounts.loggedIn()).post(path, form)).status).toBe(401);
-    expect(await isMade(accounts)).toBe(false);
+    expect([await isMade(accounts), logged]).toEqual([false, []]);
   });
 
   test("shows why a step refuses", async () => {
