@@ -81,6 +81,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       ...(verifiedAt === undefined ? {} : { [VERIFIED_AT]: null }),
     };
     const isProved = accessEpoch !== undefined;
+    if (isProved && accessEpoch !== user.accessEpoch()) return null;
     if (isProved && changes.accessEpoch !== undefined) return (await rotateAccess(user, columns, also)) ? user : null;
     const all = bothConditions(also, isProved ? user.accessConditions() : {});
     return all !== null && (await writeColumns(user, columns, all)) ? user : null;

@@ -38,6 +38,7 @@ const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}
 /** A mistake, and the test that notices it. */
 type Wrong = readonly [string, (store: DrizzleUsers) => Partial<AccountStore>, string];
 
+const WITHIN = "conditions and taken addresses are checked in a transaction as well";
 const UNKNOWN = "an unknown key, address or identifier finds no account";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -123,6 +124,54 @@ describe("the suite notices a store that", () => {
       "never rolls back",
       () => ({ transaction: (work) => work() }),
       "if the work of a transaction throws, its changes are rolled back, and no others",
+    ],
+    [
+      "keeps what was created in a transaction that failed",
+      (store) => {
+        let made: Parameters<AccountStore["create"]>[0][] = [];
+        return {
+          create: (account) => store.create(made.push(account) > 0 ? account : account),
+          async transaction(work) {
+            made = [];
+            try {
+              return await store.transaction(work);
+            } catch (error) {
+              for (const account of made) await store.create(account);
+              throw error;
+            }
+          },
+        };
+      },
+      "an account that was created in a transaction that failed does not exist, and its address is free",
+    ],
+    [
+      "ignores the conditions in a transaction",
+      (store) => {
+        let isInside = false;
+        return {
+          update: (user, changes, conditions) => store.update(user as never, changes, isInside ? {} : conditions),
+          transaction: (work) => {
+            isInside = true;
+            return store.transaction(work).finally(() => (isInside = false));
+          },
+        };
+      },
+      WITHIN,
+    ],
+    [
+      "throws an error of its own for a taken address in a transaction",
+      (store) => ({
+        transaction: (work) =>
+          store.transaction(work).catch((error: unknown) => {
+            throw error instanceof UniqueViolationError ? new Error("taken") : error;
+          }),
+      }),
+      WITHIN,
+    ],
+    [
+      "ignores the case of letters",
+      (store) => ({ findByIdentifier: (identifier) => store.findByIdentifier(identifier.toLowerCase()) }),
+      UNKNOWN,
     ],
     [
       "accepts every attribute",

@@ -28,6 +28,9 @@ async function problemsOf(make: () => LoginStore): Promise<string[]> {
   return outcomes.flat();
 }
 
+const ANY_NUMBER = "a user can have any number of logins, all of which are listed and ended";
+const ANY_DEVICE = "addresses and user agents of any kind are kept";
+const RENEWED = "a new token replaces the old one, with the time of the proof";
 const SEPARATE = "a use, a new token or a kept login of another guard, or of another user, does not reach a login";
 const UNDONE = "a store that asks whether a proof holds for a new token has written it before, and undoes it if not";
 const OVERWRITES = "a use that is recorded at the same time as a new token or a new access epoch overwrites neither";
@@ -211,6 +214,85 @@ describe("the suite notices a store that", () => {
         start: (login, proof) => store.start({ ...login, userAgent: login.userAgent?.slice(0, 200) ?? null }, proof),
       }),
       "a login that was started is found by its token, unchanged",
+    ],
+    [
+      "lists only a few logins",
+      (store) => ({ list: async (owner) => (await store.list(owner)).slice(0, 5) }),
+      ANY_NUMBER,
+    ],
+    [
+      "ends only a few logins",
+      (store) => ({
+        async endAll(owner, kept) {
+          const spared = [...(await store.list(owner))].slice(5).map(({ id }) => store.logins.get(id)!);
+          const ended = await store.endAll(owner, kept);
+          for (const login of spared) store.logins.set(login.id, login);
+          return ended - spared.length;
+        },
+      }),
+      ANY_NUMBER,
+    ],
+    [
+      "prunes logins that wait for a step",
+      (store) => ({
+        async prune(pruning) {
+          const pruned = await store.prune(pruning);
+          for (const { id, accessEpoch } of [...store.logins.values()]) {
+            if (accessEpoch === "pending") store.logins.delete(id);
+          }
+          return pruned;
+        },
+      }),
+      "pruning deletes logins that had ended by then, and logins of deleted users",
+    ],
+    [
+      "has no room for IPv6",
+      (store) => ({ start: (login, proof) => store.start({ ...login, ip: login.ip?.slice(0, 15) ?? null }, proof) }),
+      ANY_DEVICE,
+    ],
+    [
+      "keeps only ASCII",
+      (store) => ({
+        start: (login, proof) => {
+          return store.start({ ...login, userAgent: login.userAgent?.replaceAll(/[^ -~]/g, "?") ?? null }, proof);
+        },
+      }),
+      ANY_DEVICE,
+    ],
+    [
+      "ends a user's other logins when one cannot be stored",
+      (store) => ({
+        async start(login, proof) {
+          const id = await store.start(login, proof);
+          if (id === null) await store.endAll(login);
+          return id;
+        },
+      }),
+      "nothing is stored if the proof is no longer valid",
+    ],
+    [
+      "forgets the device of the login that it keeps",
+      (store) => ({
+        async endAll(owner, kept) {
+          const ended = await store.endAll(owner, kept);
+          const login = store.logins.get(String(kept?.id));
+          if (login !== undefined) store.logins.set(login.id, { ...login, ip: null, userAgent: null });
+          return ended;
+        },
+      }),
+      "the login that is kept continues under the new access epoch",
+    ],
+    [
+      "forgets the device of a login with a new token",
+      (store) => ({
+        async renew(login, renewal, proof) {
+          const isRenewed = await store.renew(login, renewal, proof);
+          const found = store.logins.get(login.id);
+          if (isRenewed && found) store.logins.set(login.id, { ...found, ip: null, userAgent: null });
+          return isRenewed;
+        },
+      }),
+      RENEWED,
     ],
     [
       "prunes logins before it is time",

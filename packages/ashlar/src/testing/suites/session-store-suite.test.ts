@@ -51,12 +51,55 @@ test("the suite finds nothing wrong with a correct store in memory", async () =>
   expect(await failures(() => ({}))).toEqual([]);
 });
 
-const [AS_IT_WAS, CASE, REPLACES, CREATES_NOTHING, GONE, RACE, WHOLE, MANY, ROOM, PRUNED, PUT] = sessionStoreSuite(
-  cookieSessions,
-).map(({ title }) => title) as string[];
+const [AS_IT_WAS, CASE, REPLACES, CREATES_NOTHING, GONE, RACE, WHOLE, MANY, OLD, ONE_CHARACTER, ROOM, PRUNED, PUT] =
+  sessionStoreSuite(cookieSessions).map(({ title }) => title) as string[];
 
 test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<SessionStore>]>([
   ["prunes nothing", [PRUNED!], () => ({ prune: () => 0 })],
+  [
+    "prunes only a few",
+    [PRUNED!],
+    (sessions) => ({
+      prune(usedBefore, createdBefore) {
+        const ended = [...sessions].filter(([, one]) => one.usedAt <= usedBefore || one.createdAt <= createdBefore);
+        return ended.slice(0, 5).filter(([key]) => sessions.delete(key)).length;
+      },
+    }),
+  ],
+  [
+    "does not read what began a week ago",
+    [OLD!],
+    (sessions) => ({
+      read(key) {
+        const found = sessions.get(key);
+        return found !== undefined && found.createdAt > now() - 7 * 86_400_000 ? found : null;
+      },
+    }),
+  ],
+  [
+    "looks for keys with LIKE",
+    [ONE_CHARACTER!],
+    (sessions) => ({
+      destroy(key) {
+        const like = new RegExp(`^${key.replaceAll("_", ".").replaceAll("%", ".*")}$`);
+        for (const one of [...sessions.keys()]) if (like.test(one)) sessions.delete(one);
+      },
+    }),
+  ],
+  [
+    "compares the beginnings of keys",
+    [ONE_CHARACTER!],
+    (sessions) => ({
+      read: (key) => [...sessions].find(([one]) => one.slice(0, 42) === key.slice(0, 42))?.[1] ?? null,
+    }),
+  ],
+  [
+    "truncates contents of many letters",
+    [ROOM!],
+    (sessions) => ({
+      create: (key, session) => void sessions.set(key, { ...session, contents: session.contents.slice(0, 900) }),
+    }),
+  ],
   [
     "counts the sessions it should prune, once, and leaves them",
     [PRUNED!],

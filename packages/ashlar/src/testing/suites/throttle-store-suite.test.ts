@@ -72,7 +72,22 @@ function changed(change: (counter: AttemptCounter) => Partial<AttemptCounter>): 
   return { counter, close() {} };
 }
 
-test.each<[string, string, (counter: AttemptCounter) => Partial<AttemptCounter>]>([
+const KEYS = "any text can be a key, and different texts are different keys";
+const DELETED = "a deleted count starts over, and no other does";
+const WINDOW = "a window begins with the first attempt, and its whole count ends with it";
+
+/** A counter that deletes all counted keys that are chosen. */
+function deleting(counter: AttemptCounter, isChosen: (key: string, given: string) => boolean): Partial<AttemptCounter> {
+  const known = new Set<string>();
+  return {
+    add: (key, cost) => counter.add(known.add(key) && key, cost),
+    async delete(given) {
+      for (const key of known) if (isChosen(key, given)) await counter.delete(key);
+    },
+  };
+}
+
+test.each<[string, string | string[], (counter: AttemptCounter) => Partial<AttemptCounter>]>([
   [
     "replaces an ended window in two steps",
     "no two concurrent attempts that follow an ended window see the same count",
@@ -91,20 +106,50 @@ test.each<[string, string, (counter: AttemptCounter) => Partial<AttemptCounter>]
       };
     },
   ],
+  ["deletes the counts of all keys", [DELETED, KEYS], (counter) => deleting(counter, () => true)],
+  ["deletes by prefix", KEYS, (counter) => deleting(counter, (key, given) => key.startsWith(given))],
   [
-    "deletes the counts of all keys",
-    "a deleted count starts over, and no other does",
+    "deletes whatever the case of letters",
+    KEYS,
+    (counter) => deleting(counter, (key, given) => key.toLowerCase() === given.toLowerCase()),
+  ],
+  [
+    "deletes with LIKE",
+    KEYS,
+    (counter) => deleting(counter, (key, given) => (given === "_" ? key.length === 1 : key === given)),
+  ],
+  [
+    "ends every window after a minute",
+    "each window ends after its own length, whether or not others are pruned",
     (counter) => {
-      const known = new Set<string>();
+      const begun = new Map<string, number>();
       return {
-        add: (key, cost) => counter.add(known.add(key) && key, cost),
-        delete: async () => void (await Promise.all([...known].map((key) => counter.delete(key)))),
+        add(key, cost) {
+          if (!begun.has(key)) begun.set(key, now());
+          return counter.add(key, cost);
+        },
+        get: async (key) => (now() - (begun.get(key) ?? now()) > 60_000 ? null : counter.get(key)),
       };
     },
   ],
   [
+    "says that the next window is as short as the rest of the last one",
+    ["each bucket has windows of its own length", WINDOW],
+    (counter) => ({ add: async (key, cost) => ({ ...(await counter.add(key, cost)), resetInMs: 15_000 }) }),
+  ],
+  [
+    "says that a window which lasts is over",
+    WINDOW,
+    (counter) => ({
+      async get(key) {
+        const count = await counter.get(key);
+        return count && { ...count, resetInMs: -5 };
+      },
+    }),
+  ],
+  [
     "cannot delete what it never counted",
-    "a deleted count starts over, and no other does",
+    DELETED,
     (counter) => ({
       async delete(key) {
         if ((await counter.get(key)) === null) throw new Error("There is no such key.");
@@ -123,7 +168,7 @@ test.each<[string, string, (counter: AttemptCounter) => Partial<AttemptCounter>]
     }),
   ],
 ])("the suite finds a store that %s", async (_, title, change) => {
-  expect(Object.keys(await failures(throttleStoreSuite(() => changed(change))))).toEqual([title]);
+  expect(Object.keys(await failures(throttleStoreSuite(() => changed(change))))).toEqual([title].flat());
 });
 
 const refuse = async (): Promise<never> => {

@@ -126,7 +126,20 @@ export function throttleStoreSuite(
         "x".repeat(1000),
         `${"x".repeat(1000)}y`,
       ];
-      for (const key of keys) assert.equal((await counter.add(key, 1)).attempts, 1, JSON.stringify(key));
+      for (const order of [keys, keys.toReversed()]) {
+        for (const key of order) assert.equal((await counter.add(key, 1)).attempts, 1, JSON.stringify(key));
+        for (const [index, key] of order.entries()) {
+          await counter.delete(key);
+          assert.equal(await counter.get(key), null, JSON.stringify(key));
+          for (const other of order.slice(index + 1)) {
+            assert.equal(
+              (await counter.get(other))?.attempts,
+              1,
+              `${JSON.stringify(key)} is not ${JSON.stringify(other)}`,
+            );
+          }
+        }
+      }
     }),
   ];
   if (unreachable !== undefined) always.push({ title: FAILURES_THROW, run: () => failuresThrow(unreachable) });
@@ -146,10 +159,33 @@ export function throttleStoreSuite(
       );
       const left = `of 20 seconds, ${later.resetInMs} ms are left`;
       assert.ok(later.resetInMs <= 20_000, `${left}; if the store has its own clock, pass elapse to move it`);
+      assert.ok(read.resetInMs > 0, "a window that has not ended still lasts");
       await elapse(21);
       assert.equal(await counter.get("a"), null);
       await counter.takeBack("a", 1);
-      assert.equal((await counter.add("a", 1)).attempts, 1);
+      const next = await counter.add("a", 1);
+      assert.equal(next.attempts, 1);
+      assert.ok(next.resetInMs > WINDOW_MS - 20_000, `the next window lasts ${next.resetInMs} ms`);
+    }),
+    entry("each window ends after its own length, whether or not others are pruned", async (counter, store) => {
+      const long = store.counter({ ...bucket("long"), windowSeconds: 10 * WINDOW_SECONDS });
+      const short = store.counter({ ...bucket("short"), windowSeconds: WINDOW_SECONDS / 3 });
+      const open = async () => {
+        const counts = await Promise.all([short, counter, long].map((one) => one.get("a")));
+        return counts.map((count) => count?.attempts ?? null);
+      };
+      for (const one of [short, counter, long]) await one.add("a", 1);
+      for (const expected of [
+        [1, 1, 1],
+        [null, 1, 1],
+        [null, null, 1],
+      ]) {
+        await store.prune?.();
+        assert.deepEqual(await open(), expected);
+        await elapse(WINDOW_SECONDS / 2 + 1);
+      }
+      await elapse(9 * WINDOW_SECONDS);
+      assert.deepEqual(await open(), [null, null, null]);
     }),
     entry("no two concurrent attempts that follow an ended window see the same count", async (counter) => {
       await counter.add("a", 5);

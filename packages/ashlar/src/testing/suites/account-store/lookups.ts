@@ -15,6 +15,7 @@ const NO_EMAILS = [
   "ada@example.com\0",
   "ada+shop@example.com",
   "a.da@example.com",
+  EMAILS[0].toUpperCase(),
   EMAILS[1],
 ];
 

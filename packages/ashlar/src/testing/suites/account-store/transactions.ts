@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AccountStoreTest, shown, text } from "./account-store-test.ts";
+import { type AccountStoreTest, EMAILS, refusesTaken, shown, text } from "./account-store-test.ts";
 
 export const TRANSACTIONS: readonly AccountStoreTest[] = [
   [
@@ -32,6 +32,38 @@ export const TRANSACTIONS: readonly AccountStoreTest[] = [
       assert.deepEqual(shown(user), before, "an object that was changed in memory lies after a rollback");
       assert.ok(changed.status === "fulfilled" && changed.value?.accessEpoch() === epoch);
       assert.equal((await store.findByAuthId(other.authId()))?.accessEpoch(), epoch);
+    },
+  ],
+  [
+    "an account that was created in a transaction that failed does not exist, and its address is free",
+    async (bench) => {
+      const { store } = bench;
+      const failing = store.transaction(async () => {
+        await bench.created();
+        throw new Error("The work has failed.");
+      });
+      await assert.rejects(failing, /The work has failed/);
+      assert.equal(await store.findByEmail(EMAILS[0]), null);
+      assert.equal((await bench.created()).email, EMAILS[0]);
+    },
+  ],
+  [
+    "conditions and taken addresses are checked in a transaction as well",
+    async (bench) => {
+      const { store } = bench;
+      const [user, before] = await store.transaction(async () => {
+        const made = await bench.created();
+        return [made, shown(made)] as const;
+      });
+      const unmet = { accessEpoch: text() };
+      const changed = await store.transaction(() => store.update(user, { passwordHash: "!" }, unmet));
+      assert.equal(changed, null, "update() must return null if its conditions are not met");
+      assert.deepEqual(await bench.stored(user), before);
+      const taken = { ...bench.account(1), email: EMAILS[0] };
+      await refusesTaken(
+        "create",
+        store.transaction(() => store.create(taken)),
+      );
     },
   ],
 ];

@@ -92,6 +92,8 @@ export const ENDING: readonly LoginStoreTest[] = [
       assert.equal(await bench.store.endAll(ownerOf(kept), { id: kept.id, accessEpoch: "the new one" }), 1);
       const found = await bench.store.find(kept.guard, kept.tokenHash);
       assert.deepEqual(shown(found!), shown({ ...kept, accessEpoch: "the new one" }));
+      const [listed] = await bench.store.list(ownerOf(kept));
+      assert.deepEqual([listed?.ip, listed?.userAgent], [kept.ip, kept.userAgent]);
       assert.deepEqual([await bench.isThere(one), await bench.isThere(other)], [false, true]);
       assert.equal((await bench.store.find(other.guard, other.tokenHash))?.accessEpoch, other.accessEpoch);
     },

@@ -10,6 +10,7 @@ export const PRUNING: readonly LoginStoreTest[] = [
       const old = await bench.started(0, { expiresAt: new Date(at - HOUR_MS) });
       const recent = await bench.started(0, { expiresAt: new Date(at - HOUR_MS + 1) });
       const [live, orphaned] = [await bench.started(0), await bench.started(1)];
+      const waiting = await bench.started(0, { accessEpoch: "pending" });
       assert.deepEqual(await bench.store.prune(bench.pruning()), { logins: 0, addresses: 0 });
       const existingUsers = async () => new Set([String(live.userId)]);
       const { logins } = await bench.store.prune(bench.pruning({ endedBefore: new Date(at - HOUR_MS), existingUsers }));
@@ -19,6 +20,7 @@ export const PRUNING: readonly LoginStoreTest[] = [
         [false, true, false],
       );
       assert.ok(await bench.isThere(recent), "a login that ended later was pruned");
+      assert.ok(await bench.isThere(waiting), "a login that waits for a step was pruned");
     },
   ],
   [

@@ -63,14 +63,36 @@ export const STARTING: readonly LoginStoreTest[] = [
     },
   ],
   [
+    "addresses and user agents of any kind are kept",
+    async (bench) => {
+      const ip = "2001:0db8:85a3:0000:0000:8a2e:0370:7334";
+      const userAgent = "Größe 漢字 🔑 '\"; drop table logins; --".padEnd(255, "ä");
+      const login = await bench.started(0, { ip, userAgent });
+      const [listed] = await bench.store.list(ownerOf(login));
+      assert.deepEqual([listed?.ip, listed?.userAgent], [ip, userAgent]);
+    },
+  ],
+  [
+    "a user can have any number of logins, all of which are listed and ended",
+    async (bench) => {
+      const logins = [];
+      for (let number = 0; number < 12; number++) logins.push(await bench.started(0));
+      const owner = ownerOf(logins[0]!);
+      assert.equal(await bench.count(owner), 12);
+      assert.equal(await bench.store.endAll(owner), 12);
+      assert.equal(await bench.count(owner), 0);
+    },
+  ],
+  [
     "nothing is stored if the proof is no longer valid",
     async (bench) => {
+      const earlier = await bench.started(0);
       const proof = await bench.proof();
       await bench.users.endAccess(0);
       const login = bench.login(proof);
       assert.equal(await bench.store.start(login, proof), null);
-      assert.equal(await bench.isThere(login), false);
-      assert.equal(await bench.count(ownerOf(login)), 0);
+      assert.deepEqual([await bench.isThere(login), await bench.isThere(earlier)], [false, true]);
+      assert.equal(await bench.count(ownerOf(login)), 1);
     },
   ],
   [

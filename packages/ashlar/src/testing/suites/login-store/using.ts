@@ -37,6 +37,8 @@ export const USING: readonly LoginStoreTest[] = [
       assert.equal(await bench.isThere(login), false);
       const found = await bench.store.find(login.guard, renewal.tokenHash);
       assert.deepEqual(shown(found!), shown({ ...login, ...renewal }));
+      const listed = (await bench.store.list(ownerOf(login))).find(({ id }) => id === login.id);
+      assert.deepEqual([listed?.ip, listed?.userAgent], [login.ip, login.userAgent]);
       assert.ok(await bench.isThere(other));
     },
   ],

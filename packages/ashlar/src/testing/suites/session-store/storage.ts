@@ -106,10 +106,41 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
     },
   ],
   [
+    "sessions that began long ago are read like all others",
+    async (store) => {
+      const one = key();
+      const stored = session({ createdAt: START - 100_000 * HOUR_MS, usedAt: START - 99_000 * HOUR_MS });
+      await store.create(one, stored, EXPIRES_AT);
+      assert.deepEqual(await read(store, one), stored);
+    },
+  ],
+  [
+    "keys that differ in one character are different",
+    async (store) => {
+      const keys = ["_", "-", "%", "a", "b"].flatMap((last) => [
+        `${"k".repeat(42)}${last}`,
+        `${last}${"k".repeat(42)}`,
+      ]);
+      for (const one of keys)
+        await store.create(one, session({ contents: JSON.stringify({ d: { one } }) }), EXPIRES_AT);
+      for (const [index, one] of keys.entries()) {
+        await store.destroy(one);
+        for (const other of keys.slice(0, index + 1)) assert.equal(await store.read(other), null);
+        for (const other of keys.slice(index + 1)) {
+          assert.equal((await read(store, other))?.contents, JSON.stringify({ d: { one: other } }));
+        }
+      }
+    },
+  ],
+  [
     "a session can have as many bytes as the store says",
     async (store) => {
       const one = key();
       const [head, tail] = ['{"d":{"a":"', '"}}'];
+      const ascii = session({ contents: `${head}${"a".repeat(store.maxBytes - head.length - tail.length)}${tail}` });
+      await store.create(one, ascii, EXPIRES_AT);
+      assert.deepEqual(await read(store, one), ascii);
+      await store.destroy(one);
       // Each takes two bytes in UTF-8.
       const text = "ä".repeat(Math.floor((store.maxBytes - head.length - tail.length) / 2));
       const large = session({ contents: `${head}${text}${tail}` });
@@ -125,11 +156,13 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
     async (store) => {
       if (store.prune === undefined) return;
       const [idle, old, used] = [key(), key(), key()];
+      const more = Array.from({ length: 10 }, key);
+      for (const one of more) await store.create(one, session({ usedAt: START - 1 }), EXPIRES_AT);
       await store.create(idle, session({ usedAt: START }), EXPIRES_AT);
       await store.create(old, session({ createdAt: START - HOUR_MS, usedAt: START + HOUR_MS }), EXPIRES_AT);
       await store.create(used, session({ createdAt: START - HOUR_MS + 1, usedAt: START + 1 }), EXPIRES_AT);
-      assert.equal(await store.prune(START, START - HOUR_MS), 2);
-      assert.deepEqual([await store.read(idle), await store.read(old)], [null, null]);
+      assert.equal(await store.prune(START, START - HOUR_MS), 12);
+      for (const one of [idle, old, ...more]) assert.equal(await store.read(one), null);
       assert.equal((await read(store, used))?.usedAt, START + 1);
       assert.equal(await store.prune(START, START - HOUR_MS), 0);
     },
