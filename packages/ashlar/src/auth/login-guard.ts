@@ -35,6 +35,15 @@ export interface LoginOptions {
 /** For how long the steps that were passed in a confirmation are not asked again by the next one. */
 const CONFIRMATION_MS = 10 * 60_000;
 
+/** What the session notes about a confirmation. */
+interface ConfirmationNote {
+  /** When it was, in milliseconds since 1970. */
+  readonly at: number;
+  readonly subject: string;
+  /** The names of the steps that were passed by a proof, or on their page. */
+  readonly passed: readonly string[];
+}
+
 /** A login before the steps are asked. */
 interface Attempt {
   readonly options: LoginOptions;
@@ -212,9 +221,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * @internal Asks the steps whether a confirmation counts in which the user has just proved their own password. They
-   * are not asked if they let one in this login pass in the last ten minutes: a form that asks for the password can be
-   * sent again after the visit to a step's page.
+   * @internal Asks the steps whether a confirmation counts in which the user has just proved their own password. Those
+   * that were passed by a proof, or on their page, are not asked again for ten minutes in the same login: a form that asks
+   * for the password can be sent again after the visit to a step's page.
    *
    * @param takeEffect called once all steps have let the user; returns whether the confirmation still counts
    * @returns whether it counts; otherwise `auth.pending` names the step that it waits for, if any
@@ -231,8 +240,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       this.context.auth.concluded(this.name, PROOF_FAILED);
       return false;
     }
-    // Not if they weren't asked: then confirmations could go on without them.
-    if (passed.length === 0) this.#noteConfirmation();
+    // Not if some weren't asked: then confirmations could go on without them.
+    if (passed.length === 0) this.#noteConfirmation(login.passed);
     return true;
   }
 
@@ -247,22 +256,20 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     }
   }
 
-  #noteConfirmation(): void {
-    const { auth, visitor } = this.context;
+  #noteConfirmation(passed: readonly string[]): void {
     const subject = this.confirmationSubject;
-    if (subject === null || visitor === null || auth.stepsOf(this.name).length === 0) return;
-    this.context.session.put(confirmationKey(this.name), `${now()} ${subject}`);
+    if (subject === null || this.context.visitor === null || passed.length === 0) return;
+    const note: ConfirmationNote = { at: now(), subject, passed };
+    this.context.session.put(confirmationKey(this.name), note);
   }
 
   /** The names of the steps that need not be asked again. The note is worth nothing without the login that it names. */
   #stepsPassedInConfirmation(): readonly string[] {
-    const { auth, visitor } = this.context;
-    const noted = visitor === null ? null : this.context.session.get(confirmationKey(this.name));
-    const at = Number.parseInt(String(noted), 10);
-    const age = now() - at;
-    // Written so that NaN counts as expired.
-    const counts = noted === `${at} ${this.confirmationSubject}` && age >= 0 && age < CONFIRMATION_MS;
-    return counts ? auth.stepsOf(this.name).map(({ name }) => name) : [];
+    if (this.context.visitor === null) return [];
+    const note = this.context.session.get(confirmationKey(this.name)) as ConfirmationNote | null;
+    if (note === null || note.subject !== this.confirmationSubject) return [];
+    const age = now() - note.at;
+    return age >= 0 && age < CONFIRMATION_MS ? note.passed : [];
   }
 
   /** The only place where a login takes effect: after every step. */
@@ -304,7 +311,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { options, purpose } = claim;
     const attempt = { options, purpose, passed, resumed: claim };
     const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null));
-    if (result.status === "complete" && purpose === "confirmation") this.#noteConfirmation();
+    if (result.status === "complete" && purpose === "confirmation") {
+      this.#noteConfirmation([...result.passed, claim.step]);
+    }
     if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
     await this.context.auth.throttle?.clear(this.context, PASSWORD_LIMIT, { guard: this.name, user });
     return result;

@@ -10,7 +10,17 @@ import {
   type TestAccounts,
   type Visitor,
 } from "../support/account-application.ts";
-import { accepted, blocked, CODE, CREDENTIALS, code, loginsOf, shopWith, target } from "../support/login-steps.ts";
+import {
+  accepted,
+  blocked,
+  CODE,
+  CREDENTIALS,
+  code,
+  loginsOf,
+  shopWith,
+  target,
+  terms,
+} from "../support/login-steps.ts";
 
 afterEach(() => travelBack());
 afterEach(() => accepted.clear());
@@ -171,6 +181,30 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/password", PASSWORD_FORM))).toEqual([303, "/code"]);
     expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/account/password"]);
     expect(target(await visitor.post("/account/password", PASSWORD_FORM))).toEqual([302, "/home"]);
+  });
+
+  test("do not keep another step from being asked: a user who was blocked since is refused", async () => {
+    let isBlocked = false;
+    const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
+    const accounts = await shopWith([{ ...blocked, check }, code]);
+    const visitor = await confirmed(accounts);
+    isBlocked = true;
+    expect(target(await visitor.post("/confirm_password", { password: PASSWORD }))).toEqual([303, "/confirm_password"]);
+    expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/account/email"]);
+    expect(await accounts.toldOf("auth.email_change_requested")).toEqual([]);
+    isBlocked = false;
+    expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([302, "/home"]);
+  });
+
+  test("also count on a page whose step proves nothing", async () => {
+    const accounts = await shopWith([terms]);
+    accepted.add(ADA.email);
+    const visitor = await accounts.loggedIn();
+    accepted.clear();
+    expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/terms"]);
+    expect(target(await visitor.post("/terms"))).toEqual([302, "/account/email"]);
+    accepted.clear();
+    expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([302, "/home"]);
   });
 
   test.each([

@@ -108,7 +108,7 @@ export class Accounts {
    * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
    * If a login step has a page to be passed first, the visitor is sent there, and from there back to the form, which they
-   * then send again: in that login, the steps aren't asked again for ten minutes.
+   * then send again: in that login, the step isn't asked again for ten minutes.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_OVERLOADED`
    */

@@ -109,9 +109,16 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   readonly user: User;
   /** So that no other object of the same shape is accepted. */
   declare protected readonly judged: true;
+  readonly #passed: readonly string[];
 
-  private constructor(user: User) {
+  private constructor(user: User, passed: readonly string[]) {
     this.user = user;
+    this.#passed = passed;
+  }
+
+  /** @internal The names of the steps that were passed by their own proof. */
+  get passed(): readonly string[] {
+    return this.#passed;
   }
 
   /** @internal Asks the steps in order. */
@@ -136,7 +143,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
       if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed: [...passed] };
       if (isProved) passed.add(step.name);
     }
-    return new CompleteLogin(login.user);
+    return new CompleteLogin(login.user, [...passed]);
   }
 }
 

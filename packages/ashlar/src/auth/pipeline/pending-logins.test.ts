@@ -6,7 +6,7 @@ import {
   testAccounts,
   type Visitor,
 } from "../../../test/support/account-application.ts";
-import { blocked, CREDENTIALS, shopWith, target, terms } from "../../../test/support/login-steps.ts";
+import { blocked, CODE, CREDENTIALS, code, shopWith, target, terms } from "../../../test/support/login-steps.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { databaseSessions } from "../../session/index.ts";
@@ -69,16 +69,17 @@ test("an attempt without a pending login leaves the session alone", async () => 
   expect([body, headers.getSetCookie()]).toEqual([{ user: null }, []]);
 });
 
-test("S52 a confirmation is not noted in the session if the application has no steps", async () => {
+test("S52 a confirmation is noted in the session only if a step was passed by a proof", async () => {
   const confirm = async (steps: readonly LoginStep[]): Promise<string> => {
     const accounts = await shopWith(steps, STORED);
-    const visitor = await accounts.loggedIn();
-    expect((await visitor.post("/only-sent")).status).toBe(200);
+    const visitor = accounts.visitor();
+    await visitor.post("/login", { ...CREDENTIALS, code: CODE });
+    expect((await visitor.post("/only-sent", { code: CODE })).status).toBe(200);
     return inSessions(accounts);
   };
   const passing: LoginStep = { name: "passing", check: () => "passed" };
-  expect(await confirm([passing])).toContain("confirmed_login web");
-  expect(await confirm([])).not.toContain("confirmed_login web");
+  expect(await confirm([code])).toContain("confirmed_login web");
+  for (const steps of [[passing], []]) expect(await confirm(steps)).not.toContain("confirmed_login web");
 });
 
 test("a password can be confirmed without a session, and for a user without a login, when there are steps", async () => {

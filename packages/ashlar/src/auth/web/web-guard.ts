@@ -185,8 +185,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /**
    * Has the user prove the password again, as the middleware `password.confirm` requires.
    *
-   * The steps of a login are asked here too, unless they let a confirmation in this login pass in the last ten minutes:
-   * a form that asks for the password can be sent again after the visit to a step's page.
+   * The steps of a login are asked here too, except those that were passed by a proof, or on their page, in a
+   * confirmation in this login in the last ten minutes: a form that asks for the password can be sent again after the
+   * visit to a step's page.
    *
    * @returns whether the password was the user's and all steps let it count; otherwise `auth.pending` names the step
    * that the confirmation waits for, if any
