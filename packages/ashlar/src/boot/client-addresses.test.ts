@@ -93,6 +93,12 @@ test("S54 one setting decides whether the forwarded address, scheme and host of 
   expect(await ask(application, sent, socket)).toEqual([{ ...believed, socket, client }, { a: "b" }]);
 });
 
+test("S54 the entries of a chain count from its end, even if an address occurs in it twice", async () => {
+  const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "private" });
+  const headers = { "x-forwarded-for": "203.0.113.7, 203.0.113.7", "x-forwarded-host": "evil.example, shop.example" };
+  expect(await ask(application, { headers }, "10.0.0.1")).toMatchObject({ host: "shop.example" });
+});
+
 test("S54 forwarded headers of a request without an address are ignored, even with trusted proxies", async () => {
   const { application } = await make({ APP_ENV: "test", TRUSTED_PROXIES: "private" });
   const unchanged = { url: "http://inside:3000/seen", host: "inside", secure: false, socket: null, client: null };

@@ -8,6 +8,7 @@ export { CheckedHeaders } from "./header-fields.ts";
 export { parseHost } from "./host.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export { declareHttpMessages } from "./messages.ts";
+export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";

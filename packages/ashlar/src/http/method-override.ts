@@ -4,7 +4,7 @@ import type { RequestBody } from "./body.ts";
 const INPUT = "__method";
 
 /** The methods a POST can be turned into. */
-const METHODS: ReadonlySet<string> = new Set(["PUT", "PATCH", "DELETE"]);
+export const OVERRIDING_METHODS: readonly string[] = ["PUT", "PATCH", "DELETE"];
 
 /**
  * Returns the method of a request, considering `__method` in the body of a POST. In a query it is ignored, because a link to
@@ -19,7 +19,7 @@ export function overriddenMethod(method: string, body: RequestBody, read: (name:
   try {
     const wanted = read(INPUT);
     const name = typeof wanted === "string" ? wanted.toUpperCase() : "";
-    return METHODS.has(name) ? name : method;
+    return OVERRIDING_METHODS.includes(name) ? name : method;
   } catch {
     // A malformed body overrides nothing. Code that reads an input gets the error.
     return method;

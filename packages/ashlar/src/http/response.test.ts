@@ -60,6 +60,7 @@ describe("content", () => {
       .header("ETag", '"1"')
       .header("X-Mine", "1")
       .header("Cache-Control", "private")
+      .header("Refresh", "5; url=/next")
       .cookie("a", "b");
     response.download(new Uint8Array([1, 2]), "a.bin").redirect("/x");
     expect(response.forgetContent()).toBe(response);
@@ -201,6 +202,12 @@ describe("headers", () => {
     expect(codeOf(() => makeContext().response.header("a\r\nb", "c"))).toBe("E_INVALID_HEADER");
     expect(codeOf(() => makeContext().response.appendHeader("a: b", "c"))).toBe("E_INVALID_HEADER");
   });
+});
+
+test("S63 a response that shows something of the visitor's stays private if it then only asks for a cookie", () => {
+  const { response } = makeContext();
+  response.dependsOnVisitor(true).dependsOnVisitor(false);
+  expect(response.toResponse().headers.get("cache-control")).toBe("private, no-store");
 });
 
 describe("cookies", () => {

@@ -3,6 +3,7 @@ import {
   type HttpContext,
   type HttpServices,
   hasBody,
+  OVERRIDING_METHODS,
   type RouteMatch,
   requestAuthority,
   requestPath,
@@ -45,7 +46,6 @@ export interface DispatcherDependencies {
   readonly apiPrefix: string | null;
 }
 
-const OVERRIDING: readonly string[] = ["PUT", "PATCH", "DELETE"];
 const NONE: CompiledRoute[] = [];
 
 /**
@@ -79,7 +79,7 @@ export class Dispatcher {
     this.#log = dependencies.log;
     const { routes } = dependencies.router;
     this.#matchesHosts = routes.some((route) => route.domain !== null);
-    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING.includes(method)));
+    this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING_METHODS.includes(method)));
     this.#readsFirst = dependencies.middleware.some(({ isEarly = false }) => !isEarly);
     for (const route of routes) {
       route.run = this.#around(route.run);
@@ -231,15 +231,15 @@ export class Dispatcher {
 
   /** Returns the route meant by a form, which can only send POST and names its real method in `__method`. */
   #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
-    if (!this.#overrides || request.raw.method !== "POST") return null;
-    const method = request.getRequestMethod();
-    return OVERRIDING.includes(method) ? this.#match(request.raw, method, path) : null;
+    const { raw } = request;
+    const method = this.#overrides ? request.getRequestMethod() : raw.method;
+    return method === raw.method ? null : this.#match(raw, method, path);
   }
 
   /** The routes of the path's other methods, which the body of a POST may ask for. */
   #overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
-    const found = OVERRIDING.map((method) => this.#match(raw, method, path)?.route);
+    const found = OVERRIDING_METHODS.map((method) => this.#match(raw, method, path)?.route);
     return found.filter((route) => route !== undefined);
   }
 

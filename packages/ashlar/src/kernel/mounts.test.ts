@@ -49,6 +49,17 @@ describe("mount", () => {
     expect(await ask(application, "/trpc//x%2fy")).toMatchObject({ path: "//x%2fy" });
   });
 
+  test("a mount that passes requests to another server passes its redirects back, instead of following them", async () => {
+    const other = await make();
+    other.mount("/old", () => new Response(null, { status: 302, headers: { location: "/elsewhere" } }));
+    onTestFinished(() => other.shutdown());
+    const { port } = await other.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+    const application = await make();
+    application.mount("/proxy", (request) => fetch(`http://127.0.0.1:${port}/old`, request));
+    const { status, headers } = await application.fetch(new Request("http://localhost/proxy"));
+    expect([status, headers.get("location")]).toEqual([302, "/elsewhere"]);
+  });
+
   test("a body is passed on unread, so that __method has no effect", async () => {
     const application = await make();
     application.mount("/trpc", echo);

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -9,7 +9,9 @@ import { builtModule } from "../../test/support/built-module.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
+import { createLogger } from "../boot/create-logger.ts";
 import { Route } from "../routing/index.ts";
+import { generateSecret } from "../security/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { RunningServer } from "./server.ts";
 
@@ -251,6 +253,20 @@ describe("S50 slow clients do not block others", () => {
     expect(await dial(server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").closed).toContain("hello");
   });
 
+  test("S50 clients are told how long an idle connection stays open", async () => {
+    const { server } = await serve({ keepAliveTimeoutSeconds: 7 });
+    const { headers } = await fetch(server.url);
+    expect([headers.get("connection"), headers.get("keep-alive")]).toEqual(["keep-alive", "timeout=7"]);
+  });
+
+  test("S50 how often slow headers are checked for depends on how long they may take", async () => {
+    const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 60 });
+    const slow = dial(server, "GET / HTTP/1.1\r\nHost: a\r\n");
+    // Both are due in the same event loop, so that a busy machine delays them alike.
+    const first = Promise.race([slow.closed, sleep(3000, "nothing within ten times as long")]);
+    expect(await first).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
   test("S50 connections beyond the limit are closed at once, and accepted again when others have ended", async () => {
     const { server } = await serve({ maxConnections: 2 });
     const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -305,6 +321,27 @@ describe("S50 slow clients do not block others", () => {
     expect(await dial(server, smuggled).closed).toMatch(/^HTTP\/1\.1 400 /);
     expect(await (await fetch(server.url)).text()).toBe("hello");
   });
+});
+
+test("S50 a connection that the system cannot accept is logged, and the server goes on", async () => {
+  const lines: string[] = [];
+  const settings = { name: "Shop", environment: "test", log: { level: "error", requests: false } } as const;
+  const application = await createApplication({
+    logger: createLogger(settings, { write: (line) => void lines.push(JSON.parse(line).msg) }),
+    environment: { APP_ENV: "development", APP_KEY: generateSecret() },
+    routes: [Route.get("/", () => "hello")],
+  });
+  open.push(application);
+  const { port, url } = await application.listen({ port: 0, handleSignals: false });
+  // Running out of files is how the system reports it; a test that does so would break others.
+  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  const listening = handles.filter(
+    (handle): handle is Server => handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
+  );
+  expect(listening.length).toBeGreaterThan(0);
+  for (const server of listening) server.emit("error", new Error("accept ENFILE"));
+  expect(lines).toEqual(listening.map(() => "A connection could not be accepted."));
+  expect(await (await fetch(url)).text()).toBe("hello");
 });
 
 describe("shutdown", () => {

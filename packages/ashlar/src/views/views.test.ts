@@ -144,6 +144,21 @@ describe("escaping", () => {
     write("show", "{{{ html }}}");
     expect(await create().render("show", { html: "<b>bold</b>" })).toBe("<b>bold</b>");
   });
+
+  test("instances of a registered class are not escaped, whether it was registered before the first rendering or after", async () => {
+    class Before {
+      readonly value = "<b>";
+    }
+    class After {
+      readonly value = "<i>";
+    }
+    write("show", "{{ html }}");
+    const views = create();
+    views.printUnescaped(Before);
+    expect(await views.render("show", { html: new Before() })).toBe("<b>");
+    views.printUnescaped(After);
+    expect(await views.render("show", { html: new After() })).toBe("<i>");
+  });
 });
 
 describe("sharing", () => {

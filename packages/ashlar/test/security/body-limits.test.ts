@@ -337,6 +337,22 @@ test("S61 Expect: 100-continue is accepted only if the body will be read, depend
   expect(await answerToHeaders(port, "/", "Content-Length: 1", "Expect: the-unexpected")).toMatch(/^HTTP\/1\.1 417 /);
 });
 
+test("S61 a request that is not a form's is refused by its own route's limit, whatever other methods the path has", async () => {
+  const { port } = await serve([
+    Route.put("/", ({ request }) => request.all()).middleware("throttle:uploads"),
+    Route.delete("/", () => "deleted"),
+  ]);
+  const limited = async (): Promise<string> => {
+    const head = "Host: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n";
+    const { socket, received, closed } = rawSocket(port, `PUT / HTTP/1.1\r\n${head}Expect: 100-continue\r\n\r\n`);
+    socket.once("data", () => (received().startsWith("HTTP/1.1 100 ") ? socket.write("{}") : socket.end()));
+    return closed;
+  };
+  expect(await limited()).toMatch(/^HTTP\/1\.1 100 [\s\S]*HTTP\/1\.1 200 /);
+  expect(await limited()).toMatch(/^HTTP\/1\.1 100 [\s\S]*HTTP\/1\.1 200 /);
+  expect(await limited()).toMatch(/^HTTP\/1\.1 429 /);
+});
+
 describe("a form on one path whose methods have different limits", () => {
   const routes = [
     Route.post("/notes/@id", () => "POST").bodyLimit(200),
