@@ -4,7 +4,7 @@
 // separate files.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -58,6 +58,7 @@ const { output } = await bundle.write({
 const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
 const folders = new Set(files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []));
 await writeFile(join(dist, "LICENSES.md"), [...folders].map(licenseOf).sort().join("\n"));
+await cp(join(here, "../../docs/account-stores.md"), join(here, "docs/account-stores.md"));
 const compiler = join(here, "../../node_modules/typescript/bin/tsc");
 execFileSync(process.execPath, [compiler, "-p", join(here, "tsconfig.build.json")], { stdio: "inherit" });
 

@@ -24,7 +24,8 @@ export class TokenController {
   }
 
   /**
-   * Returns a new API token for a username and a password.
+   * Responds to `POST /api/auth` with `{"data": "<token>"}`, a new API token, for the inputs `username`, which is the
+   * user's email address, and `password`.
    *
    * @throws `E_LOGIN_PENDING` with the name of the required `step`, whose inputs are sent along with these two;
    * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` if one of the two is missing
@@ -50,7 +51,8 @@ export class TokenController {
   }
 
   /**
-   * Returns a new API token for an old one, which may have expired. The steps of a login apply here too.
+   * Responds to `POST /api/reauth` with `{"data": "<token>"}`, a new API token, for the input `token`: an old one, which
+   * may have expired. The steps of a login apply here too.
    *
    * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
    * `E_INVALID_INPUT` if it is missing or not text; `E_TOO_MANY_REQUESTS`

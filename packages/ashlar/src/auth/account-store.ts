@@ -49,7 +49,7 @@ export interface AccountConditions {
  * Stores the accounts of a guard's users: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates`
  * already is one; this interface is for users that another ORM or a service stores:
  * `web: { model: new UserStore(db) }`. Write it as a class, because plain objects are copied with the configuration.
- * `accountStoreSuite` of `ashlar/testing` tests what a store must promise. `docs/account-stores.md` in the repository
+ * `accountStoreSuite` of `ashlar/testing` tests what a store must promise. `docs/account-stores.md` in this package
  * has a complete store, and lists what else changes in a generated application.
  *
  * A store returns what it received: texts unchanged, times with milliseconds. It makes no decisions. What a valid

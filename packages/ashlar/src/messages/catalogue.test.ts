@@ -204,6 +204,11 @@ describe("the boot fails", () => {
       'MESSAGES["cart.empty"]: is not a sentence. Write text, or { one: "…", other: "…" }.',
     ],
     [
+      "plural forms without the one that all languages need",
+      file("en", { "cart.empty": { one: "…" } }),
+      'MESSAGES["cart.empty"]: lacks the plural form "other". Write text, or { one: "…", other: "…" }.',
+    ],
+    [
       "null as a sentence",
       file("en", { "cart.empty": null }),
       'MESSAGES["cart.empty"]: is not a sentence. Write text, or { one: "…", other: "…" }.',

@@ -8,7 +8,7 @@ import {
 } from "../support/index.ts";
 import { ENGLISH, type ParamsOf } from "./message.ts";
 import { negotiateLanguage } from "./negotiate-language.ts";
-import { isSentence, paramNames, type Sentence, type Sentences } from "./sentence.ts";
+import { isSentence, isWithoutOther, paramNames, type Sentence, type Sentences } from "./sentence.ts";
 import { Wording } from "./wording.ts";
 
 /** The sentences of the framework's features, by key. An application augments {@link Messages} itself. */
@@ -267,7 +267,8 @@ export class Catalogue {
     for (const [key, sentence] of Object.entries(sentences)) {
       const where = `${file}: MESSAGES["${key}"]`;
       if (!isSentence(sentence)) {
-        throw new ConfigurationError(where, "is not a sentence.", 'Write text, or { one: "…", other: "…" }.');
+        const problem = isWithoutOther(sentence) ? 'lacks the plural form "other".' : "is not a sentence.";
+        throw new ConfigurationError(where, problem, 'Write text, or { one: "…", other: "…" }.');
       }
       const known = this.#original(key);
       if (known === undefined) {

@@ -37,7 +37,16 @@ export function paramNames(sentence: Sentence): ReadonlySet<string> {
 /** Reports whether a value from an application is a sentence. */
 export function isSentence(value: unknown): value is Sentence {
   if (typeof value === "string") return true;
-  if (typeof value !== "object" || value === null || !("other" in value)) return false;
+  return hasPluralForms(value) && "other" in value;
+}
+
+/** Reports whether a value from an application would be a sentence if it had the plural form that all languages need. */
+export function isWithoutOther(value: unknown): boolean {
+  return hasPluralForms(value) && !("other" in value);
+}
+
+function hasPluralForms(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).every(([form, text]) => FORMS.has(form) && typeof text === "string");
 }
 

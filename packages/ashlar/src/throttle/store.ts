@@ -39,12 +39,15 @@ export interface AttemptCounter {
  * own; `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
  *
  * ```ts
+ * // app/stores/file-store.ts
  * import { DatabaseSync } from "node:sqlite";
  *
- * class FileStore implements ThrottleStore {
+ * export class FileStore implements ThrottleStore {
  *   readonly #file: DatabaseSync;
+ *   readonly #now: () => number;
  *
- *   constructor(path: string) {
+ *   constructor(path: string, now: () => number = Date.now) {
+ *     this.#now = now;
  *     this.#file = new DatabaseSync(path, { timeout: 5000 });
  *     this.#file.exec(`create table if not exists counts
  *       (bucket text, key text, attempts integer, ends_at integer, primary key (bucket, key))`);
@@ -61,21 +64,29 @@ export interface AttemptCounter {
  *     const remove = this.#file.prepare("delete from counts where bucket = $name and key = $key");
  *     const length = windowSeconds * 1000;
  *     return {
- *       add: async (key, cost) => add.get({ name, key, cost, length, now: Date.now() }) as unknown as AttemptCount,
- *       takeBack: async (key, cost) => void takeBack.run({ name, key, cost, now: Date.now() }),
- *       get: async (key) => (get.get({ name, key, now: Date.now() }) ?? null) as AttemptCount | null,
+ *       add: async (key, cost) => add.get({ name, key, cost, length, now: this.#now() }) as unknown as AttemptCount,
+ *       takeBack: async (key, cost) => void takeBack.run({ name, key, cost, now: this.#now() }),
+ *       get: async (key) => (get.get({ name, key, now: this.#now() }) ?? null) as AttemptCount | null,
  *       delete: async (key) => void remove.run({ name, key }),
  *     };
  *   }
  *
  *   prune(): number {
- *     return Number(this.#file.prepare("delete from counts where ends_at <= ?").run(Date.now()).changes);
+ *     return Number(this.#file.prepare("delete from counts where ends_at <= ?").run(this.#now()).changes);
  *   }
  *
  *   close(): void {
  *     this.#file.close();
  *   }
  * }
+ *
+ * // tests/file-store.test.ts
+ * import { test } from "node:test";
+ *
+ * let aheadMs = 0; // of the clock that the store is given
+ * const make = () => new FileStore(":memory:", () => Date.now() + aheadMs);
+ * const elapse = (seconds: number) => void (aheadMs += seconds * 1000);
+ * for (const { title, run } of throttleStoreSuite(make, { elapse })) test(title, run);
  * ```
  *
  * A store keeps two numbers for each key of a bucket: how many attempts were counted, and when the window ends. It

@@ -86,8 +86,14 @@ test("the package's README is the repository's, without the parts about the repo
   const [before = "", section = ""] = whole.split("\n## This repository\n");
   const published = `${before}\n${section.slice(section.lastIndexOf("\n\n") + 2)}`
     // Links that do not work on a registry's page.
-    .replaceAll(/(are|is)(\s+)in \[[\w/.-]+\]\(((?:bench|docs)\/[\w.-]+)\)/g, "$1$2in the repository, under `$3`");
+    .replaceAll(/in \[[\w/.-]+\]\((bench\/[\w.-]+)\)/g, "in the repository, under `$1`")
+    .replaceAll(/in \[[\w/.-]+\]\((docs\/[\w.-]+)\)/g, "in this package, under `$1`");
   expect(await readmeOf("packages/ashlar")).toBe(published);
+  const documents = [...published.matchAll(/`(docs\/[\w.-]+)`/g)].map(([, path]) => path!);
+  expect(documents).toContain("docs/account-stores.md");
+  for (const path of documents) {
+    expect(await readFile(join(PACKAGE, path), "utf8")).toBe(await readFile(join(PACKAGE, "../..", path), "utf8"));
+  }
 });
 
 test("the package's types compile even with skipLibCheck off", async () => {

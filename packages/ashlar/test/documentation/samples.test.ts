@@ -119,6 +119,17 @@ async function run(root: string, samples: readonly SampleModule[]): Promise<stri
   return JSON.parse(problems) as string[];
 }
 
+test("the store in the comment of ThrottleStore passes its test", async () => {
+  const root = await applicationForSamples();
+  const all = await modules();
+  const files = [...all.entries()].filter(([, { file }]) => file.endsWith("throttle/store.ts"));
+  expect(files.map(([, { path }]) => path)).toEqual(["app/stores/file-store.ts", "tests/file-store.test.ts"]);
+  for (const [index, { text }] of files) await writeFile(join(root, `samples/${index}.ts`), text);
+  const { code, output } = await execute(root, process.execPath, ["--test", `samples/${files[1]![0]}.ts`]);
+  expect(code, output).toBe(0);
+  expect(output).toContain("no two concurrent attempts see the same count");
+});
+
 /** The application that a README shows in files, within a generated one. */
 const README_TEST = `
   import { createTestApplication, createTestClient, factory } from "ashlar/testing";

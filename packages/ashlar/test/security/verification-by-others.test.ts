@@ -92,7 +92,7 @@ await onEachDatabase("a verification link", (engine) => {
   );
 
   test("a changed address is reported, and that the account is logged out elsewhere, at home and on another device", async () => {
-    const done = `The email address of your account is now ${NEW}, and it has been logged out on all other devices.`;
+    const done = `The email address of your account is now ${NEW}. All other devices have been logged out.`;
     const client = await shop.loggedIn();
     (await client.follow(await client.get(await shop.changeLink(client, NEW)))).assertSee("Hello", done);
     const back = await shop.changeLink(client, EMAIL);

@@ -202,7 +202,7 @@ export class Visitor extends Browser {
 
 const OUTCOMES: readonly (readonly [said: RegExp, outcome: string])[] = [
   [/^Your email address is verified\.$/, "verified"],
-  [/^The email address of your account is now \S+@\S+, and it has been logged out /, "verified"],
+  [/^The email address of your account is now \S+@\S+\. All other /, "verified"],
   [/^Your email address is already verified\.$/, "already"],
   [/^The email address of your account is already \S+@\S+\.$/, "already"],
   [/^This link is no longer valid\.$/, "invalid"],

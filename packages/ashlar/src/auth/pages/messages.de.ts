@@ -96,7 +96,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
   "pages.welcome.tokens": "Eine API mit signierten Tokens",
   "pages.welcome.database": "Eine Datenbank, konfiguriert in {file}",
   "pages.welcome.api": "Die API",
-  "pages.welcome.api.auth": "liefert ein Token für {username} und {password}",
+  "pages.welcome.api.auth": "liefert ein Token als {data}, für {username}, also die E-Mail-Adresse, und {password}",
   "pages.welcome.api.reauth": "liefert ein neues Token für ein altes {token}",
   "pages.welcome.api.me": "liefert den Benutzer, mit {header}",
   "pages.welcome.next": "Wie es weitergeht",
@@ -134,9 +134,9 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
   "pages.status.verifyInvalid": "Dieser Link ist nicht mehr gültig.",
   "pages.status.emailUnchanged": "Die E-Mail-Adresse Ihres Kontos ist schon {email}.",
   "pages.status.emailChanged":
-    "Die E-Mail-Adresse Ihres Kontos ist jetzt {email}, und es wurde auf allen anderen Geräten abgemeldet.",
+    "Die E-Mail-Adresse Ihres Kontos ist jetzt {email}. Alle anderen Geräte wurden abgemeldet.",
   "pages.status.emailChangedBrowsers":
-    "Die E-Mail-Adresse Ihres Kontos ist jetzt {email}, und es wurde in allen anderen Browsern abgemeldet. {tokens}",
+    "Die E-Mail-Adresse Ihres Kontos ist jetzt {email}. Alle anderen Browser wurden abgemeldet. {tokens}",
   "pages.status.linkSent": "Wir haben Ihnen einen neuen Link gesendet.",
   "pages.status.nothingToVerify": "Es gibt nichts mehr zu bestätigen.",
 };

@@ -91,7 +91,7 @@ export const PAGE_MESSAGES = {
   "pages.welcome.tokens": "An API with signed tokens",
   "pages.welcome.database": "A database, configured in {file}",
   "pages.welcome.api": "The API",
-  "pages.welcome.api.auth": "returns a token for {username} and {password}",
+  "pages.welcome.api.auth": "returns a token as {data}, for {username}, which is the email address, and {password}",
   "pages.welcome.api.reauth": "returns a new token for an old {token}",
   "pages.welcome.api.me": "returns the user, with {header}",
   "pages.welcome.next": "Next steps",
@@ -125,9 +125,9 @@ export const PAGE_MESSAGES = {
   "pages.status.verifyInvalid": "This link is no longer valid.",
   "pages.status.emailUnchanged": "The email address of your account is already {email}.",
   "pages.status.emailChanged":
-    "The email address of your account is now {email}, and it has been logged out on all other devices.",
+    "The email address of your account is now {email}. All other devices have been logged out.",
   "pages.status.emailChangedBrowsers":
-    "The email address of your account is now {email}, and it has been logged out of all other browsers. {tokens}",
+    "The email address of your account is now {email}. All other browsers have been logged out. {tokens}",
   "pages.status.linkSent": "We have sent you a new link.",
   "pages.status.nothingToVerify": "There is nothing left to verify.",
 } as const;
