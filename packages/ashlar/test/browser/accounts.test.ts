@@ -1,10 +1,17 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
-import { COMMAND, execute, freePort, generateApplication, startServing } from "../support/generated-application.ts";
+import {
+  COMMAND,
+  edit,
+  execute,
+  freePort,
+  generateApplication,
+  startServing,
+} from "../support/generated-application.ts";
 import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
 
 /** The folder for screenshots of every page, for inspection; without it, none are taken. */
@@ -23,15 +30,15 @@ interface Shop {
 async function openShop(): Promise<Shop> {
   const { root, remove } = await generateApplication();
   const { mail, close } = await openMailServer();
-  const config = join(root, "config/mail.ts");
-  const text = await readFile(config, "utf8");
-  await writeFile(config, text.replace("export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",'));
+  await edit(root, "config/mail.ts", ["export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",']);
+  await edit(root, "config/app.ts", ["export const APP = {", 'export const APP = {\n  languages: ["de"],']);
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;
   const { child, end } = await startServing(root, {
     PORT: port,
     APP_URL: url,
+    TRUSTED_PROXIES: "127.0.0.1, ::1",
     MAIL_FROM: "shop@example.com",
     SMTP_HOST: "127.0.0.1",
     SMTP_PORT: String(mail.port),
@@ -164,6 +171,31 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(elsewhere)).toBe("Log in");
     await page.goto(`${shop.url}/home`);
     expect(await heading(page)).toBe(`Hello, ${name}`);
+  });
+
+  test("longer sentences leave the buttons of the list of devices beside them, and below them on a phone", async () => {
+    const page = await (await visitor()).newPage();
+    await page.setExtraHTTPHeaders({ "X-Forwarded-For": "2001:db8:85a3:8d3:1319:8a2e:370:7348" });
+    await register(page, shop, "Hanna", "stones and mortar");
+    await page.setExtraHTTPHeaders({ "Accept-Language": "de" });
+    await page.goto(`${shop.url}/logins`);
+    expect(await heading(page)).toBe("Ihre Geräte");
+    const device = page.getByRole("main").getByRole("listitem");
+    const place = async (width: number): Promise<string> => {
+      await page.setViewportSize({ width, height: 860 });
+      const [text, button] = await Promise.all([
+        device.locator("div").boundingBox(),
+        device.getByRole("button").boundingBox(),
+      ]);
+      if (button!.y >= text!.y + text!.height) return "below";
+      return button!.x >= text!.x + text!.width ? "beside" : "over";
+    };
+    expect([await place(1280), await place(390)]).toEqual(["beside", "below"]);
+    if (PICTURES) {
+      await page.setViewportSize({ width: 1280, height: 860 });
+      await mkdir(PICTURES, { recursive: true });
+      await page.screenshot({ path: join(PICTURES, "logins-german.png") });
+    }
   });
 
   test("S33 only the client that guesses passwords is stopped", async () => {
