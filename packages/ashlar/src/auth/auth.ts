@@ -9,7 +9,7 @@ import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
-import { LoginPendingError, type LoginResult, type LoginStep } from "./pipeline/login-step.ts";
+import { LoginPendingError, type LoginResult, type LoginStep, PROOF_FAILED } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -297,6 +297,11 @@ export class Auth {
   /** @internal Stores the result of a login with a guard. */
   concluded(guard: string, result: LoginResult<object>): void {
     this.#results.set(guard, result);
+  }
+
+  /** @internal Forgets the result of an earlier confirmation in this request, such as the step that it waits for. */
+  beginConfirmation(guard: string): void {
+    this.concluded(guard, PROOF_FAILED);
   }
 
   /** @internal The logins that wait for a step. */

@@ -73,10 +73,10 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /** Called after a login has taken effect. */
   protected afterLogin(_user: User, _options: LoginOptions): void {}
 
-  /** What the note of a confirmation in the visitor's session counts for; `null`: nothing. */
+  /** What the note of a confirmation by the known user in the visitor's session counts for; `null`: nothing. */
   protected get confirmationSubject(): string | null {
-    const user = this.knownUser as Authenticatable | null;
-    return user === null ? null : `${user.authId()} ${accessEpochOf(user)}`;
+    const user = this.knownUser as unknown as Authenticatable;
+    return `${user.authId()} ${accessEpochOf(user)}`;
   }
 
   /**
@@ -235,11 +235,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   ): Promise<boolean> {
     const passed = this.#stepsPassedInConfirmation();
     const login = await this.#admitConfirmation(user, options, passed);
-    if (login.status !== "complete") return false;
-    if (!(await takeEffect(login))) {
-      this.context.auth.concluded(this.name, PROOF_FAILED);
-      return false;
-    }
+    if (login.status !== "complete" || !(await takeEffect(login))) return false;
     // Not if some weren't asked: then confirmations could go on without them.
     if (passed.length === 0) this.#noteConfirmation(login.passed);
     return true;
@@ -251,7 +247,6 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     } catch (error) {
       if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
       announce(this.context, "auth.failed", this.name, { user, identifier: null });
-      this.context.auth.concluded(this.name, PROOF_FAILED);
       return PROOF_FAILED;
     }
   }

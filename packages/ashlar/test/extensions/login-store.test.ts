@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { Route } from "../../src/public/index.ts";
 import { travel, travelBack } from "../../src/public/testing.ts";
 import {
   AdminUser,
@@ -84,6 +85,29 @@ describe("an application with its own login store", () => {
     expect((await accounts.visitor().post("/password_reset", reset)).status).toBe(302);
     expect([await inside(here), logins.logins.size]).toEqual([false, 0]);
   });
+
+  test.each(["/end-others", "/end-all"])(
+    "S22 %s ends nothing if the store of another guard with the same users fails",
+    async (path) => {
+      class User extends FullUser {}
+      const failing = new MemoryLogins();
+      failing.endAll = async () => {
+        await nextTurn();
+        throw new Error("The store cannot be reached.");
+      };
+      const accounts = await testAccounts({
+        User,
+        guards: { kiosk: { driver: "web", model: User, logins: failing } },
+        routes: [
+          Route.post("/end-others", async ({ auth }) => ({ ended: await auth.logins().endOthers() })),
+          Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
+        ],
+      });
+      const visitors = [await accounts.loggedIn(), await accounts.loggedIn()];
+      expect((await visitors[0]!.post(path)).status).toBe(500);
+      expect(await Promise.all(visitors.map(inside))).toEqual([true, true]);
+    },
+  );
 
   test("S52 a login that is being started while access ends is not stored", async () => {
     const { accounts, logins } = await shop();

@@ -73,6 +73,22 @@ describe.each(["jwt", "cookie", "header"])("a password that is confirmed with th
     expect((await send({ ...PASSWORDS, code: CODE })).body).toEqual({ changed: true });
   });
 
+  test("tells the steps for which guard, which user and what purpose they are asked", async () => {
+    const asked: object[] = [];
+    const watching: LoginStep = {
+      name: "watching",
+      check: ({ guard: asking, user, purpose, passed }) => {
+        asked.push({ guard: asking, email: (user as FullUser).email, purpose, passed });
+        return "passed";
+      },
+    };
+    const accounts = await shop([watching]);
+    const headers = await headersFor(guard, accounts);
+    asked.length = 0;
+    expect((await accounts.visitor().post(`/${guard}/password`, PASSWORDS, headers)).status).toBe(200);
+    expect(asked).toEqual([{ guard, email: ADA.email, purpose: "confirmation", passed: [] }]);
+  });
+
   test("S52 does not count if a step refuses, whose sentence the caller gets", async () => {
     let isOn = false;
     const accounts = await shop([{ ...blocked, check: (login) => (isOn ? blocked.check(login) : "passed") }]);
@@ -83,6 +99,17 @@ describe.each(["jwt", "cookie", "header"])("a password that is confirmed with th
     expect([status, body]).toEqual([422, expect.objectContaining({ errors })]);
     expect(await accounts.toldOf("auth.password_changed")).toEqual([]);
   });
+});
+
+test("the steps that were passed before the one with a page aren't asked again either", async () => {
+  const accounts = await shop([code, terms]);
+  const visitor = accounts.visitor();
+  visitor.cookies.set("person", String(ADA.id));
+  const send = (body: object) => visitor.post("/cookie/password", { ...PASSWORDS, ...body });
+  expect(target(await send({ code: CODE }))).toEqual([303, "/terms"]);
+  accepted.add(ADA.email);
+  expect((await visitor.post("/cookie/code")).body).toEqual({ status: "complete" });
+  expect((await send({})).body).toEqual({ changed: true });
 });
 
 test("a step's page lets the form of a guard with its own kind of login be sent again, for the same user only", async () => {

@@ -5,7 +5,7 @@ import type { Guard } from "../guard.ts";
 import { LoginGuard } from "../login-guard.ts";
 import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
-import { CompleteLogin, PROOF_FAILED } from "../pipeline/login-step.ts";
+import { CompleteLogin } from "../pipeline/login-step.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
 import { WebGuard } from "../web/web-guard.ts";
 import { asAccountUser } from "./account-user.ts";
@@ -43,12 +43,10 @@ async function provesPassword(context: HttpContext, password: unknown): Promise<
   const { auth } = context;
   const guard = auth.guard(auth.guardName);
   if (guard instanceof WebGuard) return guard.confirmPassword(password);
+  auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
-  if (await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password)) {
-    return guard instanceof LoginGuard ? guard.confirm(user) : passesSteps(context, guard, user);
-  }
-  auth.concluded(guard.name, PROOF_FAILED);
-  return false;
+  if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
+  return guard instanceof LoginGuard ? guard.confirm(user) : passesSteps(context, guard, user);
 }
 
 /** Asks the steps of a login for a guard that logs no one in, and therefore cannot wait for the page of a step. */
@@ -57,8 +55,9 @@ async function passesSteps(context: HttpContext, { name: guard }: Guard, user: R
   const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
   const confirmation = { context, guard, user, purpose: "confirmation", passed: [] } as const;
   const judged = await CompleteLogin.judge(auth.stepsOf(guard), confirmation, prove);
-  auth.concluded(guard, judged instanceof CompleteLogin ? judged : judged.outcome);
-  return judged instanceof CompleteLogin;
+  if (judged instanceof CompleteLogin) return true;
+  auth.concluded(guard, judged.outcome);
+  return false;
 }
 
 /** Makes the rest of a request use the changed user: a store may have created a new object. */

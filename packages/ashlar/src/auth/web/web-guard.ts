@@ -13,7 +13,7 @@ import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login
 import type { LoginUses } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
-import { type CompleteLogin, PROOF_FAILED } from "../pipeline/login-step.ts";
+import type { CompleteLogin } from "../pipeline/login-step.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
@@ -194,18 +194,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
-    if (!(await this.#provePassword(password))) return this.#notConfirmed();
+    this.context.auth.beginConfirmation(this.name);
+    if (!(await this.#provePassword(password))) return false;
     const login = this.#login;
     const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
     const user = this.knownUser!;
     // If a step asks for more, the login that follows it replaces this one.
     return this.confirm(user, options, (confirmed) => login === null || this.#renew(login, confirmed));
-  }
-
-  /** So that `auth.pending` does not name the step of an earlier confirmation. */
-  #notConfirmed(): false {
-    this.context.auth.concluded(this.name, PROOF_FAILED);
-    return false;
   }
 
   protected override get confirmationSubject(): string | null {

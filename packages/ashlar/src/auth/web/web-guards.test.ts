@@ -1,10 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { testApi } from "../../../test/support/api-application.ts";
+import { MemoryLogins } from "../../../test/support/memory-logins.ts";
 import { Person } from "../../../test/support/people.ts";
 import { TestUser, testWeb } from "../../../test/support/web-application.ts";
 import { createApplication } from "../../boot/index.ts";
 import { HttpKernel } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
+import { createTestClient } from "../../testing/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { AuthenticationMiddleware } from "../authentication-middleware.ts";
@@ -28,6 +30,32 @@ test("an application without a database cannot have a guard with this driver", a
     environment: { APP_ENV: "test" },
   });
   await expect(booting).rejects.toThrow("config/auth.ts: GUARDS: logins need a database.");
+});
+
+test("an application without a database can keep logins in a store of its own", async () => {
+  class Kernel extends HttpKernel {
+    override routeMiddleware = { web: [] };
+  }
+  await Person.populate("a password");
+  const logins = new MemoryLogins();
+  const application = await createApplication({
+    kernel: Kernel,
+    routes: [
+      Route.post("/login", async ({ auth, request }) =>
+        auth.loginAs((await Person.findByAuthId(request.string("id", "")))!),
+      ),
+      Route.post("/end-all", async ({ auth }) => ({ ended: await auth.logins().endAll() })),
+    ],
+    providers: [AuthProvider],
+    config: { auth: { GUARDS: { default: "web", web: { model: Person, logins } } } },
+    environment: { APP_ENV: "test" },
+  });
+  onTestFinished(() => application.shutdown());
+  const [here, there] = [createTestClient(application), createTestClient(application)];
+  for (const client of [here, there]) await client.postJson("/login", { id: "1" });
+  expect(logins.logins.size).toBe(2);
+  expect((await here.postJson("/end-all")).json).toEqual({ ended: 2 });
+  expect(logins.logins.size).toBe(0);
 });
 
 test("S33 without a guard of this driver no device is known: an address over its limit gets a 429 before the body is read", async () => {
