@@ -23,9 +23,9 @@ export class AccountAccess {
    * @param keepFor the request whose own login continues; `null` to end all of them
    */
   async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
-    const kept = keepFor?.auth.guardName ?? null;
+    const kept = keepFor?.auth.guardName;
     await this.endBeside(kept, user);
-    const isOwn = kept !== null && this.#logins.has(kept) && this.#users.guardsKeeping(user.constructor).includes(kept);
+    const isOwn = kept !== undefined && this.#logins.has(kept) && this.#users.guardsKeeping(user.constructor).includes(kept);
     if (isOwn) await keepFor!.auth.logins().keepCurrent(user);
   }
 
@@ -33,7 +33,7 @@ export class AccountAccess {
    * Deletes the logins of a user with every guard that has the same rows, except one: access to a row that has ended
    * must not stay open under another name.
    */
-  async endBeside(kept: string | null, user: Authenticatable): Promise<void> {
+  async endBeside(kept: string | undefined, user: Authenticatable): Promise<void> {
     for (const guard of this.#users.guardsKeeping(user.constructor)) {
       if (guard === kept || !this.#logins.has(guard)) continue;
       await this.#logins.of(guard).endAll({ guard, userId: user.authId() });

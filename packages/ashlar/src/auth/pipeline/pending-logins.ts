@@ -184,7 +184,7 @@ export class PendingLogins {
   }
 
   #forget(context: HttpContext, guard: string): void {
-    if (context.visitor !== null && context.session.has(keyOf(guard))) context.session.forget(keyOf(guard));
+    if (context.visitor !== null) context.session.forget(keyOf(guard));
   }
 
   get #seals(): Sealer {
