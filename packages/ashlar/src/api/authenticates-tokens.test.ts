@@ -98,6 +98,22 @@ describe("a user's active token", () => {
     expect(await other.endAccess()).toBe(true);
   });
 
+  test("is removed by the statement that ends access, and by another one only if it isn't known", async () => {
+    const api = await testApi();
+    let removals = 0;
+    class Counted extends api.User {
+      static override table = "users";
+      override async revokeToken(): Promise<void> {
+        removals++;
+        return super.revokeToken();
+      }
+    }
+    Counted.useDatabase(api.database);
+    await (await ada(api)).generateJwt();
+    await (await Counted.find(ADA.id))!.endAccess();
+    expect([removals, await api.storedDigest(1)]).toEqual([0, null]);
+  });
+
   test("is replaced only for the user whose active token it is", async () => {
     const api = await testApi();
     await (await ada(api)).generateJwt();

@@ -84,7 +84,7 @@ export class GuardPages {
    */
   check(): void {
     for (const [guard, { routes }] of this.#settings.guards) {
-      if (routes === null || routes === "" || this.has(guard, "login")) continue;
+      if (routes === null || this.has(guard, "login")) continue;
       const problem = `no route is named "${routes}login", where guests are sent.`;
       const remedy = `${suggestion(`${routes}login`, this.#routeNames)} Write routes: "${guard}." for Auth.routes(controllers, { guard: "${guard}" }).`;
       throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.routes`, problem, remedy.trim());

@@ -6,6 +6,7 @@ import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { userClassOf } from "./authenticatable.ts";
 import { authSettingsOf, readAuthSettings } from "./settings.ts";
+import { readWebGuardSettings } from "./web/web-guard-settings.ts";
 
 const PASSING = { name: "passing", check: () => "passed" } as const;
 
@@ -133,6 +134,15 @@ test.each([
   ]),
 ] as [string, unknown, string][])("%s: an error with its location", (_, GUARDS, where) => {
   expect(() => readAuthSettings({ GUARDS })).toThrow(where);
+});
+
+test.each([
+  ["drivr", "driver"],
+  ["modle", "model"],
+  ["route", "routes"],
+  ["stpes", "steps"],
+])("the name %s in a guard is reported with the nearest option of all guards, %s", (given, name) => {
+  expect(() => readWebGuardSettings("web", { [given]: [] }, false)).toThrow(`Did you mean "${name}"?`);
 });
 
 test("a class that lacks what auth requires is named in the error, with the mixin that adds it", () => {

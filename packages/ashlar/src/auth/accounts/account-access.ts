@@ -25,8 +25,7 @@ export class AccountAccess {
   async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
     const kept = keepFor?.auth.guardName;
     await this.endBeside(kept, user);
-    const isOwn = kept !== undefined && this.#logins.has(kept) && this.#users.guardsKeeping(user.constructor).includes(kept);
-    if (isOwn) await keepFor!.auth.logins().keepCurrent(user);
+    if (this.#guardsWithLogins(user).some((guard) => guard === kept)) await keepFor!.auth.logins().keepCurrent(user);
   }
 
   /**
@@ -34,9 +33,8 @@ export class AccountAccess {
    * must not stay open under another name.
    */
   async endBeside(kept: string | undefined, user: Authenticatable): Promise<void> {
-    for (const guard of this.#users.guardsKeeping(user.constructor)) {
-      if (guard === kept || !this.#logins.has(guard)) continue;
-      await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
+    for (const guard of this.#guardsWithLogins(user)) {
+      if (guard !== kept) await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
     }
   }
 
@@ -47,5 +45,9 @@ export class AccountAccess {
       if (ended !== null) await this.end(ended);
       return ended !== null;
     });
+  }
+
+  #guardsWithLogins(user: Authenticatable): readonly string[] {
+    return this.#users.guardsKeeping(user.constructor).filter((guard) => this.#logins.has(guard));
   }
 }

@@ -53,7 +53,7 @@ async function provesPassword(context: HttpContext, password: unknown): Promise<
 async function passesSteps(context: HttpContext, { name: guard }: Guard, user: RegisteredUser): Promise<boolean> {
   const { auth } = context;
   const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
-  const confirmation = { context, guard, user, purpose: "confirmation", passed: [] } as const;
+  const confirmation = { context, guard, user, purpose: "confirmation" } as const;
   const judged = await CompleteLogin.judge(auth.stepsOf(guard), confirmation, prove);
   if (judged instanceof CompleteLogin) return true;
   auth.concluded(guard, judged.outcome);

@@ -127,7 +127,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   /** @internal Asks the steps in order. */
   static async judge<User extends object>(
     steps: readonly LoginStep[],
-    login: Omit<LoginInProgress<User>, "prove">,
+    login: Omit<LoginInProgress<User>, "passed" | "prove"> & { readonly passed?: readonly string[] },
     prove: (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => Promise<boolean>,
   ): Promise<CompleteLogin<User> | HeldLogin> {
     const passed = new Set(login.passed);

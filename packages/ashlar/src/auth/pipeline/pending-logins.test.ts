@@ -11,6 +11,7 @@ import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts
 import { Route } from "../../routing/index.ts";
 import { databaseSessions } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
 import type { LoginStep } from "./login-step.ts";
 
 test("S52 a pending login is forgotten once access has ended, so guests are not led to its step", async () => {
@@ -82,17 +83,38 @@ test("S52 a confirmation is noted in the session only if a step was passed by a 
   for (const steps of [[passing], []]) expect(await confirm(steps)).not.toContain("confirmed_login web");
 });
 
-test("a password can be confirmed without a session, and for a user without a login, when there are steps", async () => {
+/** A step with a proof that always holds, and how often it was asked for a confirmation. */
+function countedProof(): { readonly step: LoginStep; readonly asked: () => number } {
+  let asked = 0;
+  const step: LoginStep = {
+    name: "counted",
+    async check({ prove, purpose }) {
+      if (purpose === "confirmation") asked++;
+      return (await prove(() => true)) ? "passed" : "pending";
+    },
+  };
+  return { step, asked: () => asked };
+}
+
+test("without a session, a password is confirmed by steps that are asked each time", async () => {
+  const { step, asked } = countedProof();
+  const web = await testWeb({ guards: { steps: [step] }, providers: [ThrottleProvider] });
+  const browser = await web.loggedIn();
+  const confirm = async () => (await browser.post("/confirm", { password: PASSWORD })).body;
+  expect([await confirm(), await confirm(), asked()]).toEqual([{ done: true }, { done: true }, 2]);
+});
+
+test("S52 a user without a login confirms the password by steps that are asked each time", async () => {
   class User extends FullUser {}
-  const steps: readonly LoginStep[] = [{ name: "passing", check: () => "passed" }];
+  const { step, asked } = countedProof();
   const once = Route.post("/once", async ({ auth }) => {
     auth.webGuard.once((await User.find(ADA.id))!);
     return { done: await auth.webGuard.confirmPassword(PASSWORD) };
   });
-  const web = await testWeb({ guards: { steps } });
-  expect((await (await web.loggedIn()).post("/confirm", { password: PASSWORD })).body).toEqual({ done: true });
-  const accounts = await testAccounts({ User, guards: { steps }, routes: [once] });
-  expect((await accounts.visitor().post("/once")).body).toEqual({ done: true });
+  const accounts = await testAccounts({ User, guards: { steps: [step] }, routes: [once] });
+  const visitor = accounts.visitor();
+  const confirm = async () => (await visitor.post("/once")).body;
+  expect([await confirm(), await confirm(), asked()]).toEqual([{ done: true }, { done: true }, 2]);
 });
 
 test("nothing has refused a login as long as there was none, and if it waits or is complete", async () => {
