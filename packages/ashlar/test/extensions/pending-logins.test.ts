@@ -3,7 +3,7 @@ import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.t
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
 import { freeze, travel, travelBack } from "../../src/public/testing.ts";
-import { digest, generateSecret } from "../../src/security/index.ts";
+import { digest, generateSecret, KeyPurpose, Sealer } from "../../src/security/index.ts";
 import { ADA, BOB, NEW_PASSWORD, PASSWORD, type TestAccounts, type Visitor } from "../support/account-application.ts";
 import {
   accepted,
@@ -822,6 +822,20 @@ describe("an application's own guard", () => {
     const browser = web.browser();
     expect((await browser.post("/begin")).body).toMatchObject({ status: "pending", step: "terms" });
     expect((await browser.post("/go-on")).body).toEqual({ result: null });
+  });
+
+  test("S8 keeps its pending login in the session, sealed for the guard under a key of its own", async () => {
+    class User extends TestUser {}
+    const environment = { APP_KEY: generateSecret() };
+    const kept = Route.get("/kept", ({ session }) => ({ sealed: session.get("pending_login cookie") }));
+    const web = await testWeb({ ...stepped(User), routes: [...routes, kept], environment });
+    const browser = web.browser();
+    await browser.post("/begin");
+    const { sealed } = (await browser.get("/kept")).body as { sealed: string };
+    const opened = (purpose: string, guard: string) =>
+      new Sealer(environment.APP_KEY, new KeyPurpose(purpose)).open(guard, sealed, 600);
+    expect(JSON.parse(opened("pending-login", "cookie")!)).toMatchObject({ step: "terms", id: String(ADA.id) });
+    expect([opened("session", "cookie"), opened("pending-login", "web")]).toEqual([null, null]);
   });
 
   test("ignores a pending login from a time when the application still had a store", async () => {

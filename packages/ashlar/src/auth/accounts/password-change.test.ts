@@ -48,6 +48,27 @@ await onEachDatabase("changePassword()", (engine) => {
     await expect(accounts.loggedIn(ADA, PASSWORD)).rejects.toThrow("The login failed.");
   });
 
+  test("S22 this login continues if another guard has the same users, whose logins there end", async () => {
+    class User extends FullUser {}
+    const accounts = await testAccounts({
+      engine,
+      User,
+      guards: { desk: { driver: "web", model: User } },
+      routes: [
+        Route.post("/desk/login", async ({ auth }) => ({
+          user: await auth.guard("desk").attempt(ADA.email, PASSWORD),
+        })),
+        Route.get("/desk/me", async ({ auth }) => ({ user: await auth.guard("desk").user() })),
+      ],
+    });
+    const [here, desk] = [await accounts.loggedIn(), accounts.visitor()];
+    await desk.post("/desk/login");
+    expect(await desk.get("/desk/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    expect(await change(here)).toBe(CHANGED);
+    expect(await here.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
+    expect(await desk.get("/desk/me")).toMatchObject({ body: { user: null } });
+  });
+
   test("S22 a session token that was stolen before is no longer accepted", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
