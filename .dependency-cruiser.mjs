@@ -66,7 +66,7 @@ export default {
       to: {
         dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
-        pathNot: "node_modules/(pg|mysql2|youch|commander|diff|edge\\.js|parse5|pino|re2js|rou3|srvx)/",
+        pathNot: "node_modules/(@babel/parser|pg|mysql2|youch|commander|diff|edge\\.js|parse5|pino|re2js|rou3|srvx)/",
       },
     },
     {

@@ -12,6 +12,7 @@ const here = import.meta.dirname;
 const dist = join(here, "dist");
 /** What has its own file in the bundle, by the name of that file: what every feature uses, and large packages. */
 const APART = {
+  babel: /node_modules[\\/]@babel[\\/]/,
   base: /ashlar[\\/]src[\\/](?:support|messages|node|security[\\/](?!password|email))/,
   edge: /node_modules[\\/]edge\.js[\\/]/,
   kysely: /node_modules[\\/]kysely[\\/]/,

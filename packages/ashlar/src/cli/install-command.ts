@@ -9,12 +9,14 @@ import {
   writeInstallation,
   writeMigrations,
 } from "../scaffold/index.ts";
+import { migrateCommands } from "./commands/migrate.ts";
 import { describeSecrets } from "./describe-secrets.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
 
 interface Options {
   readonly dryRun?: true;
   readonly force?: true;
+  readonly migrate?: true;
   readonly migrations?: true;
 }
 
@@ -23,10 +25,11 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
   const command = new Command(name)
     .description(description)
     .option("--dry-run", "print what would change without writing anything")
-    .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"));
+    .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"))
+    .addOption(new Option("--migrate", "also run the migrations").conflicts("dryRun"));
   // The API's own files are never overwritten: existing ones belong to the application's author.
   if (feature === "pages") command.option("--force", "overwrite existing files that differ");
-  return command.action(async ({ dryRun, force, migrations }: Options) => {
+  return command.action(async ({ dryRun, force, migrate, migrations }: Options) => {
     const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, feature);
     if (dryRun) await printDiff(terminal, plan);
     else if (migrations) {
@@ -34,6 +37,8 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
       printWritten(terminal, plan);
     } else printWritten(terminal, plan, await writeInstallation(terminal.root, plan, force ?? false));
     printRemaining(terminal, plan.remaining);
+    const [command] = migrateCommands(terminal);
+    if (migrate) await command!.parseAsync([], { from: "user" });
   });
 }
 
@@ -91,9 +96,9 @@ export function printRemaining(terminal: Terminal, remaining: readonly Remaining
   if (remaining.length === 0) return;
   terminal.print();
   terminal.print("Add the following by hand:");
-  for (const { file, lines } of remaining) {
+  for (const { file, lines, problem } of remaining) {
     terminal.print();
-    terminal.print(emphasis(file, "bold"));
+    terminal.print(emphasis(file, "bold") + (problem === undefined ? "" : `, which can't be read: ${problem}`));
     for (const line of lines) terminal.print(`  ${line}`);
   }
 }

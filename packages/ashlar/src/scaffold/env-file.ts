@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, parseEnv } from "node:util";
 import { AshlarError, readEnvFile } from "../support/index.ts";
+import { replaceFile } from "./files.ts";
 
 /** How often and at what interval to retry while another process has locked the file: 10 seconds in total. */
 const LOCK_ATTEMPTS = 500;
@@ -13,16 +13,7 @@ const LOCK_RETRY_MS = 20;
  * if the machine crashes in between.
  */
 export async function replaceEnvFile(path: string, text: string): Promise<void> {
-  // A symbolic link must stay one.
-  const target = (await orNull(realpath(path))) ?? path;
-  const draft = `${target}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    await writeFile(draft, text, { flag: "wx", mode: 0o600, flush: true });
-    await rename(draft, target);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await replaceFile(path, text, 0o600);
 }
 
 /**

@@ -1,4 +1,5 @@
-import { mkdir, readdir, rm, rmdir, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
@@ -20,6 +21,29 @@ export function withLineEndsOf(before: string | null, text: string): string {
  */
 export async function writeNewFile(root: string, file: NewFile): Promise<boolean> {
   return await write(root, file, () => {});
+}
+
+/**
+ * Replaces a file in one step: readers find either the old text or the new one, even if the machine crashes in between.
+ * A symbolic link stays one.
+ *
+ * @param mode its permissions; default: those of the file that it replaces
+ */
+export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
+  const target = await realpath(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return path;
+    throw error;
+  });
+  const draft = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    await writeFile(draft, text, { flag: "wx", mode: mode ?? (await stat(target)).mode, flush: true });
+    // The process's mask has no say in the permissions of a file that was there before.
+    await chmod(draft, mode ?? (await stat(target)).mode);
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
 
 /** Writes a file, and reports the topmost folder created for it. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { generateSecret } from "../security/index.ts";
 import { readEnvFile } from "../support/index.ts";
 import { setMissingVariables } from "./env-file.ts";
-import { codeOf } from "./remaining-steps.ts";
+import { codeOf } from "./existing-files.ts";
 
 /** The result of filling in an application's secrets. */
 export interface FilledSecrets {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import { readIfThere } from "./existing-files.ts";
 import { withLineEndsOf } from "./files.ts";
-import { readIfThere } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
 
 const FILE = ".gitignore";

@@ -11,5 +11,5 @@ export {
 } from "./make.ts";
 export { createProject, type ProjectOptions } from "./project.ts";
 export { planPublication, writePublication } from "./publish.ts";
-export type { RemainingStep } from "./remaining-steps.ts";
 export { rotateKey } from "./rotate-key.ts";
+export type { RemainingStep } from "./steps.ts";

@@ -1,17 +1,25 @@
-import type { Step } from "./remaining-steps.ts";
+import { initialValueOf } from "./edits/declarations.ts";
+import { all, binding, declaring, importing, inList, inMiddleware, inObject, inRoutes, mixing } from "./edits/edits.ts";
+import { type CodeStep, manifestStep, type Step, variablesStep } from "./steps.ts";
 
 /** A feature that can be added to an existing application. */
 export type Feature = "pages" | "api";
 
-const provider = (name: string, from: string, place: string): Step => ({
+/** The order in which the providers start. */
+const ORDER = [
+  ...["DatabaseProvider", "EventProvider", "ViewProvider", "SessionProvider", "ThrottleProvider", "MailProvider"],
+  ...["AuthProvider", "ApiProvider"],
+];
+
+const provider = (name: string, from: string, place: string): CodeStep => ({
   file: "config/providers.ts",
-  done: new RegExp(`\\b${name}\\b`),
+  edit: inList("PROVIDERS", name, from, ORDER),
   lines: [`import { ${name} } from "${from}";`, `// in PROVIDERS, ${place}:`, `${name},`],
 });
 
-const middleware = (key: string, name: string, from: string): Step => ({
+const middleware = (key: string, name: string, from: string): CodeStep => ({
   file: "app/kernel.ts",
-  done: new RegExp(`(?<![\\w.])["']?${key.replace(".", "\\.")}["']?\\s*:`),
+  edit: inMiddleware(key, [{ name, from }]),
   lines: [
     `import { ${name} } from "${from}";`,
     "// in routeMiddleware:",
@@ -19,20 +27,10 @@ const middleware = (key: string, name: string, from: string): Step => ({
   ],
 });
 
-const mixin = (name: string, from: string): Step => ({
+const mixin = (name: string, from: string, others: string): CodeStep => ({
   file: "app/models/user.ts",
-  done: new RegExp(`\\b${name}\\b`),
-  lines: [
-    `import { ${name} } from "${from}";`,
-    `// add the mixin to the class: compose(Model, Authenticates, ${name})`,
-  ],
-});
-
-/** Variables in a file, one per line. */
-const variables = (file: string, name: string, lines: readonly string[]): Step => ({
-  file,
-  done: new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=`, "m"),
-  lines,
+  edit: mixing(name, from),
+  lines: [`import { ${name} } from "${from}";`, `// add the mixin to the class: compose(${others}, ${name})`],
 });
 
 const MAIL_VARIABLES = [
@@ -44,8 +42,38 @@ const MAIL_VARIABLES = [
   "SMTP_PASSWORD=",
 ];
 
-/** The placeholder script `test` that npm writes into a new manifest. */
-const NO_TESTS = String.raw`echo \\"Error: no test specified`;
+const MAILABLES = {
+  verifyEmail: ["VerifyEmailMail", "verify-email-mail"],
+  resetPassword: ["ResetPasswordMail", "reset-password-mail"],
+  finishRegistration: ["FinishRegistrationMail", "finish-registration-mail"],
+  passwordChanged: ["PasswordChangedMail", "password-changed-mail"],
+  emailChanged: ["EmailChangedMail", "email-changed-mail"],
+  emailChangeCompleted: ["EmailChangeCompletedMail", "email-change-completed-mail"],
+  emailChangeUndone: ["EmailChangeUndoneMail", "email-change-undone-mail"],
+  emailTaken: ["EmailTakenMail", "email-taken-mail"],
+  newDevice: ["NewDeviceMail", "new-device-mail"],
+} as const;
+
+const MAILABLE_IMPORTS = Object.values(MAILABLES)
+  .map(([name, file]) => [name, `../app/mailables/${file}.ts`] as const)
+  .toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+
+const ACCOUNTS = [
+  "export const ACCOUNTS = {",
+  "  mailables: {",
+  ...Object.entries(MAILABLES).map(([key, [name]]) => `    ${key}: ${name},`),
+  "  },",
+  "};",
+];
+
+const CONTROLLERS = "../app/controllers/auth/index.ts";
+
+const WEB = [
+  { name: "SecurityHeadersMiddleware", from: "ashlar" },
+  { name: "SessionMiddleware", from: "ashlar/session" },
+  { name: "LoadUserMiddleware", from: "ashlar/auth" },
+  { name: "VerifyCsrfToken", from: "ashlar/session" },
+] as const;
 
 const PAGES: readonly Step[] = [
   provider("DatabaseProvider", "ashlar/database", "before the others"),
@@ -57,7 +85,7 @@ const PAGES: readonly Step[] = [
   provider("AuthProvider", "ashlar/auth", "after MailProvider"),
   {
     file: "app/kernel.ts",
-    done: /\bweb\s*:\s*\[[^\]]*\bVerifyCsrfToken\b/,
+    edit: inMiddleware("web", WEB, "VerifyCsrfToken"),
     lines: [
       'import { SecurityHeadersMiddleware } from "ashlar";',
       'import { LoadUserMiddleware } from "ashlar/auth";',
@@ -71,43 +99,32 @@ const PAGES: readonly Step[] = [
   middleware("password.confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
   middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth"),
   middleware("throttle", "ThrottleMiddleware", "ashlar/throttle"),
-  mixin("MustVerifyEmail", "ashlar/auth"),
+  mixin("Authenticates", "ashlar/auth", "Model"),
+  mixin("MustVerifyEmail", "ashlar/auth", "Model, Authenticates"),
   {
     file: "config/auth.ts",
-    done: /\bweb\s*:/,
-    lines: ["// in GUARDS:", 'default: "web",', "web: { model: User },"],
+    edit: inObject("GUARDS", "default", "web", "first"),
+    lines: ["// in GUARDS:", 'default: "web",'],
   },
   {
     file: "config/auth.ts",
-    done: /\bACCOUNTS\b/,
-    lines: [
-      'import { EmailChangeCompletedMail } from "../app/mailables/email-change-completed-mail.ts";',
-      'import { EmailChangeUndoneMail } from "../app/mailables/email-change-undone-mail.ts";',
-      'import { EmailChangedMail } from "../app/mailables/email-changed-mail.ts";',
-      'import { EmailTakenMail } from "../app/mailables/email-taken-mail.ts";',
-      'import { FinishRegistrationMail } from "../app/mailables/finish-registration-mail.ts";',
-      'import { NewDeviceMail } from "../app/mailables/new-device-mail.ts";',
-      'import { PasswordChangedMail } from "../app/mailables/password-changed-mail.ts";',
-      'import { ResetPasswordMail } from "../app/mailables/reset-password-mail.ts";',
-      'import { VerifyEmailMail } from "../app/mailables/verify-email-mail.ts";',
-      "export const ACCOUNTS = {",
-      "  mailables: {",
-      "    verifyEmail: VerifyEmailMail,",
-      "    resetPassword: ResetPasswordMail,",
-      "    finishRegistration: FinishRegistrationMail,",
-      "    passwordChanged: PasswordChangedMail,",
-      "    emailChanged: EmailChangedMail,",
-      "    emailChangeCompleted: EmailChangeCompletedMail,",
-      "    emailChangeUndone: EmailChangeUndoneMail,",
-      "    emailTaken: EmailTakenMail,",
-      "    newDevice: NewDeviceMail,",
-      "  },",
-      "};",
-    ],
+    edit: all(importing("User", "../app/models/user.ts"), inObject("GUARDS", "web", "{ model: User }")),
+    lines: ['import { User } from "../app/models/user.ts";', "// in GUARDS:", "web: { model: User },"],
+  },
+  {
+    file: "config/auth.ts",
+    edit: (code) =>
+      initialValueOf(code, "ACCOUNTS") === null
+        ? all(...MAILABLE_IMPORTS.map(([name, from]) => importing(name, from)), declaring("ACCOUNTS", ACCOUNTS))(code)
+        : code,
+    lines: [...MAILABLE_IMPORTS.map(([name, from]) => `import { ${name} } from "${from}";`), ...ACCOUNTS],
   },
   {
     file: "routes/web.ts",
-    done: /\bAuth\.routes\(/,
+    edit: (code) => {
+      const made = inRoutes("Auth", "ashlar/auth", "AuthControllers")(code);
+      return made === null || made === code ? made : importing("AuthControllers", CONTROLLERS)(made);
+    },
     lines: [
       'import { Auth } from "ashlar/auth";',
       'import { AuthControllers } from "../app/controllers/auth/index.ts";',
@@ -115,13 +132,9 @@ const PAGES: readonly Step[] = [
       "...Auth.routes(AuthControllers),",
     ],
   },
-  variables(".env.example", "MAIL_FROM", MAIL_VARIABLES),
-  variables(".env", "MAIL_FROM", MAIL_VARIABLES),
-  {
-    file: "package.json",
-    done: new RegExp(`"test"\\s*:\\s*"(?!${NO_TESTS})`),
-    lines: ["// in scripts:", '"test": "node --test tests/*.test.ts"'],
-  },
+  variablesStep(".env.example", MAIL_VARIABLES),
+  variablesStep(".env", MAIL_VARIABLES),
+  manifestStep("test", "node --test tests/*.test.ts"),
 ];
 
 const API: readonly Step[] = [
@@ -130,7 +143,7 @@ const API: readonly Step[] = [
   provider("ApiProvider", "ashlar/api", "after AuthProvider"),
   {
     file: "config/providers.ts",
-    done: /\bThrottleProvider\b/,
+    edit: inList("PROVIDERS", "ThrottleProvider", "ashlar/throttle", ORDER),
     lines: [
       'import { ThrottleProvider } from "ashlar/throttle";',
       "// in PROVIDERS, before AuthProvider: without limits, an attacker can guess passwords at /api/auth forever",
@@ -139,7 +152,7 @@ const API: readonly Step[] = [
   },
   {
     file: "app/kernel.ts",
-    done: /["']routes\.api\.location["']/,
+    edit: binding({ "routes.api.location": "routes/api", "routes.api.prefix": "/api" }),
     lines: [
       "// in registerRoutes():",
       'this.container.bind("routes.api.location", "routes/api");',
@@ -148,22 +161,27 @@ const API: readonly Step[] = [
   },
   {
     file: "app/kernel.ts",
-    done: /\bJWTAuthenticationMiddleware\b/,
+    edit: inMiddleware(
+      "api",
+      [{ name: "JWTAuthenticationMiddleware", from: "ashlar/api" }],
+      "JWTAuthenticationMiddleware",
+    ),
     lines: [
       'import { JWTAuthenticationMiddleware } from "ashlar/api";',
       "// in routeMiddleware:",
       "api: [JWTAuthenticationMiddleware],",
     ],
   },
-  mixin("AuthenticatesTokens", "ashlar/api"),
+  mixin("Authenticates", "ashlar/auth", "Model"),
+  mixin("AuthenticatesTokens", "ashlar/api", "Model, Authenticates"),
   {
     file: "routes/web.ts",
-    done: /\bApi\.routes\(/,
+    edit: inRoutes("Api", "ashlar/api", ""),
     lines: ['import { Api } from "ashlar/api";', "// in ROUTES:", "...Api.routes(),"],
   },
   middleware("guard", "GuardMiddleware", "ashlar/auth"),
   // `.env` itself gets the secret.
-  variables(".env.example", "JWT_SECRET", [
+  variablesStep(".env.example", [
     "# 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate",
     "JWT_SECRET=",
   ]),

@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 import { replaceEnvFile } from "./env-file.ts";
-import { type NewFile, withLineEndsOf, writeNewFile } from "./files.ts";
+import { codeOf, javaScriptOf, readIfThere } from "./existing-files.ts";
+import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "./files.ts";
 import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 import { ignoredFiles } from "./ignored-files.ts";
 import { environmentWith } from "./install-environment.ts";
@@ -11,7 +11,7 @@ import { missingMigrations } from "./install-migrations.ts";
 import { type Feature, STEPS } from "./install-steps.ts";
 import { usesOf } from "./install-uses.ts";
 import { spell } from "./names.ts";
-import { codeOf, javaScriptOf, type RemainingStep, readIfThere, remainingSteps } from "./remaining-steps.ts";
+import { applySteps, type RemainingStep } from "./steps.ts";
 import {
   type ApplicationTraits,
   apiFiles,
@@ -87,8 +87,8 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     }
     const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
     const replacement = withLineEndsOf(before, match === undefined ? text : (after(match.traits).get(path) ?? text));
-    // The API's own files belong to the author from the start, so they are never overwritten.
-    const isInTheWay = match === undefined && own.has(path) && feature === "pages";
+    // Configuration, and the API's own files, belong to the author from the start, so they are never overwritten.
+    const isInTheWay = match === undefined && own.has(path) && feature === "pages" && !path.startsWith("config/");
     if ((match !== undefined || isInTheWay) && replacement !== before) {
       files.push({ path, text: replacement, before, isInTheWay });
     }
@@ -103,14 +103,17 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     environment,
     former.map(({ traits, files: texts }) => [texts, after(traits)] as const),
   );
-  const uses = isApplication ? usesOf(await codeOf(root, "app.ts"), isMade) : [];
+  const uses = isApplication ? await usesOf((await readIfThere(root, "app.ts"))!, isMade) : [];
   const steps = [...STEPS[feature], ...uses].filter(
     ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
   );
-  const remaining = await remainingSteps(root, steps);
+  const { changed: edited, remaining } = await applySteps(root, steps);
+  for (const [path, { before, after: text }] of edited) {
+    if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
+  }
   // Tests of parts that have yet to be added by hand would fail.
   const planned = remaining.length === 0 ? files : files.filter(({ path }) => path !== TESTS);
-  return { files: planned, environment: changed, remaining };
+  return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining };
 }
 
 /**
@@ -152,7 +155,7 @@ export async function writeInstallation(
     );
   }
   for (const file of files) {
-    if (!(await writeNewFile(root, file))) await writeFile(join(root, file.path), file.text);
+    if (!(await writeNewFile(root, file))) await replaceFile(join(root, file.path), file.text);
   }
   if (environment !== null) await replaceEnvFile(join(root, ".env"), environment);
   return await fillSecrets(root);

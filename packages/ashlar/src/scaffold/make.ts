@@ -2,9 +2,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { tableName } from "../database/index.ts";
 import { currentDate } from "../support/index.ts";
+import { codeOf } from "./existing-files.ts";
 import type { NewFile } from "./files.ts";
 import { spell } from "./names.ts";
-import { codeOf } from "./remaining-steps.ts";
 import { readStub } from "./stub.ts";
 
 /** Where an application keeps its migrations. */

@@ -1,10 +1,11 @@
 import { isAbsolute, normalize, sep } from "node:path";
 import type { PublishedFiles } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
+import { codeOf, javaScriptOf, readIfThere } from "./existing-files.ts";
 import { type NewFile, writeNewFile } from "./files.ts";
 import type { Installation } from "./install.ts";
 import { hasMigration, migrationPaths } from "./make.ts";
-import { javaScriptOf, readIfThere, remainingSteps } from "./remaining-steps.ts";
+import type { RemainingStep } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
 /** Folders whose files are not the author's: Git runs some of its own, and a package manager replaces packages. */
@@ -40,6 +41,17 @@ export async function planPublication(
     environment: null,
     remaining: await remainingSteps(root, steps),
   };
+}
+
+/** The steps of a feature that are not done yet. A missing `.env` is created from its example and needs no steps. */
+async function remainingSteps(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<RemainingStep[]> {
+  const remaining: RemainingStep[] = [];
+  for (const { file: name, done, lines } of steps) {
+    if (name.startsWith(".env") && (await readIfThere(root, name)) === null) continue;
+    const file = (await javaScriptOf(root, name)) ?? name;
+    if (!done.test(await codeOf(root, file))) remaining.push({ file, lines });
+  }
+  return remaining;
 }
 
 /** Writes planned files. One that has been created in the meantime stays as it is. */

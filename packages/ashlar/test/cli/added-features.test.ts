@@ -98,40 +98,41 @@ test("S12 .env keeps its secrets, and the patch shows none of it", async () => {
   });
 });
 
-test("a .env that its author has changed stays unchanged, and the missing variables are printed", async () => {
+test("a .env that its author has changed gets the missing variables at its end", async () => {
   const root = await generatedApplication({ pages: false, api: false });
-  await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example"]);
+  await edit(root, ".env", ["APP_URL=", "APP_URL=https://shop.example\nSMTP_HOST=mail.example"]);
   const before = await readFile(join(root, ".env"), "utf8");
   const { output } = await ashlar(root, "auth");
-  expect(output).toContain(`Add the following by hand:
-
-.env
-  # Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.
-  MAIL_FROM=
-  SMTP_HOST=
+  expect(output).toContain("Changed .env\n");
+  expect(output).not.toContain("by hand");
+  expect(await readFile(join(root, ".env"), "utf8")).toBe(`${before}
+# Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.
+MAIL_FROM=
+SMTP_PORT=587
+SMTP_USER=
+SMTP_PASSWORD=
 `);
-  expect(output).not.toContain(".env.example\n  #");
-  expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
 });
 
-test.for(["auth", "api:install"])("%s creates a missing file, and prints the lines that use it", async (command) => {
+test.for(["auth", "api:install"])("%s creates a missing file, and the lines that use it", async (command) => {
   const root = await generatedApplication({ pages: false, api: false });
   await rm(join(root, "app/kernel.ts"));
   await rm(join(root, "app/models/user.ts"));
   await edit(root, "app.ts", ['import { Kernel } from "./app/kernel.ts";\n', ""], [", kernel: Kernel", ""]);
   const { output } = await ashlar(root, command);
   expect(output).toContain("Created app/kernel.ts\nCreated app/models/user.ts\n");
-  expect(output.slice(output.indexOf("Add the following"))).toBe(`Add the following by hand:
+  expect(output).not.toContain("by hand");
+  expect(await readFile(join(root, "app.ts"), "utf8")).toBe(`import { createApplication } from "ashlar";
+import { Kernel } from "./app/kernel.ts";
 
-app.ts
-  import { Kernel } from "./app/kernel.ts";
-  // in createApplication({ … }):
-  kernel: Kernel,`);
+// Any server that speaks \`fetch\` can run the application; \`npm start\` serves it.
+export default await createApplication({ kernel: Kernel, root: import.meta.dirname });
+`);
 });
 
 test("tests that would fail until the author adds lines by hand are not written", async () => {
   const root = await generatedApplication({ pages: false, api: false });
-  await edit(root, "app/kernel.ts", ["\n", "\n// Mine.\n"]);
+  await edit(root, "config/providers.ts", ["PROVIDERS = [", "PROVIDERS = inOrder(["], ["];", "]);"]);
   const tests = await readFile(join(root, "tests/application.test.ts"), "utf8");
   await ashlar(root, "api:install");
   expect(await readFile(join(root, "tests/application.test.ts"), "utf8")).toBe(tests);

@@ -3,7 +3,7 @@ import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
+import { checkTypes, edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Every file of an application by path, without secrets and without the times in the names of migrations. */
@@ -75,13 +75,41 @@ describe("on an unchanged application without pages", () => {
 });
 
 describe("on an application that its author has changed", () => {
-  test("keeps the author's lines, and prints the remaining steps file by file", async () => {
+  test("adds its lines beside the author's, and the application passes its checks", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await makeOwn(root);
-    const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
+    const { code, output } = await ashlar(root, "auth");
+    expect([code, output]).toEqual([0, expect.not.stringContaining("by hand")]);
+    for (const file of ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"]) {
+      expect(await readFile(join(root, file), "utf8")).toContain("// Mine.\n");
+    }
+    expect((await ashlar(root, "auth")).output).toBe("Everything is already in place; nothing was changed.");
+    await passesItsOwnChecks(root, { pages: true, api: false });
+  });
+
+  test("leaves code in a form that it doesn't know, and prints the lines file by file", async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    await makeOwn(root);
+    await edit(
+      root,
+      "app/kernel.ts",
+      ["override routeMiddleware = {", "override routeMiddleware = stacks({"],
+      ["  };\n", "  });\n"],
+    );
+    await edit(
+      root,
+      "app/models/user.ts",
+      ["extends compose(Model, Authenticates)", "extends Base"],
+      ["export class", "class Base extends mixed(Model, Authenticates) {}\n\nexport class"],
+    );
+    await edit(root, "config/providers.ts", ["PROVIDERS = [", "PROVIDERS = inOrder(["], ["];", "]);"]);
+    await edit(root, "routes/web.ts", ["ROUTES: RouteEntry[] = [", "ROUTES: RouteEntry[] = sorted(["], ["];", "]);"]);
+    const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
+    const texts = () => Promise.all(files.map((file) => readFile(join(root, file), "utf8")));
+    const before = await texts();
     const { code, output } = await ashlar(root, "auth");
     expect(code).toBe(0);
-    expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
+    expect(await texts()).toEqual(before);
     expect(output.slice(output.indexOf("Add the following"))).toBe(`Add the following by hand:
 
 config/providers.ts
@@ -137,69 +165,22 @@ routes/web.ts
   ...Auth.routes(AuthControllers),`);
   });
 
-  test("the printed steps are sufficient, and a second run prints none", async () => {
-    const root = await generatedApplication({ pages: false, api: false });
-    await makeOwn(root);
-    await ashlar(root, "auth");
-    await edit(
-      root,
-      "config/providers.ts",
-      [
-        "import {",
-        'import { MailProvider } from "ashlar/mail";\nimport { SessionProvider } from "ashlar/session";\nimport { ThrottleProvider } from "ashlar/throttle";\nimport {',
-      ],
-      ["  ViewProvider,\n", "  ViewProvider,\n  SessionProvider,\n  ThrottleProvider,\n  MailProvider,\n"],
-    );
-    await edit(
-      root,
-      "app/kernel.ts",
-      [
-        "import {",
-        `import { SecurityHeadersMiddleware } from "ashlar";
-         import { AuthPageMiddleware, ConfirmPasswordMiddleware, VerifiesEmailMiddleware } from "ashlar/auth";
-         import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";
-         import { ThrottleMiddleware } from "ashlar/throttle";
-         import {`,
-      ],
-      [
-        "    web: [],\n",
-        `web: [SecurityHeadersMiddleware, SessionMiddleware, LoadUserMiddleware, VerifyCsrfToken],
-         "auth.page": [AuthPageMiddleware],
-         "password.confirm": [ConfirmPasswordMiddleware],
-         verified: [VerifiesEmailMiddleware],
-         throttle: [ThrottleMiddleware],
-        `,
-      ],
-    );
-    await edit(
-      root,
-      "app/models/user.ts",
-      ["import { Authenticates }", "import { Authenticates, MustVerifyEmail }"],
-      ["compose(Model, Authenticates)", "compose(Model, Authenticates, MustVerifyEmail)"],
-    );
-    await edit(
-      root,
-      "routes/web.ts",
-      [
-        "import {",
-        'import { Auth } from "ashlar/auth";\nimport { AuthControllers } from "../app/controllers/auth/index.ts";\nimport {',
-      ],
-      [
-        "export const ROUTES: RouteEntry[] = [",
-        "export const ROUTES: RouteEntry[] = [\n  ...Auth.routes(AuthControllers),",
-      ],
-    );
-    expect((await ashlar(root, "auth")).output).toBe("Everything is already in place; nothing was changed.");
-    await passesItsOwnChecks(root, { pages: true, api: false });
-  });
-
-  test("the author's own guards stay, and the lines they lack are printed", async () => {
+  test("the author's own guards stay, and which of them is the default is left to the author", async () => {
     const root = await generatedApplication({ pages: false, api: true });
     await edit(root, "config/auth.ts", ["\n", "\n// Mine.\n"]);
     const { output } = await ashlar(root, "auth");
-    expect(output).toContain('config/auth.ts\n  // in GUARDS:\n  default: "web",\n  web: { model: User },');
-    expect(output).toContain("    verifyEmail: VerifyEmailMail,\n");
-    expect(await readFile(join(root, "config/auth.ts"), "utf8")).toContain("// Mine.");
+    expect(output.split("Add the following by hand:\n\n")[1]).toBe(
+      'config/auth.ts\n  // in GUARDS:\n  default: "web",',
+    );
+    const text = await readFile(join(root, "config/auth.ts"), "utf8");
+    for (const line of ["// Mine.", 'default: "jwt",', "jwt: { model: User },", "web: { model: User },"]) {
+      expect(text).toContain(line);
+    }
+    expect(text).toContain("    verifyEmail: VerifyEmailMail,\n");
+    await checkTypes(root);
+    await edit(root, "config/auth.ts", ['default: "jwt"', 'default: "web"']);
+    await ashlar(root, "auth");
+    await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
   test("a table that one of the author's migrations creates is not created again", async () => {
@@ -246,12 +227,12 @@ routes/web.ts
     const root = await generatedApplication();
     await edit(root, "views/home.edge", ["pages.home.hello", "app.home.hello"]);
     await edit(root, "app/kernel.ts", ["verified: [VerifiesEmailMiddleware],", "// none"]);
-    const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
     const { code, output } = await ashlar(root, "auth", "--force");
-    expect(code).toBe(0);
-    expect(output).toMatch(/^Changed views\/home\.edge\n\nAdd the following by hand:\n\napp\/kernel\.ts\n/);
+    expect([code, output]).toEqual([0, "Changed views/home.edge\nChanged app/kernel.ts"]);
     expect(await readFile(join(root, "views/home.edge"), "utf8")).toContain("pages.home.hello");
-    expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toBe(kernel);
+    expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toMatch(
+      /\/\/ none[\s\S]*verified: \[VerifiesEmailMiddleware\],/,
+    );
   });
 });
 

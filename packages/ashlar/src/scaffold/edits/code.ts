@@ -1,0 +1,154 @@
+import type { parse } from "@babel/parser";
+import type { Node, Program, Statement } from "@babel/types";
+
+/** A place in a text: from its first character to the one after its last, in UTF-16 units. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Text to add at a place. Its line ends become those of the file. */
+export interface Insertion {
+  readonly at: number;
+  readonly text: string;
+  /** Where what it replaces ends; default: it replaces nothing. */
+  readonly until?: number;
+}
+
+type Parse = typeof parse;
+
+/**
+ * A file of an application with its syntax tree. It is changed by insertions alone, so that everything else stays as its
+ * author wrote it, to the byte.
+ */
+export class Code {
+  readonly text: string;
+  readonly program: Program;
+  readonly #parse: Parse;
+  readonly #path: string;
+  readonly #tokens: readonly Range[];
+
+  private constructor(text: string, path: string, parse: Parse) {
+    this.text = text;
+    this.#path = path;
+    this.#parse = parse;
+    const { program, tokens } = parse(text, {
+      sourceType: "module",
+      plugins: [...(path.endsWith(".ts") ? (["typescript"] as const) : []), "decorators"],
+      tokens: true,
+    });
+    this.program = program;
+    this.#tokens = (tokens as (Range & { type: unknown })[]).filter(({ type }) => typeof type !== "string");
+  }
+
+  /**
+   * Parses a file.
+   *
+   * @param path its name, which tells TypeScript from JavaScript
+   * @throws `SyntaxError` with the line and column
+   */
+  static async of(text: string, path: string): Promise<Code> {
+    // Imported lazily, because `ashlar serve` loads every command.
+    const parser = await import("@babel/parser");
+    return new Code(text, path, parser.parse);
+  }
+
+  /**
+   * Returns the code with insertions, parsed again.
+   *
+   * @throws `SyntaxError` if the result is not a program
+   */
+  with(...insertions: readonly Insertion[]): Code {
+    const end = this.text.includes("\r\n") ? "\r\n" : "\n";
+    let text = this.text;
+    // From the end, so that places stay valid; of two at one place, the first comes first.
+    const fromEnd = insertions.toReversed().toSorted((one, other) => other.at - one.at);
+    for (const { at, text: added, until = at } of fromEnd) {
+      text = text.slice(0, at) + added.replaceAll("\n", end) + text.slice(until);
+    }
+    return new Code(text, this.#path, this.#parse);
+  }
+
+  /** The end of a comma that follows a place, if nothing but space and comments is between them; `null` if there is none. */
+  commaAfter(place: number): number | null {
+    const next = this.#tokens.find(({ start }) => start >= place);
+    return next !== undefined && this.text.slice(next.start, next.end) === "," ? next.end : null;
+  }
+
+  /** Reports whether only space and whole comments are between two places. */
+  isBare({ start, end }: Range): boolean {
+    return !this.#tokens.some((token) => token.start < end && token.end > start) && !this.#cutsComment(end);
+  }
+
+  #cutsComment(place: number): boolean {
+    const before = this.text.lastIndexOf("/*", place);
+    return before !== -1 && this.text.indexOf("*/", before) + 2 > place;
+  }
+
+  /** The end of the line of a place, before its line end. */
+  lineEnd(place: number): number {
+    const end = this.text.indexOf("\n", place);
+    if (end === -1) return this.text.length;
+    return this.text[end - 1] === "\r" && end > place ? end - 1 : end;
+  }
+
+  /** The white space that the line of a place starts with. */
+  indentAt(place: number): string {
+    return /^[ \t]*/.exec(this.text.slice(this.text.lastIndexOf("\n", place - 1) + 1))![0];
+  }
+
+  /** One level of indentation, as in the rest of the file. */
+  get indent(): string {
+    return /^(?: {1,8}|\t)(?=[^\s*])/m.exec(this.text)?.[0] ?? "  ";
+  }
+
+  /** Whether a line break is in a range. */
+  breaksIn({ start, end }: Range): boolean {
+    return this.text.slice(start, end).includes("\n");
+  }
+
+  /** A text as a literal, in the file's quotes. */
+  quote(text: string): string {
+    const [quote = '"'] = /["'](?=[^"'\n]*["'];?[ \t]*\r?$)/m.exec(this.text) ?? [];
+    return `${quote}${text}${quote}`;
+  }
+
+  /** A semicolon, unless the file's statements end without. */
+  get semicolon(): string {
+    const ends = this.program.body.filter(({ type }) => type === "ImportDeclaration" || type === "ExpressionStatement");
+    return ends.length > 0 && ends.every(({ end }) => this.text[end! - 1] !== ";") ? "" : ";";
+  }
+
+  /** The text of a node. */
+  textOf(node: Node): string {
+    return this.text.slice(node.start!, node.end!);
+  }
+}
+
+/** The range of a node. */
+export function rangeOf(node: Node): Range {
+  return { start: node.start!, end: node.end! };
+}
+
+/** The declaration that a statement exports, or the statement itself. */
+export function declarationOf(statement: Statement): Node {
+  const isExport = statement.type === "ExportNamedDeclaration" || statement.type === "ExportDefaultDeclaration";
+  return (isExport ? statement.declaration : null) ?? statement;
+}
+
+/** An expression without `as`, `satisfies`, `!` and parentheses. */
+export function bare(node: Node): Node {
+  const wrappers = ["TSAsExpression", "TSSatisfiesExpression", "TSNonNullExpression", "ParenthesizedExpression"];
+  return wrappers.includes(node.type) ? bare((node as unknown as { expression: Node }).expression) : node;
+}
+
+/** Every node in a tree, from the outside in. */
+export function* nodesIn(node: Node): Generator<Node> {
+  yield node;
+  for (const [key, value] of Object.entries(node)) {
+    if (key === "loc" || key.endsWith("Comments")) continue;
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (typeof (child as Node | null)?.type === "string") yield* nodesIn(child as Node);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import type { ImportDeclaration, ImportSpecifier } from "@babel/types";
+import { type Code, declarationOf, nodesIn, rangeOf } from "./code.ts";
+import { withItem } from "./lists.ts";
+
+/** What a name in a file was imported as. */
+export interface Imported {
+  readonly name: string;
+  readonly from: string;
+}
+
+/** The code with an import, and the name that the import has there. */
+export interface WithImport {
+  readonly code: Code;
+  readonly local: string;
+}
+
+/**
+ * Imports a value by name, unless it is imported already.
+ *
+ * @returns `null` if its name stands for something else in the file
+ */
+export function withImport(code: Code, name: string, from: string): WithImport | null {
+  for (const [local, imported] of importsOf(code)) {
+    if (imported.name === name && imported.from === from) return { code, local };
+  }
+  if (boundNames(code).has(name)) return null;
+  const statements = importStatements(code);
+  const joined = statements.find((one) => one.source.value === from && isJoinable(one));
+  if (joined !== undefined) return { code: joinedBy(code, joined, name), local: name };
+  const line = `import { ${name} } from ${code.quote(from)}${code.semicolon}`;
+  const next = statements.find((one) => isAfter(one.source.value, from));
+  if (next !== undefined) return { code: code.with({ at: next.start!, text: `${line}\n` }), local: name };
+  const last = statements.at(-1);
+  if (last !== undefined) return { code: code.with({ at: code.lineEnd(last.end!), text: `\n${line}` }), local: name };
+  return { code: code.with({ at: topOf(code), text: `${line}\n\n` }), local: name };
+}
+
+/** Whether an import follows another: files follow packages. */
+function isAfter(one: string, other: string): boolean {
+  const [isFile, isOtherFile] = [one.startsWith("."), other.startsWith(".")];
+  return isFile === isOtherFile ? one > other : isFile;
+}
+
+/** The values that a file imports by name, by the names they have there. */
+export function importsOf(code: Code): ReadonlyMap<string, Imported> {
+  const imports = new Map<string, Imported>();
+  for (const { importKind, specifiers, source } of importStatements(code)) {
+    if (importKind === "type") continue;
+    for (const one of specifiers) {
+      if (one.type !== "ImportSpecifier" || one.importKind === "type") continue;
+      imports.set(one.local.name, { name: importedName(one), from: source.value });
+    }
+  }
+  return imports;
+}
+
+/** Reports whether the code uses what it imports under a name, whatever it calls it. */
+export function usesImport(code: Code, name: string): boolean {
+  return [...importsOf(code)].some(([local, imported]) => imported.name === name && isUsed(code, local));
+}
+
+/** Reports whether a name occurs in the code outside of imports. */
+export function isUsed(code: Code, name: string): boolean {
+  const statements = code.program.body.filter(({ type }) => type !== "ImportDeclaration");
+  return statements.some((statement) => {
+    for (const node of nodesIn(statement)) if (node.type === "Identifier" && node.name === name) return true;
+    return false;
+  });
+}
+
+function importStatements(code: Code): ImportDeclaration[] {
+  return code.program.body.filter((one) => one.type === "ImportDeclaration");
+}
+
+function importedName({ imported }: ImportSpecifier): string {
+  return imported.type === "Identifier" ? imported.name : imported.value;
+}
+
+/** Every name that an import or a declaration gives something at the top of a file, types included. */
+function boundNames(code: Code): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const statement of code.program.body) {
+    if (statement.type === "ImportDeclaration") for (const { local } of statement.specifiers) names.add(local.name);
+    const declaration = declarationOf(statement);
+    if (declaration.type === "VariableDeclaration") {
+      for (const { id } of declaration.declarations) {
+        for (const node of nodesIn(id)) if (node.type === "Identifier") names.add(node.name);
+      }
+    } else if ("id" in declaration && declaration.id?.type === "Identifier") names.add(declaration.id.name);
+  }
+  return names;
+}
+
+function isJoinable({ importKind, specifiers }: ImportDeclaration): boolean {
+  return importKind !== "type" && specifiers.length > 0 && specifiers.every(({ type }) => type === "ImportSpecifier");
+}
+
+function joinedBy(code: Code, { specifiers, source, start }: ImportDeclaration, name: string): Code {
+  const open = code.text.indexOf("{", start!) + 1;
+  const close = code.text.lastIndexOf("}", source.start!);
+  const names = (specifiers as ImportSpecifier[]).map(importedName);
+  const after = names.findIndex((one) => one.toLowerCase() > name.toLowerCase());
+  const list = { open, close, items: specifiers.map(rangeOf), isSpaced: true };
+  return withItem(code, list, after === -1 ? names.length : after, name);
+}
+
+/** The place for the first import: after the line that names the interpreter, and after a comment about the file. */
+function topOf({ text }: Code): number {
+  const [head] = /^\uFEFF?(?:#!.*\r?\n)?(?:(?:\/\/.*\r?\n)+\r?\n|\/\*(?!\*\/)[\s\S]*?\*\/\r?\n\r?\n)?/.exec(text)!;
+  return head.length;
+}
