@@ -136,6 +136,11 @@ describe("a kernel", () => {
       '\n  registerRoutes() {\n    this.container.bind("x", "y"); // kept\n    // the end\n  }\n}\n',
       '\n  registerRoutes() {\n    this.container.bind("x", "y"); // kept\n    this.container.bind("a.b", "c");\n    // the end\n  }\n}\n',
     ],
+    [
+      binding({ "a.b": "c", "a.d": "e" }),
+      '\n  registerRoutes() {\n    this.container.bind("a.b", "mine");\n  }\n}\n',
+      '\n  registerRoutes() {\n    this.container.bind("a.b", "mine");\n  }\n}\n',
+    ],
   ] as const)("gets what it lacks %#", async (edit, before, wanted) => {
     expect(await after(edit, KERNEL + before)).toBe(KERNEL + wanted);
   });

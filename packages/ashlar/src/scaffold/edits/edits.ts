@@ -104,24 +104,30 @@ function withStack(code: Code, key: string, locals: string): Code | null {
   return withProperty(code, object, property, index);
 }
 
-/** Binds container keys in `registerRoutes()` of the kernel. */
+/**
+ * Binds container keys in `registerRoutes()` of the kernel. If the first one is bound already, the others are up to the
+ * author: without a prefix, for example, the routes of the API have none.
+ *
+ * @param isSame whether the first one must be bound to this value
+ */
 export function binding(values: Readonly<Record<string, string>>, isSame = false): Edit {
+  const [[first, wanted]] = Object.entries(values) as [[string, string]];
   return (code) => {
     const kernel = kernelOf(code);
     const method = kernel && memberOf(kernel, "registerRoutes");
     if (kernel === null || (method !== null && method.type !== "ClassMethod")) {
-      return Object.keys(values).every((key) => code.text.includes(code.quote(key))) ? code : null;
+      return code.text.includes(code.quote(first)) ? code : null;
     }
     const bound = method === null ? new Map<string, Node | undefined>() : bindingsIn(method);
-    const missing: string[] = [];
-    for (const [key, value] of Object.entries(values)) {
-      const node = bound.get(key);
-      if (!bound.has(key)) missing.push(`this.container.bind(${code.quote(key)}, ${code.quote(value)})`);
-      else if (isSame && !(node?.type === "StringLiteral" && node.value === value)) return null;
+    if (bound.has(first)) {
+      const value = bound.get(first);
+      return isSame && !(value?.type === "StringLiteral" && value.value === wanted) ? null : code;
     }
-    if (missing.length === 0) return code;
-    if (method !== null) return withStatements(code, method, missing);
-    const lines = missing.map((statement) => `\t${statement}${code.semicolon}`);
+    const statements = Object.entries(values)
+      .filter(([key]) => !bound.has(key))
+      .map(([key, value]) => `this.container.bind(${code.quote(key)}, ${code.quote(value)})`);
+    if (method !== null) return withStatements(code, method, statements);
+    const lines = statements.map((statement) => `\t${statement}${code.semicolon}`);
     return withMember(code, kernel, ["override registerRoutes(): void {", ...lines, "}"]);
   };
 }
