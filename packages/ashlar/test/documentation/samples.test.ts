@@ -1,11 +1,13 @@
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { execute, freePort } from "../support/generated-application.ts";
 import { compile, installedApplication } from "../support/installed-application.ts";
 import { startProcess } from "../support/long-process.ts";
+import { isPageFile, PAGES } from "../support/page-files.ts";
 import { filesOf, moduleOf, publicNames, type SampleModule, settingNames } from "../support/sample-modules.ts";
-import { docCommentSamples, markdownSamples, type Sample } from "../support/samples.ts";
+import { docCommentSamples, markdownSamples, REPOSITORY, type Sample } from "../support/samples.ts";
 
 /** The files that samples import from; both are in the folder `samples/` of an application. */
 const SETTING = ["given.ts", "setting.ts"];
@@ -22,7 +24,22 @@ const DOCUMENTS = [
 ];
 
 /** The languages of fences with code other than TypeScript, which is not compiled. */
-const OTHER_LANGUAGES = ["sh", "text", "http", "json", "edge", "sql", "html", "diff", "dockerfile", "nginx", "ini"];
+const OTHER_LANGUAGES = [
+  "sh",
+  "text",
+  "http",
+  "json",
+  "edge",
+  "sql",
+  "html",
+  "diff",
+  "dockerfile",
+  "nginx",
+  "ini",
+  "yaml",
+  "caddy",
+  "bash",
+];
 
 async function allSamples(): Promise<Sample[]> {
   return [...(await docCommentSamples(...SOURCES)), ...(await markdownSamples(...DOCUMENTS))];
@@ -34,7 +51,7 @@ async function modules(): Promise<SampleModule[]> {
     setting.push(settingNames(await readFile(join(import.meta.dirname, `${name}.stub`), "utf8"), `./${name}`));
   }
   const names = await publicNames();
-  const samples = (await allSamples()).filter(({ language }) => language === "ts");
+  const samples = (await allSamples()).filter((sample) => sample.language === "ts" && !isPageFile(sample));
   const files = samples.flatMap(filesOf);
   return files.map((file) => {
     // Files that one sample shows together import from each other.
@@ -62,6 +79,16 @@ test("every fence names a known language", async () => {
   const unknown = samples.filter(({ language }) => language !== "ts" && !OTHER_LANGUAGES.includes(language));
   expect(unknown.map(({ file, line, language }) => `${file}:${line} ${language}`)).toEqual([]);
   expect(samples.filter(({ language }) => language === "ts").length).toBeGreaterThan(40);
+});
+
+test("each page of the manual that shows complete files is followed by a test", async () => {
+  const tests = await readdir(import.meta.dirname, { recursive: true });
+  const texts = await Promise.all(
+    tests.filter((name) => name.endsWith(".test.ts")).map((name) => readFile(join(import.meta.dirname, name), "utf8")),
+  );
+  const folders = PAGES.filter((folder) => existsSync(join(REPOSITORY, folder)));
+  const pages = new Set((await markdownSamples(...folders)).filter(isPageFile).map(({ file }) => file));
+  expect([...pages].filter((page) => !texts.some((text) => text.includes(`"${page}"`)))).toEqual([]);
 });
 
 /** Samples that are compiled but not run, identified by a part of them, and why. */

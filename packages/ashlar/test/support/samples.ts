@@ -4,6 +4,9 @@ import { join, relative } from "node:path";
 /** The repository. */
 export const REPOSITORY: string = join(import.meta.dirname, "../../../..");
 
+/** Packages, and pages that are built from other files. */
+const NOT_WRITTEN_HERE = /(?:^|[\\/])(?:node_modules|docs[\\/]reference[\\/]api|docs[\\/]\.vitepress)(?:[\\/]|$)/;
+
 /** Code that a document shows: in a doc comment of the source, or in Markdown. */
 export interface Sample {
   /** Its file, relative to the repository's root. */
@@ -73,7 +76,8 @@ async function filesOf(paths: readonly string[], matches: (name: string) => bool
     }
     const entries = await readdir(join(REPOSITORY, path), { recursive: true, withFileTypes: true });
     for (const entry of entries) {
-      if (entry.isFile() && matches(entry.name)) files.push(relative(REPOSITORY, join(entry.parentPath, entry.name)));
+      const file = join(path, relative(join(REPOSITORY, path), join(entry.parentPath, entry.name)));
+      if (entry.isFile() && matches(entry.name) && !NOT_WRITTEN_HERE.test(file)) files.push(file);
     }
   }
   return files.map((file) => file.replaceAll("\\", "/")).toSorted();
