@@ -3,7 +3,7 @@
 // untrusted input or that an application may want to update on its own: these stay `dependencies`. Lazy imports stay in
 // separate files.
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
@@ -58,17 +58,56 @@ const { output } = await bundle.write({
 });
 const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
 const folders = new Set(files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []));
-await writeFile(join(dist, "LICENSES.md"), [...folders].map(licenseOf).sort().join("\n"));
+await writeFile(join(here, "NOTICE.md"), notice([...folders].map(licenseOf).sort()));
+await cp(join(here, "../../CHANGELOG.md"), join(here, "CHANGELOG.md"));
 await cp(join(here, "../../docs/account-stores.md"), join(here, "docs/account-stores.md"));
 const compiler = join(here, "../../node_modules/typescript/bin/tsc");
 execFileSync(process.execPath, [compiler, "-p", join(here, "tsconfig.build.json")], { stdio: "inherit" });
 
+/** What others wrote, and under which license: bundled packages, those that are installed with this one, word lists. */
+function notice(bundled: readonly string[]): string {
+  const installed = Object.keys(dependencies ?? {}).map((name) => {
+    const { version, license } = manifestOf(folderOf(name));
+    return `| ${name} | ${version} | ${license} |`;
+  });
+  return `# Notice
+
+Ashlar is under the MIT license, in the file \`LICENSE\`. It contains, and is installed with, the work of others.
+
+## Installed with it
+
+npm installs these packages next to this one, each with its own license file. The versions are those it was tested with.
+
+| package | version | license |
+|---|---|---|
+${installed.join("\n")}
+
+## Word lists
+
+\`data/common-passwords.txt\`, \`data/common-words.txt\` and \`data/common-endings.txt\` were compiled for this project and are
+under its license.
+
+## Bundled
+
+The files in \`dist/\` contain these packages.
+
+${bundled.join("\n")}`;
+}
+
+/** The folder of an installed package, here or at the repository's root. */
+function folderOf(name: string): string {
+  const own = join(here, "node_modules", name);
+  return existsSync(own) ? own : join(here, "../../node_modules", name);
+}
+
+function manifestOf(folder: string): { readonly name: string; readonly version: string; readonly license: string } {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+}
+
 /** The notice for a bundled package: its name, its version, and the text of its license. */
 function licenseOf(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-    readonly [field: string]: string;
-  };
+  const { name, version, license } = manifestOf(folder);
   const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
   const text = file === undefined ? `License: ${license}` : readFileSync(join(folder, file), "utf8").trim();
-  return `# ${name} ${version}\n\n${text}\n`;
+  return `### ${name} ${version}\n\n${text}\n`;
 }

@@ -111,18 +111,26 @@ test("the bundled version of Kysely matches its installed types", async () => {
   expect(dependencies.kysely).toBe(version);
 });
 
-test("the license of each bundled package is included", async () => {
+test("the license of each bundled package is in the notice", async () => {
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
-  const licenses = await readFile(join(PACKAGE, "dist/LICENSES.md"), "utf8");
+  const licenses = await readFile(join(PACKAGE, "NOTICE.md"), "utf8");
   for (const name of ["commander", "edge.js", "kysely", "parse5", "pino", "rou3", "srvx"]) {
     const version = { ...devDependencies, ...dependencies }[name] as string;
-    expect(licenses).toContain(`# ${name} ${version}\n`);
+    expect(licenses).toContain(`### ${name} ${version}\n`);
   }
   // Their own dependencies are bundled with them.
-  expect(licenses).toMatch(/^# acorn /m);
-  for (const license of licenses.split(/^# (?=\S+ \d)/m).slice(1)) {
+  expect(licenses).toMatch(/^### acorn /m);
+  for (const license of licenses.split(/^### (?=\S+ \d)/m).slice(1)) {
     expect(license).toMatch(/^\S+ \d+\.\d+\.\d+\n\n(?:[\s\S]*(?:copyright|License: \w))/i);
   }
+});
+
+test("the notice names the license of each package that is installed with the framework", async () => {
+  const { dependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
+  const text = await readFile(join(PACKAGE, "NOTICE.md"), "utf8");
+  const rows = [...text.matchAll(/^\| (\S+) \| \d+\.\d+\.\d+ \| [\w.-]+ \|$/gm)].map(([, name]) => name);
+  expect(rows).toEqual(Object.keys(dependencies));
+  for (const name of await readdir(join(PACKAGE, "data"))) expect(text).toContain(`\`data/${name}\``);
 });
 
 test("an application's own imports from Kysely work with the framework's instance", async () => {
