@@ -154,6 +154,12 @@ describe("the environment's name", () => {
 
   test("in tests nothing is logged by default", () => {
     expect(read(undefined, { APP_ENV: "test" }).log).toEqual({ level: "silent", requests: false });
+    expect(read(undefined, { APP_ENV: "test", LOG_LEVEL: "warn" }).log.level).toBe("warn");
+    expect(read({ log: { level: "debug" } }, { APP_ENV: "test", LOG_LEVEL: "warn" }).log.level).toBe("debug");
+    expect(read(undefined, { APP_ENV: "test", LOG_LEVEL: "" }).log.level).toBe("silent");
+    expect(() => read(undefined, { APP_ENV: "test", LOG_LEVEL: "loud" })).toThrow(
+      'Environment variable LOG_LEVEL: is "loud", which is not a level. Set it to one of: trace, debug, info, warn, error, fatal, silent.',
+    );
     expect(read({ log: { level: "debug", requests: true } }, { APP_ENV: "test" }).log).toEqual({
       level: "debug",
       requests: true,

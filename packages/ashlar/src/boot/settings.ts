@@ -28,7 +28,7 @@ const WHERE = "config/app.ts: APP";
 
 /** The shape of `APP.log` in `config/app.ts`: what is logged. */
 export interface LogSettings {
-  /** The lowest level that is logged; default: `info`, in tests `silent`. */
+  /** The lowest level that is logged; default: `LOG_LEVEL` of the environment, else `info`, in tests `silent`. */
   readonly level?: (typeof LOG_LEVELS)[number];
   /** Whether each request is logged; default: `true`, in tests `false`. */
   readonly requests?: boolean;
@@ -159,7 +159,7 @@ export function readApplicationSettings(
     key: readKey(read.key ?? environment.APP_KEY, name, hasRoot),
     previousKeys: Object.freeze(readPreviousKeys(read.previousKeys, environment)),
     log: Object.freeze({
-      level: read.log.level ?? (name === "test" ? "silent" : "info"),
+      level: read.log.level ?? readLogLevel(environment.LOG_LEVEL) ?? (name === "test" ? "silent" : "info"),
       requests: read.log.requests ?? name !== "test",
     }),
     hstsMaxAgeSeconds: hstsMaxAge(read.hstsMaxAgeSeconds, url, name),
@@ -185,6 +185,17 @@ function readUrl(text: string | undefined, name: EnvironmentName): string | null
     "Environment variable APP_URL",
     `is ${JSON.stringify(text)}, which is not the address of a site.`,
     "Set it to scheme, host and port alone, like APP_URL=https://shop.example",
+  );
+}
+
+function readLogLevel(text: string | undefined): (typeof LOG_LEVELS)[number] | null {
+  if (!text) return null;
+  const level = LOG_LEVELS.find((name) => name === text);
+  if (level !== undefined) return level;
+  throw new ConfigurationError(
+    "Environment variable LOG_LEVEL",
+    `is ${JSON.stringify(text)}, which is not a level.`,
+    `Set it to one of: ${LOG_LEVELS.join(", ")}.`,
   );
 }
 
