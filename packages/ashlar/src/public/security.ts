@@ -6,6 +6,7 @@ export {
   digestEquals,
   generateSecret,
   hashPassword,
+  isVerifiableHash,
   type KeyPurpose,
   needsRehash,
   normalizeEmail,

@@ -7,6 +7,7 @@ export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
 export { checkPassword, passwordProblem } from "./password/password-rules.ts";
 export { DEFAULT_HASHER, hashPassword, needsRehash, verifyPassword } from "./password/passwords.ts";
+export { isVerifiableHash } from "./password/verifiable-hashes.ts";
 export { Sealer } from "./sealer.ts";
 export { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";
 export { type RotationOptions, Signer } from "./signer.ts";

@@ -1,3 +1,4 @@
+import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
 import { argon2id } from "./argon2id.ts";
@@ -10,6 +11,7 @@ const PLAIN = "correct horse battery staple";
 describe.each([
   ["argon2id()", () => argon2id()],
   ["argon2id() with other parameters", () => argon2id({ memoryKiB: 12_288, passes: 3, lanes: 2 })],
+  ["argon2id() with imported hashes", () => argon2id({ imported: "$2y$04$" })],
   ["the hasher for tests", quickHasher],
 ])("%s", (_, make) => {
   let jobs = 0;
@@ -58,9 +60,42 @@ describe("the parameters", () => {
     }
     const parameters = { ...DEFAULT_PARAMETERS, memory: 24_000, passes: 3 };
     expect(jobs).toEqual([
-      { hash: "", plain: PLAIN, parameters },
-      { hash: "!", plain: PLAIN, parameters },
+      { hash: "", plain: PLAIN, parameters, imported: null },
+      { hash: "!", plain: PLAIN, parameters, imported: null },
     ]);
+  });
+
+  test("S32 the beginning of imported hashes is completed once, and reaches the threads", async () => {
+    const jobs: HashingJob[] = [];
+    const { run } = HashingThreads.prototype;
+    HashingThreads.prototype.run = async (job) => {
+      jobs.push(job);
+      return false;
+    };
+    try {
+      const hasher = argon2id({ imported: "$2y$12$" });
+      for (const hash of [null, "!"]) await hasher.verify(hash, PLAIN);
+    } finally {
+      HashingThreads.prototype.run = run;
+    }
+    expect(jobs[0]?.imported).toMatch(/^\$2y\$12\$[./\w]{53}$/);
+    expect(jobs[1]?.imported).toBe(jobs[0]?.imported);
+  });
+
+  test("an imported hash is verified on the threads", async () => {
+    const hasher = argon2id({ imported: "$2y$04$" });
+    const hash = hashSync(PLAIN, 4).replace("$2b$", "$2y$");
+    expect(await hasher.verify(hash, PLAIN)).toBe(true);
+    expect(await hasher.verify(hash, "wrong")).toBe(false);
+    expect(hasher.needsRehash(hash)).toBe(true);
+  });
+
+  test("a complete hash is not accepted as the beginning of imported ones, and not repeated", () => {
+    const hash = hashSync(PLAIN, 4);
+    expect(() => argon2id({ imported: hash })).toThrow(
+      "argon2id().imported: is not how a hash begins that can be verified. Write their first characters, without salt " +
+        'and hash: "$2y$12$", "$scrypt$n=16384,r=8,p=1$".',
+    );
   });
 
   test.each([

@@ -1,9 +1,10 @@
-import { AshlarError, ConfigurationError, integer, settings } from "../../support/index.ts";
+import { AshlarError, ConfigurationError, derived, integer, quoted, settings, text } from "../../support/index.ts";
 import { DEFAULT_PARAMETERS, differsFrom } from "./hash-parameters.ts";
 import { HashingThreads } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 import { isHashable } from "./password-rules.ts";
 import { type Argon2Parameters, MAX_MEMORY, MAX_PARALLELISM, MAX_PASSES } from "./phc.ts";
+import { unknownHash } from "./verifiable-hashes.ts";
 import "../errors.ts";
 
 /** One set for the whole process, since all hashers share its cores. */
@@ -17,7 +18,17 @@ const SCHEMA = settings<Argon2idSettings>()({
   memoryKiB: integer({ from: 8, to: MAX_MEMORY, unit: "KiB" }, DEFAULT_PARAMETERS.memory),
   passes: integer({ from: 1, to: MAX_PASSES }, DEFAULT_PARAMETERS.passes),
   lanes: integer({ from: 1, to: MAX_PARALLELISM }, DEFAULT_PARAMETERS.parallelism),
+  imported: derived(text(null), (beginning, where) => (beginning === null ? null : likeImported(beginning, where))),
 });
+
+/** @throws `E_INVALID_CONFIGURATION` if no hash that can be verified begins so */
+function likeImported(beginning: string, where: string): string {
+  const hash = unknownHash(beginning);
+  if (hash !== null) return hash;
+  // Not repeated: it could be a complete hash, copied from the table.
+  const remedy = `Write their first characters, without salt and hash: ${quoted("$2y$12$")}, ${quoted("$scrypt$n=16384,r=8,p=1$")}.`;
+  throw new ConfigurationError(where, "is not how a hash begins that can be verified.", remedy);
+}
 
 /**
  * The minimum memory, in KiB, for a number of passes, as the OWASP Password Storage Cheat Sheet recommends. The last
@@ -33,16 +44,25 @@ export interface Argon2idSettings {
   readonly passes?: number;
   /** Lanes, from 1 to 16; default: 1. Each takes at least 8 KiB. */
   readonly lanes?: number;
+  /**
+   * How imported hashes begin, up to the salt, such as `$2y$12$` or `$scrypt$n=16384,r=8,p=1$`. As long as it is set, each
+   * password is verified with the work of both algorithms, so response times don't tell accounts with an imported hash,
+   * accounts that have logged in since, and addresses without an account from each other. Remove it when no such hash
+   * is left. Default: none.
+   */
+  readonly imported?: string | null;
 }
 
-/** Hashes with Argon2 on dedicated threads; verifies hashes of any variant, and of bcrypt. */
+/** Hashes with Argon2 on dedicated threads; verifies hashes of any variant, and of bcrypt, scrypt and PBKDF2. */
 export class Argon2Hasher implements PasswordHasher {
   readonly #parameters: Argon2Parameters;
   /** Whether it does so little work that only tests may use it. */
   readonly isForTests: boolean;
+  readonly #imported: string | null;
 
-  constructor(parameters: Argon2Parameters) {
+  constructor(parameters: Argon2Parameters, imported: string | null = null) {
     const { memory, passes } = parameters;
+    this.#imported = imported;
     this.#parameters = Object.freeze(parameters);
     this.isForTests = memory < LEAST_MEMORY_KIB[Math.min(passes, LEAST_MEMORY_KIB.length) - 1]!;
   }
@@ -53,8 +73,9 @@ export class Argon2Hasher implements PasswordHasher {
   }
 
   async verify(hash: string | null, plain: string): Promise<boolean> {
-    const parameters = this.#parameters;
-    return isHashable(plain) && (threads.run({ hash: hash ?? NO_HASH, plain, parameters }) as Promise<boolean>);
+    if (!isHashable(plain)) return false;
+    const job = { hash: hash ?? NO_HASH, plain, parameters: this.#parameters, imported: this.#imported };
+    return threads.run(job) as Promise<boolean>;
   }
 
   needsRehash(hash: string): boolean {
@@ -70,19 +91,26 @@ export class Argon2Hasher implements PasswordHasher {
  * export const PASSWORDS = { hasher: argon2id({ memoryKiB: 65_536, passes: 3 }) };
  * ```
  *
- * Besides its own hashes, it verifies Argon2 hashes of any variant with parameters up to 256 MiB, 16 passes and 16
- * lanes, and bcrypt hashes up to a cost of 14; the next login replaces them. A hash of any other kind never matches, and
- * takes as long as one of its own.
+ * Besides its own hashes, it verifies those that other programs made; the next login replaces them:
  *
- * Security: bcrypt sees only the first 72 bytes of a password, and takes longer than Argon2 does here, so response times
- * tell such an account from one that does not exist, until its next login.
+ * - Argon2 of any variant, up to 256 MiB, 16 passes and 16 lanes;
+ * - bcrypt up to a cost of 14: `$2a$`, `$2b$`, `$2y$`;
+ * - scrypt up to 256 MiB: `$scrypt$n=16384,r=8,p=1$<salt>$<hash>`, or `ln=14` instead of `n`. With `p=1,nfkc=1`, the
+ *   password is normalized first, as some programs do;
+ * - PBKDF2 up to 2,000,000 iterations: `$pbkdf2-sha256$i=310000$<salt>$<hash>`, also `sha1` and `sha512`.
+ *
+ * Salts and hashes of the last two are in base64 without padding, as in every PHC string. A hash of any other kind never
+ * matches, and takes as long as one of its own. `isVerifiableHash` tells them apart.
+ *
+ * Security: bcrypt sees only the first 72 bytes of a password. An imported hash takes another time than a current one,
+ * so response times tell such an account from one that does not exist, until its next login; `imported` evens that out.
  *
  * @throws `E_INVALID_CONFIGURATION` if a setting is out of range, or the work is less than OWASP's minimum: 46 MiB for
  *   one pass, 19 MiB for two, 12 for three, 9 for four, 7 for five
  */
 export function argon2id(options: Argon2idSettings = {}): PasswordHasher {
-  const { memoryKiB: memory, passes, lanes: parallelism } = SCHEMA.read(options, "argon2id()");
-  const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory, passes, parallelism });
+  const { memoryKiB: memory, passes, lanes: parallelism, imported } = SCHEMA.read(options, "argon2id()");
+  const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory, passes, parallelism }, imported);
   if (!hasher.isForTests) return hasher;
   const least = LEAST_MEMORY_KIB.map((kib, index) => `${kib} for ${index + 1}`).join(", ");
   throw new ConfigurationError(

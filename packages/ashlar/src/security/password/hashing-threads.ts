@@ -9,6 +9,8 @@ export interface HashingJob {
   readonly plain: string;
   /** The parameters for new hashes, and what verifying an unknown hash costs. */
   readonly parameters: Argon2Parameters;
+  /** A hash like the imported ones, whose work is done for every verification; `null` if it need not be. */
+  readonly imported?: string | null;
 }
 
 /** What a thread returns for a job: its result, or the error that prevented it. */

@@ -27,10 +27,10 @@ function failure(error: unknown): HashingResult {
   return { code: error instanceof AshlarError ? error.code : "E_INTERNAL", error };
 }
 
-function perform(argon2: Argon2, { hash, plain, parameters }: HashingJob): HashingResult {
+function perform(argon2: Argon2, { hash, plain, parameters, imported }: HashingJob): HashingResult {
   try {
     if (hash === null) return { result: makeHash(argon2, plain, parameters) };
-    return { result: matchesHash(argon2, hash, plain, parameters) };
+    return { result: matchesHash(argon2, hash, plain, parameters, imported) };
   } catch (error) {
     return failure(error);
   }

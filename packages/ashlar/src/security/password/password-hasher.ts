@@ -13,7 +13,7 @@ import "../errors.ts";
  * - the work is done off the event loop;
  * - if it cannot be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify` throw.
  *
- * Verifying hashes that are already stored is up to you: pass Argon2 hashes to `argon2id()`, and return `true` from
+ * Verifying hashes that are already stored is up to you: pass all those that `argon2id()` knows to it, and return `true` from
  * `needsRehash` if the next login should replace them.
  *
  * ```ts

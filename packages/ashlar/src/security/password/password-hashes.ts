@@ -1,8 +1,11 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Argon2 } from "./argon2.ts";
-import { isBcrypt, verifyBcrypt } from "./bcrypt.ts";
-import { SALT_BYTES } from "./hash-parameters.ts";
+import { verifyBcrypt } from "./bcrypt.ts";
+import { differsFrom, SALT_BYTES } from "./hash-parameters.ts";
+import { isPbkdf2, pbkdf2Tags } from "./pbkdf2.ts";
 import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc } from "./phc.ts";
+import { isScrypt, scryptTags } from "./scrypt.ts";
+import { isBcrypt, isVerifiableHash } from "./verifiable-hashes.ts";
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
@@ -12,7 +15,7 @@ function dummy(parameters: Argon2Parameters): Argon2Hash {
 }
 
 /**
- * Hashes a password with a new salt.
+ * Makes a hash of a password with a new salt.
  *
  * @returns a PHC string
  */
@@ -21,12 +24,32 @@ export function makeHash(argon2: Argon2, plain: string, parameters: Argon2Parame
   return formatPhc({ parameters, salt, tag: argon2(plain, salt, parameters) });
 }
 
+/** Verifies a password with what the hash itself says; an unknown hash costs as much as a current one. */
+function verifies(argon2: Argon2, hash: string, plain: string, today: Argon2Parameters): boolean {
+  if (isBcrypt(hash)) return verifyBcrypt(hash, plain);
+  if (isScrypt(hash)) return timingSafeEqual(...scryptTags(hash, plain));
+  if (isPbkdf2(hash)) return timingSafeEqual(...pbkdf2Tags(hash, plain));
+  const { parameters, salt, tag } = parsePhc(hash) ?? dummy(today);
+  return timingSafeEqual(argon2(plain, salt, parameters), tag);
+}
+
 /**
  * Reports whether a hash was made from this password. A text that is not a hash never matches, and takes as long as a
  * hash with the current parameters.
+ *
+ * @param imported a hash like those that were imported. Every password is then verified with the parameters of both, so
+ *   that an imported hash, a current one and an unknown one take equally long
  */
-export function matchesHash(argon2: Argon2, hash: string, plain: string, today: Argon2Parameters): boolean {
-  if (isBcrypt(hash)) return verifyBcrypt(hash, plain);
-  const { parameters, salt, tag } = parsePhc(hash) ?? dummy(today);
-  return timingSafeEqual(argon2(plain, salt, parameters), tag);
+export function matchesHash(
+  argon2: Argon2,
+  hash: string,
+  plain: string,
+  today: Argon2Parameters,
+  imported: string | null = null,
+): boolean {
+  const fits = verifies(argon2, hash, plain, today);
+  if (imported === null) return fits;
+  const isImported = isVerifiableHash(hash) && differsFrom(today, hash);
+  verifies(argon2, isImported ? "" : imported, plain, today);
+  return fits;
 }

@@ -22,12 +22,13 @@ export function hashPassword(plain: string): Promise<string> {
 
 /**
  * Reports, off the event loop, whether a hash was made from a password. Supports Argon2 of any variant with parameters
- * up to 256 MiB, 16 passes and 16 lanes, and bcrypt up to a cost of 14.
+ * up to 256 MiB, 16 passes and 16 lanes, bcrypt up to a cost of 14, and scrypt and PBKDF2 as `argon2id` describes.
  *
  * A hash of any other kind never matches, and takes as long as one that is supported.
  *
- * Security: bcrypt sees only the first 72 bytes of a password, and takes longer than `null` does, so response times
- * tell such an account from one that does not exist. Both end with the rehash that `needsRehash` asks for.
+ * Security: bcrypt sees only the first 72 bytes of a password. Hashes that another program made take another time than
+ * `null` does, so response times tell such an account from one that does not exist. Both end with the rehash that
+ * `needsRehash` asks for.
  *
  * @param hash the stored hash; `null` for an account that does not exist or has no password: the work is done all the
  *   same, and the result is `false`

@@ -43,7 +43,8 @@ const MAX_SALT_BYTES = 64;
 /** Many passwords would match a planted tag of a few bytes. */
 const MIN_TAG_BYTES = 16;
 const MAX_TAG_BYTES = 64;
-const MAX_LENGTH = 256;
+/** The longest hash that is read, in characters. */
+export const MAX_LENGTH = 256;
 
 const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -66,10 +67,29 @@ function decodedLength(text: string): number {
   return Math.floor((text.length * 3) / 4);
 }
 
+/** Formats the end of a PHC string: the salt and the tag. */
+export function formatSaltAndTag(salt: Buffer, tag: Buffer): string {
+  return `${encode(salt)}$${encode(tag)}`;
+}
+
+/**
+ * Measures the salt and the tag of a PHC string.
+ *
+ * @returns their lengths in bytes; `null` if either is not canonical base64, the salt is not 8 to 64 bytes, or the tag is not
+ *   16 to 64
+ */
+export function measureSaltAndTag(salt: string, tag: string): { saltBytes: number; tagBytes: number } | null {
+  const saltBytes = decodedLength(salt);
+  if (saltBytes < MIN_SALT_BYTES || saltBytes > MAX_SALT_BYTES) return null;
+  const tagBytes = decodedLength(tag);
+  if (tagBytes < MIN_TAG_BYTES || tagBytes > MAX_TAG_BYTES) return null;
+  return { saltBytes, tagBytes };
+}
+
 /** Formats an Argon2 hash (version 1.3) as a PHC string: `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. */
 export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
   const { variant, memory, passes, parallelism } = parameters;
-  return `$${variant}$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(salt)}$${encode(tag)}`;
+  return `$${variant}$v=19$m=${memory},t=${passes},p=${parallelism}$${formatSaltAndTag(salt, tag)}`;
 }
 
 /**
@@ -90,10 +110,9 @@ export function readPhc(text: string): EncodedHash | null {
   if (memory > MAX_MEMORY || passes > MAX_PASSES || parallelism > MAX_PARALLELISM) return null;
   // RFC 9106 §3.1: at least 8 KiB for each lane.
   if (memory < 8 * parallelism) return null;
-  const saltBytes = decodedLength(salt!);
-  if (saltBytes < MIN_SALT_BYTES || saltBytes > MAX_SALT_BYTES) return null;
-  const tagBytes = decodedLength(tag!);
-  if (tagBytes < MIN_TAG_BYTES || tagBytes > MAX_TAG_BYTES) return null;
+  const lengths = measureSaltAndTag(salt!, tag!);
+  if (lengths === null) return null;
+  const { saltBytes, tagBytes } = lengths;
   return { parameters: { variant, memory, passes, parallelism, tagBytes }, saltBytes, salt: salt!, tag: tag! };
 }
 

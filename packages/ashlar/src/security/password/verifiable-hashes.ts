@@ -1,0 +1,48 @@
+// Only looks at hashes: what computes them is loaded by the hashing threads alone.
+import { randomBytes } from "node:crypto";
+import { SALT_BYTES } from "./hash-parameters.ts";
+import { isPbkdf2 } from "./pbkdf2.ts";
+import { formatSaltAndTag, readPhc } from "./phc.ts";
+import { isScrypt } from "./scrypt.ts";
+
+/** Salt (22 characters) and hash (31) in bcrypt's alphabet; the cost in two digits. */
+const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const MIN_COST = 4;
+/** Each step doubles the work; 14 already takes seconds, and a planted 31 would take days. */
+const MAX_COST = 14;
+
+/** Reports whether a text is a bcrypt hash with a cost from 4 to 14: `$2a$`, `$2b$` or `$2y$`. */
+export function isBcrypt(hash: string): boolean {
+  const cost = Number(BCRYPT.exec(hash)?.[1]);
+  return cost >= MIN_COST && cost <= MAX_COST;
+}
+
+const BCRYPT_ALPHABET = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const BCRYPT_SALT_AND_HASH = 53;
+const TAG_BYTES = 32;
+
+/**
+ * Reports whether `argon2id()` and `verifyPassword` can verify a stored hash: Argon2, bcrypt, scrypt or PBKDF2, in the
+ * form and within the limits that {@link argon2id} names. Import scripts find with it the users who need a new password.
+ *
+ * ```ts
+ * const kept = isVerifiableHash("$2y$12$RAFo8aqXRkzcVzHYOYcRIO4W1q6uFEoo1rZsV6k/5dMcmjSvHGQHe");
+ * ```
+ */
+export function isVerifiableHash(hash: string): boolean {
+  return isBcrypt(hash) || isScrypt(hash) || isPbkdf2(hash) || readPhc(hash) !== null;
+}
+
+/**
+ * Makes a hash of an unknown password, like those that another program made.
+ *
+ * @param beginning how those begin, up to the salt: `$2y$12$`, `$scrypt$n=16384,r=8,p=1$`
+ * @returns `null` if no hash that can be verified begins so
+ */
+export function unknownHash(beginning: string): string | null {
+  const characters = Array.from(randomBytes(BCRYPT_SALT_AND_HASH), (byte) => BCRYPT_ALPHABET[byte % 64]);
+  const asBcrypt = `${beginning}${characters.join("")}`;
+  if (isBcrypt(asBcrypt)) return asBcrypt;
+  const asPhc = `${beginning}${formatSaltAndTag(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))}`;
+  return isVerifiableHash(asPhc) ? asPhc : null;
+}
