@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { createConnection } from "mariadb";
 import { describe } from "vitest";
 import { Database, type DialectSource } from "../../../src/public/database.ts";
 import { type MariadbOptions, mariadb } from "./mariadb-dialect.ts";
@@ -40,4 +42,22 @@ export async function onMariadb(title: string, define: () => void): Promise<void
   const isMissing = !isReachable && process.env.CI === undefined;
   const place = `${SERVER.host}:${SERVER.port}`;
   describe.skipIf(isMissing)(isMissing ? `${title} (no server at ${place})` : title, define);
+}
+
+/** Creates an empty database for a program that connects on its own, and tells how. */
+export async function createMariadbDatabase(): Promise<{
+  readonly options: { host: string; port: number; user: string; password: string; database: string };
+  remove(): Promise<void>;
+}> {
+  const { host, port, user, password } = SERVER as { host: string; port: number; user: string; password: string };
+  const database = `ashlar_dump_${randomUUID().replaceAll("-", "")}`;
+  const server = await createConnection({ host, port, user, password });
+  await server.query(`create database ${database} character set utf8mb4 collate utf8mb4_bin`);
+  return {
+    options: { host, port, user, password, database },
+    async remove() {
+      await server.query(`drop database ${database}`);
+      await server.end();
+    },
+  };
 }

@@ -1,0 +1,8 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT UNIQUE, name TEXT, password TEXT, verified INTEGER DEFAULT 0, disabled INTEGER DEFAULT 0, created_at TEXT DEFAULT '2024-03-05T07:08:09.000Z');
+INSERT INTO users VALUES(1,'ada@example.com','ada','$2b$10$gXXw27DJPkqTFOsMvmccvuVjbH4gCxWRmNFWGr33HHpfjqbi4xBRa',1,0,'2024-03-05T07:08:09.000Z');
+INSERT INTO users VALUES(2,'js@example.com','js','$2b$10$JLtJL.CgN/wuBCwUZb/4suuQJAT3SDVOB7u7SjC7JKt4IDmIIlPuG',1,0,'2024-03-05T07:08:09.000Z');
+INSERT INTO users VALUES(3,'una@example.com','una','$2b$10$CpYOZgXubk48NPFzHt77we2kvemBnMPqsX.SHHxL.sHgUIBHJf/mG',0,0,'2024-03-05T07:08:09.000Z');
+INSERT INTO users VALUES(4,'blocked@example.com','blocked','$2b$10$hU1fXvitYwEVeFuWH0Y0jeCjFPgs88SF/kGRgFqOgwld.KqTHAJKW',1,1,'2024-03-05T07:08:09.000Z');
+COMMIT;
