@@ -87,7 +87,7 @@ await onPostgres("users of AdonisJS", () => {
   test("unverified users stay unverified, and disabled ones disabled", async () => {
     expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
     expect(await logIn(application, "blocked@example.com", "scrypt of blocked")).toBe("This account is disabled.");
-    expect(await tokenStatus(application, "blocked@example.com", "scrypt of blocked")).toBe(401);
+    expect(await tokenStatus(application, "blocked@example.com", "scrypt of blocked")).toBe(403);
   });
 
   test("a new user's id follows the imported ones", async () => {

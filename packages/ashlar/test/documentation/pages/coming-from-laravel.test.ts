@@ -43,9 +43,9 @@ await onMariadb("users of Laravel", () => {
     const { code, output } = await home.run(SCRIPT, "users.jsonl", "--leave-out");
     expect(output.split("\n")).toEqual([
       "9 rows, 1 left out, 5 users to import.",
-      "2 with $2y$12$",
       "1 with $argon2id$v=19$m=65536,t=4,p=1$",
       "1 with $argon2i$v=19$m=65536,t=4,p=1$",
+      "2 with $2y$12$",
       "7: no password",
       "1, 5: the same address: ada@example.com",
       "9: not an address: not an address",
