@@ -39,6 +39,9 @@ const OTHER_LANGUAGES = [
   "yaml",
   "caddy",
   "bash",
+  "php",
+  "python",
+  "js",
 ];
 
 async function allSamples(): Promise<Sample[]> {

@@ -19,8 +19,12 @@ export interface NewHome {
   readonly root: string;
   /** Runs one of its scripts, or a command, with the application's database. */
   readonly run: (...args: readonly string[]) => Promise<{ code: number | null; output: string }>;
-  /** Boots it in this process, with the hasher that applications have. */
-  readonly boot: () => Promise<Application>;
+  /**
+   * Boots it in this process, with the hasher that applications have.
+   *
+   * @param imported how the imported hashes begin
+   */
+  readonly boot: (imported?: string) => Promise<Application>;
   readonly remove: () => Promise<void>;
 }
 
@@ -58,20 +62,24 @@ export async function newHome(
   await prepare(root);
   await checkTypes(root);
   const env = { DATABASE_PATH: join(root, "database/app.sqlite"), ...environment };
-  const run: NewHome["run"] = (...args) => execute(root, process.execPath, args, env);
+  const run: NewHome["run"] = async (...args) => {
+    const { code, output } = await execute(root, process.execPath, args, env);
+    // In development, on a busy machine. The import is meant to be one transaction.
+    return { code, output: output.replaceAll(/^.*A transaction has been open for more than.*\n/gm, "") };
+  };
   expect(await run(COMMAND, "migrate")).toMatchObject({ code: 0 });
   return {
     root,
     run,
     remove,
-    async boot() {
+    async boot(imported) {
       const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
       const { createApplication } = await import("../../src/boot/index.ts");
       return await createApplication({
         root,
         kernel: Kernel,
         environment: { APP_ENV: "test", ...env },
-        config: { auth: { PASSWORDS: { hasher: argon2id() } } },
+        config: { auth: { PASSWORDS: { hasher: argon2id({ imported: imported ?? null }) } } },
       });
     },
   };

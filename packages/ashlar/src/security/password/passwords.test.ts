@@ -126,6 +126,14 @@ describe("many concurrent hashes", () => {
     const share = await shareOfThisThread(async () => expect(await verifyPassword(hash, PLAIN)).toBe(true));
     expect(share).toBeLessThan(0.5);
   });
+
+  test.each([
+    ["scrypt", "$scrypt$n=65536,r=8,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA"],
+    ["PBKDF2", "$pbkdf2-sha256$i=400000$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA"],
+  ])("S34 so are hashes of %s", async (_, hash) => {
+    const share = await shareOfThisThread(async () => expect(await verifyPassword(hash, PLAIN)).toBe(false));
+    expect(share).toBeLessThan(0.5);
+  });
 });
 
 /** Every Argon2 that a thread computes for a job. */

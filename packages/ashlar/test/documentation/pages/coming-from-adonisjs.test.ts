@@ -88,11 +88,11 @@ await onPostgres("users of AdonisJS", () => {
     expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
     expect(await logIn(application, "blocked@example.com", "scrypt of blocked")).toBe("This account is disabled.");
     expect(await tokenStatus(application, "blocked@example.com", "scrypt of blocked")).toBe(403);
-  });
+  }, 60_000);
 
   test("a new user's id follows the imported ones", async () => {
     const { kysely } = application.container.make("database");
     await kysely.insertInto("users").values({ name: "New", email: "new@example.com", password: "!" }).execute();
     expect(Object.keys(await columnOf(application, "id")).at(-1)).toBe("42");
-  });
+  }, 60_000);
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
+import { sql } from "../../../src/database/index.ts";
 import { columnOf, exportFromSqlite, logIn, type NewHome, newHome, tokenStatus } from "../../support/coming-from.ts";
+import { markdownSamples } from "../../support/samples.ts";
 
 const PAGE = "docs/coming-from/masonite.md";
 const SCRIPT = "scripts/import-from-masonite.ts";
@@ -44,4 +46,25 @@ test("users log in with their passwords, which are hashed again", async () => {
   expect(await tokenStatus(application, "gone@example.com", "bcrypt of gone")).toBe(401);
   const verified = await columnOf(application, "verified_at");
   expect(verified).toEqual({ 2: null, 8: "2024-03-05T07:10:00.000Z" });
-});
+}, 60_000);
+
+test("the queries of the page count the hashes that are left, and replace them", async () => {
+  const INDEX = "docs/coming-from/index.md";
+  const texts = (await markdownSamples(INDEX)).filter(({ language }) => language === "sql").map(({ code }) => code);
+  const [counts, replacement] = texts.map((text) => text.trim().split(";\n"));
+  const { kysely } = application.container.make("database");
+  const left = async () =>
+    await Promise.all(
+      counts!.map(async (query) => {
+        const { rows } = await sql.raw<Record<string, unknown>>(query.replace(/;$/, "")).execute(kysely);
+        return Object.values(rows[0]!)[0];
+      }),
+    );
+  await kysely.insertInto("users").values({ name: "Old", email: "old@example.com", password: "$2b$10$" }).execute();
+  const weak = "$argon2id$v=19$m=65536,t=4,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA";
+  await kysely.insertInto("users").values({ name: "Weak", email: "weak@example.com", password: weak }).execute();
+  expect(await left()).toEqual([1, 1]);
+  await sql.raw(replacement![0]!.replace(/;$/, "")).execute(kysely);
+  expect(await left()).toEqual([0, 0]);
+  expect(await logIn(application, "zoe@example.com", "pässwörd of zoë 🦀")).toBe("/members");
+}, 60_000);
