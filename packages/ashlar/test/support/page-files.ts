@@ -37,7 +37,8 @@ export async function pageFiles(page: string): Promise<PageFile[]> {
   });
 }
 
-function pathOf(code: string): string | null {
+/** The path that the first line of a fence names; `null` if it is not a complete file. */
+export function pathOf(code: string): string | null {
   const [head = ""] = code.split("\n");
   return PATH.exec(head)?.[1] ?? null;
 }

@@ -1,0 +1,287 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { expect } from "vitest";
+import { type Application, createApplication } from "../../src/boot/index.ts";
+import { createTestClient, type TestClient } from "../../src/testing/index.ts";
+import { COMMAND, checkTypes, execute, freePort, type ServedProcess, startServing } from "./generated-application.ts";
+import { pathOf } from "./page-files.ts";
+import { markdownSamples, REPOSITORY, type Sample } from "./samples.ts";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+const CREATE = join(PACKAGE, "../create-ashlar/bin/create-ashlar.js");
+const OXLINT = join(REPOSITORY, "node_modules/oxlint/bin/oxlint");
+const TYPESCRIPT = join(REPOSITORY, "node_modules/typescript/bin/tsc");
+
+/** The languages of fences that show what a command prints. */
+const OUTPUT: ReadonlySet<string> = new Set(["text", "json"]);
+
+/** A command that serves the application until it is stopped. */
+const SERVE = /^(?:APP_ENV=(\w+) )?npm (?:run dev|start)$/;
+
+/**
+ * `npm` and `npx` for the commands of the tutorial. The new application is inside the package, so it finds the framework,
+ * zod and the tools there, and there is nothing to install; what `npm install` writes into `package.json` is written.
+ */
+const SHELL = `
+npx() { [ "$1" = ashlar ] && shift && "$NODE" "$ASHLAR" "$@"; }
+npm() {
+  case "$*" in
+    "create ashlar@latest tracker") "$NODE" "$CREATE" tracker --yes --no-install ;;
+    "install zod") "$NODE" --eval "$INSTALL_ZOD" ;;
+    "ci --omit=dev") ;;
+    "test") "$NODE" --test 'tests/*.test.ts' ;;
+    "run migrate") "$NODE" "$ASHLAR" migrate ;;
+    "run types") "$NODE" "$TYPESCRIPT" --singleThreaded ;;
+    "run lint") "$NODE" "$OXLINT" ;;
+    *) echo "This command is not known to the test: npm $*"; return 1 ;;
+  esac
+}
+set -eo pipefail
+cd "$FOLDER"
+`;
+const INSTALL_ZOD = `
+const fs = require("node:fs");
+const manifest = JSON.parse(fs.readFileSync("package.json", "utf8"));
+manifest.dependencies.zod = "^${(createRequire(import.meta.url)("zod/package.json") as { version: string }).version}";
+fs.writeFileSync("package.json", JSON.stringify(manifest, null, 2) + "\\n");`;
+
+/** What `npm run …` stands for in the application, which {@link SHELL} relies on. */
+const SCRIPTS = {
+  dev: "ashlar serve --watch",
+  start: "ashlar serve",
+  migrate: "ashlar migrate",
+  test: "node --test tests/*.test.ts",
+  types: "tsc",
+  lint: "oxlint",
+};
+
+/**
+ * Someone who follows the tutorial: types its commands, writes its files, makes its changes, and compares what the commands
+ * print with what the tutorial shows. Each fence is followed, in order; one that can't be is an error.
+ */
+export class TutorialReader {
+  readonly #parent: string;
+  /** Where the reader's terminal is. */
+  #folder: string;
+  #served: ServedProcess | null = null;
+  /** Whether a file has changed since the server was started, as `npm run dev` would notice. */
+  #isStale = false;
+  readonly #ports: ReadonlyMap<string, number>;
+  #variables = "";
+  #text = "";
+  readonly #gates: Application[] = [];
+
+  private constructor(parent: string, ports: ReadonlyMap<string, number>) {
+    this.#parent = parent;
+    this.#folder = parent;
+    this.#ports = ports;
+  }
+
+  /** A reader in an empty folder. */
+  static async begin(): Promise<TutorialReader> {
+    const parent = await mkdtemp(join(PACKAGE, ".generated-"));
+    return new TutorialReader(
+      parent,
+      new Map([
+        ["3000", await freePort()],
+        ["3001", await freePort()],
+      ]),
+    );
+  }
+
+  /** Ends everything that was started, and removes the folder. */
+  async end(): Promise<void> {
+    await this.#stop();
+    for (const gate of this.#gates) await gate.shutdown();
+    await rm(this.#parent, { recursive: true, force: true });
+  }
+
+  /** The application's folder. */
+  get root(): string {
+    return this.#folder;
+  }
+
+  /**
+   * Follows a page from its beginning to its end. Afterwards the application is served with all that the page has changed.
+   *
+   * @param page the Markdown file, relative to the repository
+   */
+  async follow(page: string): Promise<void> {
+    this.#text = await readFile(join(REPOSITORY, page), "utf8");
+    const fences = await markdownSamples(page);
+    for (const [index, fence] of fences.entries()) {
+      const next = fences[index + 1];
+      const shown = next !== undefined && OUTPUT.has(next.language) ? next : null;
+      await this.#followFence(fence, shown, fences[index - 1]?.language).catch((error: unknown) => {
+        throw new Error(`${page}:${fence.line}: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        });
+      });
+    }
+    if (existsSync(join(this.#folder, "app.ts"))) await this.#serve();
+  }
+
+  /** Checks the types, and lints with the application's own settings. */
+  async check(): Promise<void> {
+    const [{ code, output }] = await Promise.all([
+      execute(this.#folder, process.execPath, [OXLINT, "--format=unix"]),
+      checkTypes(this.#folder),
+    ]);
+    expect(output).not.toContain("[Error/");
+    expect(code).toBe(0);
+  }
+
+  /** Returns a text that the current page promises, for a check of what the browser shows. */
+  told(text: string): string {
+    const plain = this.#text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replace(/\s+/g, " ");
+    expect(plain, "The page does not promise this.").toContain(text);
+    return text;
+  }
+
+  /** A visitor of the served application, with a browser of their own. */
+  async visitor(): Promise<TestClient> {
+    const { url } = await this.#serve();
+    const gate = await createApplication({ environment: { APP_ENV: "test", APP_URL: new URL(url).origin } });
+    this.#gates.push(gate);
+    const client = createTestClient(gate);
+    // From here on, its requests go over the socket.
+    return Object.assign(gate, { fetch: (request: Request) => fetch(request) }) && client;
+  }
+
+  async #followFence(fence: Sample, shown: Sample | null, previous: string | undefined): Promise<void> {
+    const { language } = fence;
+    const code = this.#here(fence.code);
+    const path = pathOf(code);
+    if (path !== null) return await this.#write(path, `${code.slice(code.indexOf("\n") + 1).replace(/^\n+/, "")}\n`);
+    if (language === "diff") return await this.#change(code);
+    if (language === "sh") return await this.#type(code, shown === null ? null : this.#here(shown.code));
+    // Already compared with what its command has printed.
+    if (OUTPUT.has(language) && previous === "sh") return;
+    throw new Error(`A reader can't tell what to do with this:\n${code}`);
+  }
+
+  /** A text of the tutorial, with the ports that are free on this machine. */
+  #here(text: string): string {
+    let result = text;
+    for (const [shown, port] of this.#ports) {
+      result = result.replaceAll(`localhost:${shown}`, `localhost:${port}`).replaceAll(`PORT=${shown}`, `PORT=${port}`);
+    }
+    return result;
+  }
+
+  async #write(path: string, text: string): Promise<void> {
+    const file = join(this.#folder, await this.#own(path));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+    this.#isStale = true;
+  }
+
+  /** A migration has the time of its creation in its name, so the reader's own file has another name. */
+  async #own(path: string): Promise<string> {
+    const [, folder, name] = /^(database\/migrations\/)\d{4}_\d\d_\d\d_\d{6}(_\w+\.ts)$/.exec(path) ?? [];
+    if (folder === undefined || name === undefined) return path;
+    const own = (await readdir(join(this.#folder, folder))).filter((file) => file.endsWith(name));
+    expect(own, `The reader has created one migration …${name}.`).toHaveLength(1);
+    return folder + own[0];
+  }
+
+  /** Makes a change: each of its parts has to fit one place of the file. */
+  async #change(code: string): Promise<void> {
+    const [head = "", ...lines] = code.split("\n");
+    const path = /^--- (\S+)$/.exec(head)?.[1];
+    if (path === undefined) throw new Error("A change begins with the path of its file: --- routes/web.ts");
+    // `PORT=3000` is the generated file's own.
+    let text = this.#here(await readFile(join(this.#folder, path), "utf8"));
+    for (const part of lines.join("\n").split(/^@@$\n/m)) {
+      const changed = part.replace(/\n$/, "").split("\n");
+      const before = changed.filter((line) => !line.startsWith("+"));
+      const after = changed.filter((line) => !line.startsWith("-"));
+      const [from, to] = [before, after].map((side) => side.map((line) => line.slice(1)).join("\n")) as [string, string];
+      expect(text.split(from).length - 1, `${path} has this in one place:\n${from}`).toBe(1);
+      text = text.replace(from, () => to);
+    }
+    await this.#write(path, text);
+  }
+
+  /** Types commands, and compares what they print with what is shown, where `…` stands for anything. */
+  async #type(code: string, shown: string | null): Promise<void> {
+    let output = "";
+    let isRefused = false;
+    for (const line of code.replaceAll(/\\\n\s*/g, "").split("\n")) {
+      expect(isRefused, "A command that fails is the last of its fence.").toBe(false);
+      const serve = SERVE.exec(line);
+      if (serve !== null) {
+        this.#isStale = true;
+        const served = await this.#serve(serve[1]).catch((error: unknown) => String(error));
+        isRefused = typeof served === "string";
+        output += typeof served === "string" ? served : served.line;
+      } else output += await this.#run(line);
+    }
+    if (shown === null) {
+      expect(isRefused, output).toBe(false);
+      return;
+    }
+    const pattern = shown.split("…").map((part) => RegExp.escape(part.trim())).join("[^]*");
+    expect(squeezed(output)).toMatch(new RegExp(squeezed(pattern)));
+  }
+
+  async #run(line: string): Promise<string> {
+    if (line.startsWith("curl ")) await this.#serve();
+    const state = join(this.#parent, "state");
+    const script = `${SHELL}${this.#variables}\n${line}\npwd >"$STATE"; declare -p TOKEN >>"$STATE" 2>/dev/null || true`;
+    const { code, output } = await execute(this.#folder, "bash", ["-c", script], {
+      NODE: process.execPath,
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      ASHLAR: COMMAND,
+      CREATE,
+      OXLINT,
+      TYPESCRIPT,
+      INSTALL_ZOD,
+      FOLDER: this.#folder,
+      STATE: state,
+      GIT_AUTHOR_NAME: "Reader",
+      GIT_AUTHOR_EMAIL: "reader@example.com",
+      GIT_COMMITTER_NAME: "Reader",
+      GIT_COMMITTER_EMAIL: "reader@example.com",
+    });
+    if (code !== 0) throw new Error(`${line}\n${output}`);
+    const [folder = "", ...variables] = (await readFile(state, "utf8")).trimEnd().split("\n");
+    this.#variables = variables.join("\n");
+    if (folder !== this.#folder) await this.#enter(folder);
+    return output;
+  }
+
+  async #enter(folder: string): Promise<void> {
+    this.#folder = folder;
+    if (!existsSync(join(folder, "package.json"))) return;
+    const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { scripts: unknown };
+    expect(scripts).toEqual(SCRIPTS);
+    // This repository ignores what its tests generate, and the linter would, too.
+    await execute(folder, "git", ["init", "--quiet"]);
+  }
+
+  /** Serves the application, again if a file has changed. */
+  async #serve(environment?: string): Promise<ServedProcess> {
+    if (this.#served !== null && !this.#isStale) return this.#served;
+    await this.#stop();
+    // In production, the port is in the reader's `.env`.
+    const variables = environment === undefined ? { PORT: String(this.#ports.get("3000")) } : { APP_ENV: environment, PORT: String(this.#ports.get("3001")) };
+    this.#isStale = false;
+    this.#served = await startServing(this.#folder, variables);
+    return this.#served;
+  }
+
+  async #stop(): Promise<void> {
+    const child = this.#served?.child;
+    this.#served = null;
+    if (child === undefined || child.exitCode !== null) return;
+    await new Promise((resolve) => child.on("close", resolve).kill("SIGTERM"));
+  }
+}
+
+/** A text with single spaces: tables are aligned by their longest line. */
+function squeezed(text: string): string {
+  return text.replace(/[ \t]+/g, " ");
+}
