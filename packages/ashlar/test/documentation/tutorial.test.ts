@@ -119,7 +119,7 @@ test("step 4: issues are created, edited and closed with forms", async () => {
   const created = await send(ada, invalid, '[action="/issues"]', { body: "First line.\nSecond line." });
   created.assertSee(reader.told("Issue #26 has been created."), "Search finds nothing", "First line.");
   const edit = await open(ada, linkNamed(created, "Edit"));
-  expect(edit.form('[action="/issues/26"]').value("body")).toBe("First line.\r\nSecond line.");
+  expect(edit.form('[action="/issues/26"]').value("body")).toBe("First line.\nSecond line.");
   const title = reader.told("Search finds nothing at all");
   const saved = await send(ada, edit, '[action="/issues/26"]', { title });
   saved.assertSee(reader.told("Your changes have been saved."), title);
@@ -129,7 +129,7 @@ test("step 4: issues are created, edited and closed with forms", async () => {
     (await open(guest, reader.told(path))).assertStatus(404).assertSee(reader.told("Page not found"));
   }
   // What the page says about forms without their hidden inputs.
-  (await ada.post("/issues", { title: "x", body: "x" })).assertStatus(419).assertSee(reader.told("This form was not accepted"));
+  (await ada.post("/issues", { title: "x", body: "x" })).assertStatus(419).assertSee(reader.told("The page had expired, and nothing was changed."));
 });
 
 test("step 5: only authors change their issues, and only verified users write any", async () => {
