@@ -49,7 +49,9 @@ async function logOut(client: TestClient): Promise<TestResponse> {
 /** The mails in the development mailbox, newest first. */
 async function mailbox(): Promise<readonly TestResponse[]> {
   const list = await guest.get("/dev/mailbox");
-  return await Promise.all([...list.text.matchAll(/href="(\/dev\/mailbox\/\d+)"/g)].map(([, path]) => guest.get(path!)));
+  return await Promise.all(
+    [...list.text.matchAll(/href="(\/dev\/mailbox\/\d+)"/g)].map(([, path]) => guest.get(path!)),
+  );
 }
 
 /** The address that the button of a mail leads to. */
@@ -82,7 +84,9 @@ test("step 2: a route, a controller and a view are a page, and its values are es
   await reader.follow("docs/tutorial/2-your-first-page.md");
 
   const page = await open(guest, "/issues");
-  page.assertStatus(200).assertSee(reader.told("The logo is blurry on phones"), reader.told("Titles with <b>tags</b> look odd"));
+  page
+    .assertStatus(200)
+    .assertSee(reader.told("The logo is blurry on phones"), reader.told("Titles with <b>tags</b> look odd"));
   expect(page.text).not.toContain("<b>tags");
   const [, css] = /href="(\/tracker\.css[^"]*)"/.exec(page.text) ?? [];
   (await guest.get(css!)).assertStatus(200).assertSee("textarea");
@@ -101,7 +105,9 @@ test("step 3: issues are in the database, ten on a page", async () => {
   second.assertSee(reader.told("Example issue 15"), "Example issue 6", "Newer");
   const third = await open(guest, linkNamed(second, "Older"));
   third.assertSee("Example issue 5", reader.told("Example issue 1")).assertDontSee("Older");
-  (await open(guest, reader.told("/issues?page=x"))).assertStatus(422).assertSee(reader.told('The field "page" must be a whole number.'));
+  (await open(guest, reader.told("/issues?page=x")))
+    .assertStatus(422)
+    .assertSee(reader.told('The field "page" must be a whole number.'));
 });
 
 test("step 4: issues are created, edited and closed with forms", async () => {
@@ -113,7 +119,10 @@ test("step 4: issues are created, edited and closed with forms", async () => {
   form.assertSee("Log in");
   const empty = await logIn(ada, form, "Ada");
   empty.assertSee("New issue");
-  const invalid = await send(ada, empty, '[action="/issues"]', { title: reader.told("Search finds nothing"), body: " " });
+  const invalid = await send(ada, empty, '[action="/issues"]', {
+    title: reader.told("Search finds nothing"),
+    body: " ",
+  });
   expect(invalid.text.split(reader.told("Describe what happened."))).toHaveLength(3);
   expect(invalid.form('[action="/issues"]').value("title")).toBe("Search finds nothing");
   const created = await send(ada, invalid, '[action="/issues"]', { body: "First line.\nSecond line." });
@@ -129,7 +138,9 @@ test("step 4: issues are created, edited and closed with forms", async () => {
     (await open(guest, reader.told(path))).assertStatus(404).assertSee(reader.told("Page not found"));
   }
   // What the page says about forms without their hidden inputs.
-  (await ada.post("/issues", { title: "x", body: "x" })).assertStatus(419).assertSee(reader.told("The page had expired, and nothing was changed."));
+  (await ada.post("/issues", { title: "x", body: "x" }))
+    .assertStatus(419)
+    .assertSee(reader.told("The page had expired, and nothing was changed."));
 });
 
 test("step 5: only authors change their issues, and only verified users write any", async () => {
@@ -138,7 +149,9 @@ test("step 5: only authors change their issues, and only verified users write an
 
   (await open(ada, "/issues")).assertSee(reader.told("by Grace"), reader.told("by Ada"));
   (await open(ada, "/issues/25")).assertStatus(200).assertDontSee("Edit", "Close issue");
-  (await open(ada, reader.told("/issues/25/edit"))).assertStatus(403).assertSee(reader.told("Only its author can change an issue."));
+  (await open(ada, reader.told("/issues/25/edit")))
+    .assertStatus(403)
+    .assertSee(reader.told("Only its author can change an issue."));
   (await open(ada, "/issues/26")).assertSee("Edit");
   await register(eve, "Eve");
   expect((await open(eve, "/issues/create")).url).toMatch(/\/email\/verify\/notice$/);
@@ -157,7 +170,9 @@ test("step 6: a comment is mailed to the author of the issue", async () => {
   expect(others).toEqual([]);
   mail!.assertSee(reader.told("grace@example.com"), reader.told("New comment on #25"), "Ada has commented", comment);
   (await open(ada, linkOf(mail))).assertSee("Example issue 25", comment);
-  (await open(guest, "/dev/mailbox/preview/CommentCreatedMail")).assertStatus(200).assertSee("Which browser do you use?");
+  (await open(guest, "/dev/mailbox/preview/CommentCreatedMail"))
+    .assertStatus(200)
+    .assertSee("Which browser do you use?");
 });
 
 test("step 7: programs do the same with a token", async () => {
@@ -179,7 +194,10 @@ test("step 9: limits hold, and the list is in German, too", async () => {
   const page = await guest.withLanguage("de").get("/issues");
   page.assertSee("Meldungen", "27 Meldungen", "Nr. 27 von Ada", "erledigt", "Ältere");
   const create = async (): Promise<TestResponse> =>
-    await send(ada, await open(ada, "/issues/create"), '[action="/issues"]', { title: "Once more", body: "And again." });
+    await send(ada, await open(ada, "/issues/create"), '[action="/issues"]', {
+      title: "Once more",
+      body: "And again.",
+    });
   for (let n = 1; n <= 5; n++) (await create()).assertStatus(200).assertSee("has been created.");
   (await create()).assertStatus(429).assertSee(reader.told("Too many attempts. Try again in 10 minutes."));
 });

@@ -198,7 +198,10 @@ export class TutorialReader {
       const changed = part.replace(/\n$/, "").split("\n");
       const before = changed.filter((line) => !line.startsWith("+"));
       const after = changed.filter((line) => !line.startsWith("-"));
-      const [from, to] = [before, after].map((side) => side.map((line) => line.slice(1)).join("\n")) as [string, string];
+      const [from, to] = [before, after].map((side) => side.map((line) => line.slice(1)).join("\n")) as [
+        string,
+        string,
+      ];
       expect(text.split(from).length - 1, `${path} has this in one place:\n${from}`).toBe(1);
       text = text.replace(from, () => to);
     }
@@ -268,7 +271,10 @@ export class TutorialReader {
     if (this.#served !== null && !this.#isStale) return this.#served;
     await this.#stop();
     // In production, the port is in the reader's `.env`.
-    const variables = environment === undefined ? { PORT: String(this.#ports.get("3000")) } : { APP_ENV: environment, PORT: String(this.#ports.get("3001")) };
+    const variables =
+      environment === undefined
+        ? { PORT: String(this.#ports.get("3000")) }
+        : { APP_ENV: environment, PORT: String(this.#ports.get("3001")) };
     this.#isStale = false;
     this.#served = await startServing(this.#folder, variables);
     return this.#served;
