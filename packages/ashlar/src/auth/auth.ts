@@ -7,6 +7,7 @@ import { authRoutes } from "./accounts/auth-routes.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
+import { PASSWORD_LIMIT } from "./limits.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import { LoginPendingError, type LoginResult, type LoginStep, PROOF_FAILED } from "./pipeline/login-step.ts";
@@ -282,6 +283,18 @@ export class Auth {
   redirectToIntended(page: string): HttpResponse {
     const target = this.#context.visitor?.intended("", this.intendedScope) ?? "";
     return target === "" ? this.redirectToRoute(page) : this.#context.response.redirect(target);
+  }
+
+  /**
+   * @internal Gives the account of a user who has proved the password its attempts back, under each name that the user
+   * can log in with.
+   */
+  async clearAttempts(guard: string, user: object): Promise<void> {
+    const { throttle } = this;
+    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, user });
+    const { email } = user as { readonly email?: unknown };
+    if (typeof email !== "string" || this.#registry.modelOf(guard)?.identifiesByEmail !== true) return;
+    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, account: email });
   }
 
   /** @internal Reports whether a user may log in with a password. */

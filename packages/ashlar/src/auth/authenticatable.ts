@@ -44,9 +44,25 @@ export interface AuthenticatableClass {
    * The name of what users log in with. If it is `email`, identifiers are normalized as addresses before the lookup.
    */
   readonly identifierColumn: string;
+  /**
+   * Whether users can log in with their email address too, if `identifierColumn` is another column: an identifier with an
+   * `@` is then an address, and normalized as one. Default: `false`.
+   *
+   * Security: no value of `identifierColumn` may contain an `@` then; `accounts.register` refuses it. Attempts are counted
+   * for each of the two names, so an account has twice as many. Counting them together would reveal which address belongs
+   * to which name.
+   */
+  readonly identifiesByEmail?: boolean;
+  /**
+   * The form in which an identifier that isn't an address is stored and looked up, and its attempts are counted, such as
+   * lower case; `null` if no account can have it. Default: exactly what was typed.
+   *
+   * Security: what one account is found by must have one form, or each of its variants could be guessed at separately.
+   */
+  normalizeIdentifier?(identifier: string): string | null;
   /** The user with this primary key, or `null`. */
   findByAuthId(id: UserId): Promise<Authenticatable | null>;
-  /** The user with this identifier, or `null`. */
+  /** The user with this identifier in its normal form, or `null`. */
   findByIdentifier(identifier: string): Promise<Authenticatable | null>;
 }
 

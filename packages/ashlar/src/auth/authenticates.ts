@@ -9,6 +9,7 @@ import {
   makeAccessEpoch,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { isAddress } from "./credentials.ts";
 import { deletionOf } from "./delete-users.ts";
 import { hasherOf } from "./model-hasher.ts";
 import { hashNewPassword } from "./new-password.ts";
@@ -54,6 +55,11 @@ export interface AuthenticatesInstance extends AccessHolder {
 export interface AuthenticatesStatics {
   /** The column that users log in with; if its name is `email`, it is normalized as an address. */
   identifierColumn: string;
+  /**
+   * Whether users can log in with their address too, if `identifierColumn` is another column; default: `false`. See
+   * `AuthenticatableClass`.
+   */
+  identifiesByEmail: boolean;
   /** The column with the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
   passwordColumn: string;
   /**
@@ -65,6 +71,20 @@ export interface AuthenticatesStatics {
   accessEpochColumn: string;
   /** The user with this primary key, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
+  /**
+   * The form in which identifiers that aren't addresses are stored and looked up; `null` if no account can have it. By
+   * default, it is exactly what was typed.
+   *
+   * ```ts
+   * class Member extends compose(Model, Authenticates) {
+   *   static override identifierColumn = "username";
+   *   static override normalizeIdentifier(typed: string): string | null {
+   *     return typed.trim().toLowerCase();
+   *   }
+   * }
+   * ```
+   */
+  normalizeIdentifier(identifier: string): string | null;
   /** The user with exactly this identifier, in its normal form, or `null`. */
   findByIdentifier<M extends Model & AuthenticatesInstance>(
     this: ModelClass<M> & AuthenticatesStatics,
@@ -113,6 +133,7 @@ export function Authenticates<B extends ModelConstructor>(
 ): B & Constructor<AuthenticatesInstance> & AuthenticatesStatics {
   class Authenticating extends base {
     static identifierColumn = "email";
+    static identifiesByEmail = false;
     static passwordColumn = "password";
     static accessEpochColumn = "access_epoch";
     static override get guarded(): readonly string[] {
@@ -132,11 +153,16 @@ export function Authenticates<B extends ModelConstructor>(
       this: ModelClass<M> & AuthenticatesStatics,
       identifier: string,
     ): Promise<M | null> {
-      const user: M | null = await this.findBy(this.identifierColumn as never, identifier);
+      const column = isAddress(this, identifier) ? "email" : this.identifierColumn;
+      const user: M | null = await this.findBy(column as never, identifier);
       // Some columns treat different texts as equal, for example in case or accents. Attempts are counted by the exact
       // text, so each variant would allow more attempts at the same account.
-      const own = (user as Record<string, unknown> | null)?.[this.identifierColumn];
+      const own = (user as Record<string, unknown> | null)?.[column];
       return user !== null && String(own) === identifier ? user : null;
+    }
+
+    static normalizeIdentifier(identifier: string): string | null {
+      return identifier;
     }
 
     get #class(): AuthenticatesStatics & ModelClass {

@@ -1,5 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import { digest } from "../security/index.ts";
+import { digest, normalizeEmail } from "../security/index.ts";
 import type { AccountIdentity, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
 import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
@@ -9,6 +9,9 @@ import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
+
+/** The limits whose attempts identify an account by its address, whatever its users log in with. */
+const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
 
 /**
  * The limits of proofs that are asked for once the user is known. A user has the same code at every guard, even if one
@@ -45,7 +48,8 @@ export class CountedAccounts implements ThrottleAccounts {
   named(context: HttpContext, { limit, guard, identifier }: NamedAccount): AccountIdentity {
     if (RESET_LIMITS.includes(limit)) return this.#ofResetToken(guard, identifier);
     const model = this.#dependencies.guards.modelOf(guard);
-    return this.#identity(context, guard, model === null ? null : normalizeIdentifier(model, identifier));
+    const address = ADDRESS_LIMITS.includes(limit) ? normalizeEmail(identifier) : null;
+    return this.#identity(context, guard, model === null ? null : (address ?? normalizeIdentifier(model, identifier)));
   }
 
   mayHaveProof(context: HttpContext, limit: string): boolean {

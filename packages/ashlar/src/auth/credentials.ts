@@ -93,7 +93,15 @@ export function isPasswordGiven(password: unknown): password is string {
 /** An identifier in the form used to look up accounts; `null` if no account can have it. */
 export function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
   if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
-  if (model.identifierColumn === "email") return normalizeEmail(identifier);
+  if (isAddress(model, identifier)) return normalizeEmail(identifier);
   // A control character or half of a surrogate pair is an error in some databases; no account name contains one.
-  return identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed() ? null : identifier;
+  if (identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed()) return null;
+  const normalized = model.normalizeIdentifier === undefined ? identifier : model.normalizeIdentifier(identifier);
+  // A name must not become an address, which is another account's, only by being normalized.
+  return normalized === null || normalized === "" || isAddress(model, normalized) ? null : normalized;
+}
+
+/** Reports whether an identifier is looked up as an address. */
+export function isAddress(model: AuthenticatableClass, identifier: string): boolean {
+  return model.identifierColumn === "email" || (model.identifiesByEmail === true && identifier.includes("@"));
 }

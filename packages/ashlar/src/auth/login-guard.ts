@@ -105,7 +105,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.admits(user)) {
       const result = await this.#finishByPassword(user, { ...options, passwordConfirmed: true });
-      if (result?.status === "complete") await throttle?.clear(this.context, PASSWORD_LIMIT, counted);
+      if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
       // The request that completes it comes later, maybe from another address, and knows nothing of this count.
       if (result?.status === "pending") await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
       if (result !== null) return result;
@@ -310,7 +310,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       this.#noteConfirmation([...result.passed, claim.step]);
     }
     if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
-    await this.context.auth.throttle?.clear(this.context, PASSWORD_LIMIT, { guard: this.name, user });
+    await this.context.auth.clearAttempts(this.name, user);
     return result;
   }
 

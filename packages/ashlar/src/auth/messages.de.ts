@@ -21,6 +21,7 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.email.missing": "Geben Sie eine E-Mail-Adresse ein.",
   "auth.email.invalid": "Das ist keine gültige E-Mail-Adresse.",
   "auth.email.taken": "Diese E-Mail-Adresse wird bereits verwendet.",
+  "auth.identifier.invalid": "Damit kann man sich nicht anmelden. Wählen Sie etwas anderes.",
   "auth.value.taken": "Das wird bereits verwendet.",
   "auth.email.unchanged": "Das ist bereits Ihre E-Mail-Adresse.",
   "auth.email.unverified": "Bestätigen Sie zuerst Ihre E-Mail-Adresse.",

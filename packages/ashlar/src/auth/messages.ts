@@ -12,6 +12,7 @@ export const AUTH_MESSAGES = {
   "auth.name.missing": "Enter a name.",
   "auth.name.tooLong": "Use at most {max} characters.",
   "auth.name.characters": "This contains a character that can't be used.",
+  "auth.identifier.invalid": "This can't be used to log in. Choose another one.",
   "auth.email.missing": "Enter an email address.",
   "auth.email.invalid": "This is not a valid email address.",
   "auth.email.taken": "This email address is already in use.",

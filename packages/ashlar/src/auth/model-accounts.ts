@@ -41,6 +41,14 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     return this.#model.identifierColumn;
   }
 
+  get identifiesByEmail(): boolean {
+    return this.#model.identifiesByEmail;
+  }
+
+  normalizeIdentifier(identifier: string): string | null {
+    return this.#model.normalizeIdentifier(identifier);
+  }
+
   findByAuthId(id: UserId): Promise<ModelUser | null> {
     return this.#model.findByAuthId(id);
   }

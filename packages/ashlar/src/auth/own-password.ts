@@ -22,7 +22,7 @@ export async function provesOwnPassword(
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
   if (await unlessUntried(context, isPasswordOf(hasher, user, password))) {
-    await throttle?.clear(context, PASSWORD_LIMIT, counted);
+    if (user !== null) await context.auth.clearAttempts(guard, user);
     return true;
   }
   // A form without a password is a mistake, not a guess.

@@ -4,7 +4,6 @@ import { currentDate, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
-import { PASSWORD_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
@@ -107,7 +106,7 @@ export class PasswordReset {
     });
     if (user === null) return null;
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
-    await context.auth.throttle?.clear(context, PASSWORD_LIMIT, { guard, user });
+    await context.auth.clearAttempts(guard, user);
     announce(context, "auth.password_reset", guard, { user });
     if (isProof) announce(context, "auth.email_verified", guard, { user });
     const { email } = user;

@@ -4,6 +4,7 @@ import type { Background } from "../../kernel/index.ts";
 import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
+import { isAddress, normalizeIdentifier } from "../credentials.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
@@ -81,7 +82,7 @@ export class Registration {
     const { email: address, password, password_confirmation: confirmation = password, ...rest } = given;
     const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;
     const attributes = Object.fromEntries(Object.entries(rest).filter(([name]) => isSet(name)));
-    const errors = problemsOf(attributes, store);
+    const errors = { ...problemsOf(attributes, store), ...normalizeIdentifierIn(attributes, store) };
     const email = checkEmail(address);
     if (email.problem !== undefined) errors.email = [email.problem];
     let passwordHash = "";
@@ -132,6 +133,19 @@ export class Registration {
       return { user: null, taken: error.column };
     }
   }
+}
+
+/**
+ * Brings what a user will log in with, other than the address, to the form in which it is looked up, and returns what is
+ * wrong with it. An account with another form could never log in.
+ */
+function normalizeIdentifierIn(attributes: Record<string, unknown>, store: AccountStore): FieldErrors {
+  const name = store.identifierColumn;
+  const given = attributes[name];
+  if (name === EMAIL || typeof given !== "string") return {};
+  const normalized = isAddress(store, given) ? null : normalizeIdentifier(store, given);
+  attributes[name] = normalized;
+  return normalized === null ? { [name]: [message("auth.identifier.invalid")] } : {};
 }
 
 /** A text column must not be given a list: each database converts it differently. */
