@@ -5,7 +5,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/public/index.ts";
-import { createVerificationKey, verifyJwt } from "../../../src/public/jwt.ts";
+import { createSigningKey, createVerificationKey, signJwt, verifyJwt } from "../../../src/public/jwt.ts";
+import { generateSecret } from "../../../src/public/security.ts";
 import { createTestClient, type TestClient, travel, travelBack } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
 import { ashlar } from "../../support/command-line.ts";
@@ -300,7 +301,7 @@ test("the client logs in, renews its token when it has expired, and reports the 
 test("with a private key, the other service verifies with the public one, and the query is no place for tokens", async () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const configs = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts");
-  expect(configs.length).toBe(2);
+  expect(configs.length).toBe(3);
   await writeFile(join(root, "config/api.ts"), configs[1]!.text);
   try {
     await checkTypes(root);
@@ -322,6 +323,29 @@ test("with a private key, the other service verifies with the public one, and th
     );
   } finally {
     await writeFile(join(root, "config/api.ts"), configs[0]!.text);
+  }
+});
+
+test("a token that a listed former secret has signed is accepted, and new ones are signed with the current one", async () => {
+  const [shown, , rotated] = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts");
+  await writeFile(join(root, "config/api.ts"), rotated!.text);
+  const [current, former] = [generateSecret(), generateSecret()];
+  const environment = { JWT_SECRET: current, JWT_PREVIOUS_SECRET: former };
+  try {
+    await withShop(
+      async ({ application, client }) => {
+        const service = application.container.make("api");
+        const claims = { sub: "1", exp: Math.floor(Date.now() / 1000) + 60 };
+        const signed = (secret: string) => service.verify(signJwt(claims, createSigningKey("HS512", secret)));
+        expect(signed(former)).toMatchObject({ claims });
+        expect(signed(generateSecret())).toMatchObject({ failure: "signature" });
+        expect(verifyJwt(await tokenOf(client), createVerificationKey("HS512", current)).sub).toBe("1");
+      },
+      root,
+      { environment },
+    );
+  } finally {
+    await writeFile(join(root, "config/api.ts"), shown!.text);
   }
 });
 
