@@ -1,4 +1,4 @@
-// Bundles the package's exports, the command and the hashing threads, with the types next to them: Node loads thirty files
+// Bundles the package's exports, the command and the hashing threads, with the types next to them, and copies the manual: Node loads thirty files
 // faster than seven hundred. Dependencies are bundled too, in the versions of the lock file, except those that parse
 // untrusted input or that an application may want to update on its own: these stay `dependencies`. Lazy imports stay in
 // separate files.
@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { writeMarkdownCopy } from "../../docs/.vitepress/markdown-copy.ts";
 
 const here = import.meta.dirname;
 const dist = join(here, "dist");
@@ -60,7 +61,8 @@ const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds :
 const folders = new Set(files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []));
 await writeFile(join(here, "NOTICE.md"), notice([...folders].map(licenseOf).sort()));
 await cp(join(here, "../../CHANGELOG.md"), join(here, "CHANGELOG.md"));
-await cp(join(here, "../../docs/account-stores.md"), join(here, "docs/account-stores.md"));
+await rm(join(here, "docs"), { recursive: true, force: true });
+await writeMarkdownCopy(here, "docs");
 const compiler = join(here, "../../node_modules/typescript/bin/tsc");
 execFileSync(process.execPath, [compiler, "-p", join(here, "tsconfig.build.json")], { stdio: "inherit" });
 

@@ -67,7 +67,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   protected abstract persist(login: CompleteLogin<User>, options: LoginOptions): MaybePromise<void>;
 
-  /** Ends what {@link LoginGuard.persist} stored, or the request proves. Also called if the user is not known. */
+  /** Ends what `persist` stored, or the request proves. Also called if the user is not known. */
   protected abstract forget(user: Authenticatable | null): MaybePromise<void>;
 
   /** Called after a login has taken effect. */

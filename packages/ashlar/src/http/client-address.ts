@@ -149,7 +149,7 @@ function beyondProxies(header: string, value: string, proxies: readonly AddressR
   return outermost;
 }
 
-/** Determines the client's address from configured headers and proxies. Created once; see {@link createAddressResolver}. */
+/** Determines the client's address from configured headers and proxies. Created once; see `createAddressResolver`. */
 export interface AddressResolver {
   /** Whether the address is reliable, because only the headers of known proxies count. */
   readonly trustsProxies: boolean;

@@ -295,7 +295,8 @@ export class HttpResponse {
    * Adds the headers that a platform's response lacks, and the cookies.
    *
    * Security: to a copy, because a response that is kept and returned again must not carry one visitor's cookies to the
-   * next. Only a {@link FreshResponse} isn't copied, since reading its body would cost it its shortcut to the socket.
+   * next. Only a response that the framework has just made isn't copied, since reading its body would cost it its shortcut
+   * to the socket.
    */
   mergeInto(response: Response): Response {
     this.#dropBody();

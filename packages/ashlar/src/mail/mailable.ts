@@ -131,17 +131,17 @@ export abstract class Mailable {
     return this;
   }
 
-  /** Returns the absolute URL of a path of the application; see {@link MailLinks.url}. Only in `subject()` and `content()`. */
+  /** Returns the absolute URL of a path of the application, such as `/orders/7`. Only in `subject()` and `content()`. */
   protected url(path: string): string {
     return this.#helpOrThrow(LINKS).links.url(path);
   }
 
-  /** Returns the absolute URL of a named route; see {@link MailLinks.route}. Only in `subject()` and `content()`. */
+  /** Returns the absolute URL of a named route. Only in `subject()` and `content()`. */
   protected route(name: string, parameters?: RouteParameters, query?: QueryParameters): string {
     return this.#helpOrThrow(LINKS).links.route(name, parameters, query);
   }
 
-  /** Returns the signed URL of a named route; see {@link MailLinks.signedRoute}. Only in `subject()` and `content()`. */
+  /** Returns the signed URL of a named route. Only in `subject()` and `content()`. */
   protected signedRoute(name: string, parameters?: RouteParameters, options?: SignedLinkOptions): string {
     return this.#helpOrThrow(LINKS).links.signedRoute(name, parameters, options);
   }

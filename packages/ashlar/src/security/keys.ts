@@ -2,7 +2,7 @@ import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { AshlarError, ConfigurationError, SourceLocation } from "../support/index.ts";
 import { requireSecret } from "./secrets.ts";
 
-/** What a feature derives a key for. No string can stand for it: see {@link deriveKey}. */
+/** What a feature derives a key for. No string can stand for it: see `deriveKey`. */
 export class KeyPurpose {
   readonly #name: string;
 

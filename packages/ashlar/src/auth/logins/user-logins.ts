@@ -7,7 +7,7 @@ import { type KeptLogin, type ListedLogin, type LoginStore, PENDING_EPOCH } from
 
 /** A device that a user is logged in on. */
 export interface LoginInfo {
-  /** What {@link UserLogins.end} takes. */
+  /** What `logins.end()` takes. */
   readonly id: string;
   /** A name for the device: `Firefox on Windows`. */
   readonly device: string;

@@ -1,0 +1,128 @@
+import { posix } from "node:path";
+import { type DefaultTheme, defineConfig } from "vitepress";
+import { importPaths, parts, REPOSITORY, readPage } from "./contents.ts";
+import { writeMarkdownCopy } from "./markdown-copy.ts";
+
+const link = (page: string): string => `/${page.replace(/(^|\/)index$/, "$1")}`;
+
+function pageItem(page: string): DefaultTheme.SidebarItem {
+  const { title } = readPage(page);
+  const [, number] = /^decisions\/(\d+)-/.exec(page) ?? [];
+  return { text: number === undefined ? title : `${number} ${title}`, link: link(page) };
+}
+
+function sidebar(): DefaultTheme.SidebarItem[] {
+  return parts().flatMap(({ title, groups }) => {
+    const items = groups.map((group): DefaultTheme.SidebarItem => {
+      const children = group.pages.map(pageItem);
+      return { text: group.title, collapsed: group.title === "Decisions", items: children };
+    });
+    if (title === "Reference") items.push({ text: "API reference", collapsed: false, items: apiPages() });
+    return items;
+  });
+}
+
+function apiPages(): DefaultTheme.SidebarItem[] {
+  return importPaths().map((path) => ({ text: path, link: `/reference/api/${path}/` }));
+}
+
+/** The first pages of the parts; the internals are for the few who look for them in the sidebar. */
+function navigation(): DefaultTheme.NavItem[] {
+  return parts()
+    .filter(({ title }) => title !== "Internals")
+    .map(({ title, groups }) => {
+      const [first = ""] = groups[0]?.pages ?? [];
+      return { text: title, link: link(first), activeMatch: `^/${first.slice(0, first.indexOf("/"))}/` };
+    });
+}
+
+export default defineConfig({
+  title: "Ashlar",
+  description: "A web-application framework for TypeScript with complete authentication built in.",
+  lang: "en-US",
+  srcExclude: ["node_modules/**"],
+  head: [
+    ["link", { rel: "icon", href: "/mark.svg", type: "image/svg+xml" }],
+    ["meta", { name: "theme-color", content: "#f7f5f2", media: "(prefers-color-scheme: light)" }],
+    ["meta", { name: "theme-color", content: "#16191b", media: "(prefers-color-scheme: dark)" }],
+  ],
+  // A page with a title of its own says so in the browser's tab; the home page is the product.
+  titleTemplate: ":title · Ashlar",
+  themeConfig: {
+    logo: { src: "/mark.svg", alt: "" },
+    nav: navigation(),
+    sidebar: sidebar(),
+    outline: { level: [2, 3] },
+    search: {
+      provider: "local",
+      options: {
+        detailedView: true,
+        // Of the API reference, search finds names and what the comments say. Highlighting its code would take most of
+        // the time that the site is built in.
+        _render(source, env, md) {
+          const isReference = env.relativePath.startsWith("reference/api/");
+          return md.render(isReference ? source.replaceAll(/^ *```[\s\S]*?^ *```/gm, "") : source, env);
+        },
+        miniSearch: {
+          searchOptions: {
+            // People look for a task first, for a name second, and seldom for why something is as it is.
+            boostDocument: (section: string) => {
+              if (/^\/(?:decisions\/|security\.html)/.test(section)) return 0.2;
+              return section.startsWith("/reference/api/") ? 0.4 : 1;
+            },
+          },
+        },
+      },
+    },
+    docFooter: { prev: "Previous", next: "Next" },
+    footer: { message: "MIT license" },
+    externalLinkIcon: true,
+    ...(REPOSITORY === ""
+      ? {}
+      : {
+          socialLinks: [{ icon: "github", link: REPOSITORY }],
+          editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },
+        }),
+  },
+  markdown: {
+    languageAlias: { caddy: "nginx" },
+    theme: { light: "github-light-high-contrast", dark: "github-dark" },
+    config(md) {
+      // Templates of Edge have the same braces as those of Vue, which would evaluate them.
+      for (const rule of ["text", "code_inline"] as const) {
+        const render = md.renderer.rules[rule];
+        md.renderer.rules[rule] = (...args) => (render?.(...args) ?? "").replaceAll("{{", "&#123;&#123;");
+      }
+      // Decisions link to files of the repository, which the site doesn't have.
+      md.core.ruler.push("links-out-of-the-manual", ({ tokens, env }) => {
+        const page: string = env.relativePath ?? "";
+        for (const { children } of tokens) {
+          let isLeaving = false;
+          for (const token of children ?? []) {
+            const href = token.attrGet("href") ?? "";
+            if (token.type === "link_open" && posix.join(posix.dirname(page), href).startsWith("../")) {
+              const path = posix.join("docs", posix.dirname(page), href);
+              if (REPOSITORY !== "") token.attrSet("href", `${REPOSITORY}/blob/main/${path}`);
+              else isLeaving = true;
+            }
+            if (!isLeaving) continue;
+            if (token.type === "link_close") isLeaving = false;
+            if (token.type.startsWith("link_")) {
+              token.type = "text";
+              token.tag = "";
+              token.nesting = 0;
+              token.attrs = null;
+            }
+          }
+        }
+      });
+    },
+  },
+  vite: {
+    // The reference is large: what a chunk may weigh is measured by the tests.
+    build: { chunkSizeWarningLimit: 4000 },
+  },
+  async buildEnd({ outDir }) {
+    await writeMarkdownCopy(outDir);
+  },
+});

@@ -1,0 +1,38 @@
+// Builds the manual's site: `npm run docs`. First the API reference, out of the doc comments, then the pages, then a check
+// of every link and anchor. The site is in docs/.vitepress/dist, or in the folder after `--out`.
+//
+// `--serve` serves the site after that. `npm run docs:dev` (`--dev`) serves the pages while you write them, and shows
+// each change at once.
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { build, createServer, serve } from "vitepress";
+import { writeApiReference } from "../docs/.vitepress/api-reference.ts";
+import { brokenSiteLinks } from "./docs-links.ts";
+
+const docs = join(import.meta.dirname, "../docs");
+const { values } = parseArgs({
+  options: { serve: { type: "boolean" }, dev: { type: "boolean" }, out: { type: "string" }, port: { type: "string" } },
+});
+const port = Number(values.port ?? 5173);
+
+await writeApiReference(join(docs, "reference/api"));
+if (values.dev) {
+  const server = await createServer(docs, { port, host: "127.0.0.1" });
+  await server.listen();
+  server.printUrls();
+} else {
+  await buildSite(resolve(values.out ?? join(docs, ".vitepress/dist")));
+}
+
+async function buildSite(out: string): Promise<void> {
+  await rm(out, { recursive: true, force: true });
+  await build(docs, { outDir: out });
+  const broken = await brokenSiteLinks(out);
+  if (broken.length > 0) {
+    console.error(`These links of the site lead nowhere:\n${broken.join("\n")}`);
+    process.exitCode = 1;
+  } else if (values.serve) {
+    await serve({ root: docs, port });
+  }
+}
