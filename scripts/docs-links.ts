@@ -53,7 +53,8 @@ export async function brokenMarkdownLinks(root: string, files: readonly string[]
       if (ELSEWHERE.test(link) || link.startsWith("/")) continue;
       const [path = "", hash = ""] = link.split("#");
       const target = path === "" ? join(root, file) : resolve(root, dirname(file), path);
-      const isThere = existsSync(target) && (hash === "" || !target.endsWith(".md") || (await anchors(target)).has(hash));
+      const isThere =
+        existsSync(target) && (hash === "" || !target.endsWith(".md") || (await anchors(target)).has(hash));
       if (!isThere) broken.push(`${relative(root, join(root, file)).replaceAll("\\", "/")}: ${link}`);
     }
   }

@@ -1,4 +1,4 @@
-import { posix } from "node:path";
+import { join, posix } from "node:path";
 import { type DefaultTheme, defineConfig } from "vitepress";
 import { importPaths, parts, REPOSITORY, readPage } from "./contents.ts";
 import { writeMarkdownCopy } from "./markdown-copy.ts";
@@ -11,15 +11,31 @@ function pageItem(page: string): DefaultTheme.SidebarItem {
   return { text: number === undefined ? title : `${number} ${title}`, link: link(page) };
 }
 
-function sidebar(): DefaultTheme.SidebarItem[] {
-  return parts().flatMap(({ title, groups }) => {
-    const items = groups.map((group): DefaultTheme.SidebarItem => {
-      const children = group.pages.map(pageItem);
-      return { text: group.title, collapsed: group.title === "Decisions", items: children };
-    });
-    if (title === "Reference") items.push({ text: "API reference", collapsed: false, items: apiPages() });
-    return items;
-  });
+const group = (title: string, pages: readonly string[]): DefaultTheme.SidebarItem => ({
+  text: title,
+  items: pages.map(pageItem),
+});
+
+/**
+ * The sidebar of most pages lists all of the manual but the API reference and the decisions, which have their own. None can
+ * be folded: the theme would nest one button in another.
+ */
+function sidebar(): DefaultTheme.SidebarMulti {
+  const all = parts().flatMap(({ title, groups }) => groups.map((one) => ({ ...one, part: title })));
+  const of = (isThere: (one: (typeof all)[number]) => boolean): DefaultTheme.SidebarItem[] =>
+    all.filter(isThere).map(({ title, pages }) => group(title, pages));
+  const internals = of(({ part }) => part === "Internals");
+  const decisions = all.find(({ title }) => title === "Decisions")?.pages ?? [];
+  const entrance: DefaultTheme.SidebarItem = {
+    text: "Internals",
+    items: [pageItem("security"), { text: "Decisions", link: link(decisions[0] ?? "") }],
+  };
+  return {
+    "/": [...of(({ part }) => part !== "Internals"), entrance],
+    "/reference/": [...of(({ part }) => part === "Reference"), { text: "API reference", items: apiPages() }],
+    "/decisions/": internals,
+    "/security.html": internals,
+  };
 }
 
 function apiPages(): DefaultTheme.SidebarItem[] {
@@ -86,7 +102,7 @@ export default defineConfig({
   },
   markdown: {
     languageAlias: { caddy: "nginx" },
-    theme: { light: "github-light-high-contrast", dark: "github-dark" },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
       // Templates of Edge have the same braces as those of Vue, which would evaluate them.
       for (const rule of ["text", "code_inline"] as const) {
@@ -119,8 +135,10 @@ export default defineConfig({
     },
   },
   vite: {
-    // The reference is large: what a chunk may weigh is measured by the tests.
+    // The index of the search is large, and loaded only by those who search.
     build: { chunkSizeWarningLimit: 4000 },
+    // The theme's home page has no landmark for its content.
+    resolve: { alias: [{ find: /^.*\/VPHome\.vue$/, replacement: join(import.meta.dirname, "theme/Home.vue") }] },
   },
   async buildEnd({ outDir }) {
     await writeMarkdownCopy(outDir);

@@ -54,12 +54,30 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Basics",
-        pages: guides("applications", "routing", "middleware", "requests", "validation", "responses", "pages", "errors", "languages"),
+        pages: guides(
+          "applications",
+          "routing",
+          "middleware",
+          "requests",
+          "validation",
+          "responses",
+          "pages",
+          "errors",
+          "languages",
+        ),
       },
       { title: "Data", pages: guides("databases", "models", "migrations") },
       {
         title: "Accounts",
-        pages: guides("authentication", "accounts", "changing-accounts", "login-steps", "sessions", "own-guards", "../account-stores"),
+        pages: guides(
+          "authentication",
+          "accounts",
+          "changing-accounts",
+          "login-steps",
+          "sessions",
+          "own-guards",
+          "../account-stores",
+        ),
       },
       { title: "API", pages: guides("api-tokens", "jwt") },
       { title: "More", pages: guides("mail", "limits", "events", "cryptography", "testing", "features") },
@@ -71,7 +89,9 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Coming from",
-        pages: ["index", "masonite", "laravel", "adonisjs", "express-passport", "better-auth"].map((name) => `coming-from/${name}`),
+        pages: ["index", "masonite", "laravel", "adonisjs", "express-passport", "better-auth"].map(
+          (name) => `coming-from/${name}`,
+        ),
       },
     ],
   },

@@ -1,7 +1,7 @@
-// Bundles the package's exports, the command and the hashing threads, with the types next to them, and copies the manual: Node loads thirty files
+// Bundles the package's exports, the command and the hashing threads, with the types next to them: Node loads thirty files
 // faster than seven hundred. Dependencies are bundled too, in the versions of the lock file, except those that parse
 // untrusted input or that an application may want to update on its own: these stay `dependencies`. Lazy imports stay in
-// separate files.
+// separate files. The manual is copied as Markdown.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cp, rm, writeFile } from "node:fs/promises";
