@@ -89,6 +89,13 @@ export function printWritten(terminal: Terminal, plan: Installation, secrets: Fi
   if (isDone) terminal.print(nothingToWrite(plan, "nothing was changed"));
   if (plan.files.some(({ path }) => path.startsWith("database/")))
     terminal.print("Run the migrations: npx ashlar migrate");
+  if (plan.files.some(stopsListening))
+    terminal.print("`node app.ts` no longer listens: app.ts exports the application. Start it with: npx ashlar serve");
+}
+
+/** Returns whether a change takes the call of `listen` out of `app.ts`. */
+function stopsListening({ path, before, text }: Installation["files"][number]): boolean {
+  return path === "app.ts" && before !== null && before.includes(".listen(") && !text.includes(".listen(");
 }
 
 /** Prints what has to be added by hand, by file. */

@@ -66,19 +66,27 @@ async function write(root: string, { path, text }: NewFile, made: (folder: strin
  * Writes files that must not exist yet, all or none: if something fails, the written files are removed again.
  *
  * @param finish a last step that has to succeed too
- * @throws `E_COMMAND` with the system's message if a file operation fails; otherwise whatever `finish` throws
+ * @param finished the files that the last step creates
+ * @param interruption stops before the next file
+ * @throws `E_COMMAND` with the system's message if a file operation fails; the signal's reason; otherwise whatever `finish`
+ * throws
  */
 export async function writeAllOrNone(
   root: string,
   files: readonly NewFile[],
   finish: () => Promise<unknown>,
+  finished: readonly string[] = [],
+  interruption?: AbortSignal,
 ): Promise<void> {
   const written: string[] = [];
   const folders: string[] = [];
   try {
     for (const file of files) {
+      interruption?.throwIfAborted();
       if (await write(root, file, (folder) => void folders.push(folder))) written.push(file.path);
     }
+    interruption?.throwIfAborted();
+    written.push(...finished);
     await finish();
   } catch (error) {
     for (const path of written) await rm(join(root, path), { force: true });

@@ -4,6 +4,9 @@ import { hasUsersTable, migrationPaths, migrationsMention } from "./make.ts";
 import { readStub } from "./stub.ts";
 import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
+/** A column that only verified addresses need. */
+const VERIFIED_AT = "verified_at";
+
 /** A column that older tables lack. */
 const EPOCH = "access_epoch";
 
@@ -12,7 +15,7 @@ const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "ra
 /** The migrations of each feature, in the order they run, and the table or column that each adds. */
 const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> = {
   pages: [
-    ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", "verified_at"],
+    ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", VERIFIED_AT],
     ["create_logins", "auth/migrations/create_logins.ts", "logins"],
     ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
     ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
@@ -34,6 +37,7 @@ const TO_USERS = /_to_users$/;
 export async function missingMigrations(root: string, feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
   const missing: (readonly [name: string, stub: string])[] = [];
   for (const [name, stub, brings] of MIGRATIONS[feature]) {
+    if (brings === VERIFIED_AT && !traits.verification) continue;
     if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
   }
   if (!(await migrationsMention(root, EPOCH))) {

@@ -1,6 +1,7 @@
 import { initialValueOf } from "./edits/declarations.ts";
 import { all, binding, declaring, importing, inList, inMiddleware, inObject, inRoutes, mixing } from "./edits/edits.ts";
 import { type CodeStep, manifestStep, type Step, variablesStep } from "./steps.ts";
+import type { ApplicationTraits } from "./stub-files.ts";
 
 /** A feature that can be added to an existing application. */
 export type Feature = "pages" | "api";
@@ -75,6 +76,9 @@ const WEB = [
   { name: "VerifyCsrfToken", from: "ashlar/session" },
 ] as const;
 
+const VERIFIED = middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth");
+const MUST_VERIFY = mixin("MustVerifyEmail", "ashlar/auth", "Model, Authenticates");
+
 const PAGES: readonly Step[] = [
   provider("DatabaseProvider", "ashlar/database", "before the others"),
   provider("EventProvider", "ashlar/events", "after DatabaseProvider"),
@@ -97,10 +101,10 @@ const PAGES: readonly Step[] = [
   middleware("auth", "AuthenticationMiddleware", "ashlar/auth"),
   middleware("auth.page", "AuthPageMiddleware", "ashlar/auth"),
   middleware("password.confirm", "ConfirmPasswordMiddleware", "ashlar/auth"),
-  middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth"),
+  VERIFIED,
   middleware("throttle", "ThrottleMiddleware", "ashlar/throttle"),
   mixin("Authenticates", "ashlar/auth", "Model"),
-  mixin("MustVerifyEmail", "ashlar/auth", "Model, Authenticates"),
+  MUST_VERIFY,
   {
     file: "config/auth.ts",
     edit: inObject("GUARDS", "default", "web", "first"),
@@ -187,5 +191,12 @@ const API: readonly Step[] = [
   ]),
 ];
 
-/** What to do by hand in files that are no longer as generated. */
-export const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, api: API };
+/**
+ * What to do by hand in files that are no longer as generated.
+ *
+ * @param traits the application's traits after the installation
+ */
+export function stepsFor(feature: Feature, { verification }: ApplicationTraits): readonly Step[] {
+  if (feature === "api") return API;
+  return verification ? PAGES : PAGES.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
+}

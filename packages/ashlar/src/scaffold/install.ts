@@ -8,9 +8,10 @@ import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 import { ignoredFiles } from "./ignored-files.ts";
 import { environmentWith } from "./install-environment.ts";
 import { missingMigrations } from "./install-migrations.ts";
-import { type Feature, STEPS } from "./install-steps.ts";
+import { type Feature, stepsFor } from "./install-steps.ts";
 import { usesOf } from "./install-uses.ts";
 import { spell } from "./names.ts";
+import { managerInReadme } from "./package-manager.ts";
 import { applySteps, type RemainingStep } from "./steps.ts";
 import {
   type ApplicationTraits,
@@ -52,7 +53,15 @@ const NEEDED = [
 const EXAMPLE = ".env.example";
 const TESTS = "tests/application.test.ts";
 const TRUTHS = [false, true];
+/** No pages, or pages with and without each feature. */
+const ACCOUNTS = [
+  { pages: false, registration: true, verification: true },
+  ...TRUTHS.flatMap((registration) =>
+    TRUTHS.map((verification) => ({ pages: true, registration, verification })),
+  ),
+];
 const DATABASES = ["sqlite", "postgres"] as const;
+const LANGUAGES = ["en", "de"] as const;
 
 /**
  * Plans the changes that add a feature to an application, without writing anything.
@@ -104,7 +113,7 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     former.map(({ traits, files: texts }) => [texts, after(traits)] as const),
   );
   const uses = isApplication ? await usesOf((await readIfThere(root, "app.ts"))!, isMade) : [];
-  const steps = [...STEPS[feature], ...uses].filter(
+  const steps = [...stepsFor(feature, wanted), ...uses].filter(
     ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
   );
   const { changed: edited, remaining } = await applySteps(root, steps);
@@ -182,15 +191,14 @@ async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<New
 
 /** The files of every application that may have been generated here. */
 function everyMade(has: ApplicationTraits): Promise<{ readonly traits: ApplicationTraits; readonly files: Made }[]> {
-  const choices = TRUTHS.flatMap((api) => TRUTHS.map((hasPages) => ({ ...has, api, pages: hasPages })));
-  return Promise.all(
-    choices.flatMap((traits) =>
-      DATABASES.map(async (database) => {
-        const chosen: ApplicationTraits = { ...traits, database };
-        return { traits: chosen, files: await made(chosen) };
-      }),
+  const choices = TRUTHS.flatMap((api) =>
+    ACCOUNTS.flatMap((accounts) =>
+      LANGUAGES.flatMap((language) =>
+        DATABASES.map((database): ApplicationTraits => ({ ...has, api, ...accounts, language, database })),
+      ),
     ),
   );
+  return Promise.all(choices.map(async (traits) => ({ traits, files: await made(traits) })));
 }
 
 async function made(traits: ApplicationTraits): Promise<Made> {
@@ -216,12 +224,20 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
     name?: string;
     dependencies?: Readonly<Record<string, string>>;
   };
-  const providers = await codeOf(root, "config/providers.ts");
+  const [providers, routes, user, settings] = await Promise.all(
+    ["config/providers.ts", "routes/web.ts", "app/models/user.ts", "config/app.ts"].map((file) => codeOf(root, file)),
+  );
+  // Whoever generated the pages without a feature, or removed it, doesn't want it back.
+  const hasAccountPages = /\bAuth\.routes\(/.test(routes!);
   return {
     name,
     title: titleOf(name),
-    api: /\bApiProvider\b/.test(providers),
-    pages: /\bMailProvider\b/.test(providers),
+    api: /\bApiProvider\b/.test(providers!),
+    pages: /\bMailProvider\b/.test(providers!),
+    registration: !(hasAccountPages && /\bregister\s*:\s*false\b/.test(routes!)),
+    verification: !hasAccountPages || /\bMustVerifyEmail\b/.test(user!),
+    language: /\blanguage\s*:\s*["']de["']/.test(settings!) ? "de" : "en",
+    manager: managerInReadme(await readIfThere(root, "README.md")),
     database: Object.hasOwn(dependencies, "pg") ? "postgres" : "sqlite",
     welcome: await hasWelcome(root),
   };

@@ -5,7 +5,20 @@ import { type NewFile, requireEmptyFolder, writeAllOrNone } from "./files.ts";
 import { fillSecrets } from "./fill-secrets.ts";
 import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
-import { apiFiles, descriptions, fileOf, limits, looks, pages, stubValues, wiring } from "./stub-files.ts";
+import type { PackageManager } from "./package-manager.ts";
+import {
+  type ApplicationLanguage,
+  type ApplicationTraits,
+  addsUsers,
+  apiFiles,
+  descriptions,
+  fileOf,
+  limits,
+  looks,
+  pages,
+  stubValues,
+  wiring,
+} from "./stub-files.ts";
 
 /** The options of a new application. */
 export interface ProjectOptions {
@@ -15,6 +28,14 @@ export interface ProjectOptions {
   readonly api: boolean;
   /** Whether it has the account pages: login, registration, passwords, and their mails. */
   readonly pages: boolean;
+  /** Whether visitors can register on the pages; default: `true`. Without it, a script adds accounts. */
+  readonly registration?: boolean;
+  /** Whether users of the pages verify their email address; default: `true`. */
+  readonly verification?: boolean;
+  /** The language of visitors whose own is unknown or not offered; default: `en`. */
+  readonly language?: ApplicationLanguage;
+  /** The package manager that installs it, and whose commands its README shows; default: npm. */
+  readonly manager?: PackageManager;
   /** The default connection in its configuration. */
   readonly database: "sqlite" | "postgres";
   /**
@@ -38,49 +59,77 @@ const ALWAYS = ["app.ts", "config/app.ts", "config/database.ts", "tsconfig.json"
 /**
  * Creates a new application: its files, and a `.env` with new secrets.
  *
- * @throws `E_COMMAND` if the folder isn't empty, or a file cannot be written; nothing is left behind then
+ * @param interruption ends the creation at once, as if a file could not be written
+ * @throws `E_COMMAND` if the folder isn't empty, or a file cannot be written; the signal's reason if it is interrupted.
+ * Nothing is left behind then
  */
-export async function createProject(options: ProjectOptions): Promise<Project> {
+export async function createProject(options: ProjectOptions, interruption?: AbortSignal): Promise<Project> {
   const root = resolve(options.folder);
   await requireEmptyFolder(root);
   const files = await projectFiles(root, options);
   // The file with the secrets is written last, so that none exists if something fails.
-  await writeAllOrNone(root, files, () => fillSecrets(root));
+  const finish = async (): Promise<void> => {
+    await fillSecrets(root);
+    interruption?.throwIfAborted();
+  };
+  await writeAllOrNone(root, files, finish, [".env"], interruption);
   return { root, name: packageName(root), files: [...files.map(({ path }) => path), ".env"] };
 }
 
 async function projectFiles(root: string, options: ProjectOptions): Promise<NewFile[]> {
-  const { api, database } = options;
-  const name = packageName(root);
-  const traits = { name, title: spell(name).title, api, pages: options.pages, database, welcome: true };
+  const traits = traitsFor(packageName(root), options);
   const values = stubValues(traits);
   const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
   return [
-    { path: "package.json", text: await packageManifest(name, options) },
+    { path: "package.json", text: await packageManifest(traits, options.bringsNode ?? false) },
     { path: ".nvmrc", text: `${nodeMajor()}\n` },
-    ...(options.bringsNode ? [await stub("pnpm-workspace.yaml", "application/pnpm-workspace.yaml")] : []),
+    ...(await managerFiles(traits.manager, options.bringsNode ?? false, stub)),
     await stub(".gitattributes", "application/gitattributes"),
-    await stub(".gitignore", "application/gitignore"),
+    await ignored(traits.manager, stub),
     await stub(".oxlintrc.json", "application/oxlintrc.json"),
     ...(await Promise.all(ALWAYS.map((path) => stub(path, `application/${path}`)))),
     ...(await descriptions(traits)),
     ...(await wiring(traits)),
     ...(await limits(traits)),
     ...(await looks(traits)),
-    ...(await migrations(root, options.pages, stub)),
-    ...(options.pages ? await pages(traits) : []),
-    ...(api ? await apiFiles(traits) : []),
+    ...(await migrations(root, traits.pages, stub)),
+    ...(traits.pages ? await pages(traits) : []),
+    ...(traits.api ? await apiFiles(traits) : []),
   ];
+}
+
+function traitsFor(name: string, options: ProjectOptions): ApplicationTraits {
+  const { api, pages: hasPages, registration = true, verification = true } = options;
+  return {
+    ...{ name, title: spell(name).title, api, pages: hasPages, welcome: true },
+    registration: !hasPages || registration,
+    verification: !hasPages || verification,
+    language: options.language ?? "en",
+    manager: options.manager ?? "npm",
+    database: options.database,
+  };
+}
+
+type Render = (path: string, from: string) => Promise<NewFile>;
+
+/** What a package manager needs in files of its own. */
+async function managerFiles(manager: PackageManager, bringsNode: boolean, stub: Render): Promise<NewFile[]> {
+  return [
+    // For whoever uses pnpm, whatever the application was created with.
+    ...(bringsNode ? [await stub("pnpm-workspace.yaml", "application/pnpm-workspace.yaml")] : []),
+    ...(manager === "yarn" ? [await stub(".yarnrc.yml", "application/yarnrc.yml")] : []),
+  ];
+}
+
+async function ignored(manager: PackageManager, stub: Render): Promise<NewFile> {
+  const file = await stub(".gitignore", "application/gitignore");
+  return manager === "yarn" ? { ...file, text: `${file.text}.yarn/\n` } : file;
 }
 
 const ACCOUNT_MIGRATIONS = ["create_logins", "create_password_resets", "create_email_changes", "create_maintenance"];
 
 /** A new users table has the column `verified_at` from the start; a migration adds it only to existing tables. */
-async function migrations(
-  root: string,
-  hasPages: boolean,
-  stub: (path: string, from: string) => Promise<NewFile>,
-): Promise<NewFile[]> {
+async function migrations(root: string, hasPages: boolean, stub: Render): Promise<NewFile[]> {
   const stubs = [
     "application/database/migrations/create_users",
     ...(hasPages ? ACCOUNT_MIGRATIONS.map((name) => `auth/migrations/${name}`) : []),
@@ -118,7 +167,8 @@ function nodeMajor(): string {
   return nodeVersionProblem() === null ? process.versions.node.split(".")[0]! : NEWEST_NODE;
 }
 
-async function packageManifest(name: string, { database, bringsNode }: ProjectOptions): Promise<string> {
+async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): Promise<string> {
+  const { name, database } = traits;
   const own = JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as {
     version: string;
     engines: { node: string };
@@ -137,6 +187,7 @@ async function packageManifest(name: string, { database, bringsNode }: ProjectOp
       test: "node --test tests/*.test.ts",
       types: "tsc",
       lint: "oxlint",
+      ...(addsUsers(traits) ? { "add-user": "node add-user.ts" } : {}),
     },
     dependencies: {
       ashlar: `^${own.version}`,

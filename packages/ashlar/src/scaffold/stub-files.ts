@@ -1,7 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { NewFile } from "./files.ts";
+import { commandsOf, type PackageManager } from "./package-manager.ts";
 import { readStub, STUBS, type StubValues } from "./stub.ts";
+
+/** A language that the framework's pages, mails and errors are written in. */
+export type ApplicationLanguage = "en" | "de";
 
 /** What an application has, as far as its files show. */
 export interface ApplicationTraits {
@@ -13,19 +17,98 @@ export interface ApplicationTraits {
   readonly api: boolean;
   /** Whether it has the account pages. */
   readonly pages: boolean;
+  /** Whether visitors can register. Without the pages, `true`: adding them adds registration. */
+  readonly registration: boolean;
+  /** Whether users verify their email address. Without the pages, `true`: adding them adds verification. */
+  readonly verification: boolean;
+  /** The language of visitors whose own is unknown or not offered. */
+  readonly language: ApplicationLanguage;
+  /** The package manager whose commands its README shows. */
+  readonly manager: PackageManager;
   /** The connection it was generated with. */
   readonly database: "sqlite" | "postgres";
   /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
 }
 
+/** What the generated pages say, as far as the application's tests look for it. */
+const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, string>>>> = {
+  en: {
+    hello: "Hello, Ada",
+    verified: "Your email address is verified.",
+    devices: "Your devices",
+    thisDevice: "This device",
+    loginFailed: "Incorrect email address or password.",
+    usedLink: "was already used",
+  },
+  de: {
+    hello: "Guten Tag, Ada",
+    verified: "Ihre E-Mail-Adresse ist bestätigt.",
+    devices: "Ihre Geräte",
+    thisDevice: "Dieses Gerät",
+    loginFailed: "E-Mail-Adresse oder Passwort ist falsch.",
+    usedLink: "wurde bereits verwendet",
+  },
+};
+
 /** The values for the stubs of an application. */
-export function stubValues({ name, title, api, pages, database, welcome }: ApplicationTraits): StubValues {
+export function stubValues(traits: ApplicationTraits): StubValues {
+  const { name, title, api, pages, registration, verification, language, database, welcome } = traits;
+  const verifies = pages && verification;
   const mixins = ["Model", "Authenticates"];
   if (api) mixins.push("AuthenticatesTokens");
-  if (pages) mixins.push("MustVerifyEmail");
-  const postgres = database === "postgres";
-  return { name, title, api, pages, database, postgres, welcome, mixins: mixins.join(", ") };
+  if (verifies) mixins.push("MustVerifyEmail");
+  return {
+    ...{ name, title, api, pages, database, welcome, language, verifies },
+    ...SENTENCES[language],
+    ...shownCommands(traits),
+    mixins: mixins.join(", "),
+    postgres: database === "postgres",
+    german: language === "de",
+    registers: pages && registration,
+    addsUsers: addsUsers(traits),
+    usesUser: verifies || addsUsers(traits),
+    accounts: registration ? (verification ? "accounts" : "accountsUnverified") : closedAccounts(verification),
+    greeting: registration && verification ? "/email/verify/notice" : "/home",
+  };
+}
+
+function closedAccounts(verification: boolean): string {
+  return verification ? "accountsClosed" : "accountsClosedUnverified";
+}
+
+/** Whether an application has accounts and no page to create them, but a script. */
+export function addsUsers({ pages, registration }: ApplicationTraits): boolean {
+  return pages && !registration;
+}
+
+/** The package manager's commands that the README shows. */
+function shownCommands(traits: ApplicationTraits): StubValues {
+  const { install, installForProduction, run, runWith, exec } = commandsOf(traits.manager);
+  const rows: (readonly [command: string, what: string])[] = [
+    [run("dev"), "serves the application, and restarts when a file changes"],
+    [run("start"), "serves it"],
+    [run("test"), "runs the tests"],
+    [run("types"), "checks the types"],
+    [run("lint"), "finds forgotten `await`s, among other mistakes"],
+    [exec("ashlar routes"), "lists the routes"],
+    [exec("ashlar lang:keys"), "lists the sentences of the pages and mails, with their keys"],
+    [exec("ashlar --help"), "lists all commands"],
+  ];
+  const cells = [["command", "what it does"], ...rows.map(([command, what]) => [`\`${command}\``, what])];
+  const [first, second] = [0, 1].map((column) => Math.max(...cells.map((cell) => cell[column]!.length)));
+  const lines = cells.map(([command, what]) => `| ${command!.padEnd(first!)} | ${what!.padEnd(second!)} |`);
+  return {
+    install,
+    installForProduction,
+    runMigrate: run("migrate"),
+    runTest: run("test"),
+    runDev: run("dev"),
+    runStart: run("start"),
+    addUser: runWith("add-user", '"Ada Lovelace" ada@example.com'),
+    exec: exec("ashlar"),
+    commandTable: [lines[0], `| ${"-".repeat(first!)} | ${"-".repeat(second!)} |`, ...lines.slice(1)].join("\n"),
+  };
 }
 
 /**
@@ -49,12 +132,22 @@ export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]
   ];
 }
 
+/** The script that adds accounts where visitors cannot. */
+const ADD_USER = "add-user.ts";
+
+/** The files that only registration needs. */
+const REGISTRATION = [
+  join("app", "controllers", "auth", "register-controller.ts"),
+  join("views", "auth", "register.edge"),
+];
+
 /** The files of the pages without the {@link wiring}: controllers, mails, views, configuration, tests. */
 export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   const entries = await readdir(join(STUBS, "pages"), { recursive: true });
   const paths = entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
-  const own = paths.filter((path) => path !== join("config", "auth.ts")).toSorted();
+  const leftOut = [join("config", "auth.ts"), ...(traits.registration ? [ADD_USER] : REGISTRATION)];
+  const own = paths.filter((path) => !leftOut.includes(path)).toSorted();
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 

@@ -8,6 +8,9 @@ export type StubValues = Readonly<Record<string, string | boolean>>;
 /** The folder of the stubs. */
 export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 
+/** The stubs that were read, by path. */
+const TEXTS = new Map<string, Promise<string>>();
+
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
 
 /**
@@ -43,5 +46,8 @@ function lookUp(values: StubValues, name: string): string | boolean {
  * @param values the values for the stub
  */
 export async function readStub(path: string, values: StubValues): Promise<string> {
-  return fillStub(await readFile(join(STUBS, `${path}.stub`), "utf8"), values);
+  // `ashlar auth` renders each stub for every combination of choices.
+  const text = TEXTS.get(path) ?? readFile(join(STUBS, `${path}.stub`), "utf8");
+  TEXTS.set(path, text);
+  return fillStub(await text, values);
 }
