@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 const root = join(import.meta.dirname, "..");
 

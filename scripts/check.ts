@@ -1,7 +1,7 @@
 // All checks before a commit, one line each: `npm run check`. A failed check prints its full output.
 import { spawnSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
-import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 const steps: readonly (readonly [what: string, script: string])[] = [
   ["lock file, for every platform", "check:lock"],

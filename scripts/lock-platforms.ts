@@ -6,7 +6,7 @@
 // installs them without verification. `npm run lock -- --integrity` queries the registry again and adds what it returns.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 interface Entry {
   readonly version?: string;

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Application } from "ashlar";
-import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 const root = join(import.meta.dirname, "..");
 const demo = join(root, ".demo");

@@ -1,23 +1,71 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Invocation } from "./npm.ts";
+import type { Interruption } from "./interruption.ts";
+import type { Invocation } from "./package-managers.ts";
+
+/** How a program ended. */
+export interface Outcome {
+  /** `null` on success, otherwise a short reason. */
+  readonly problem: string | null;
+  /** What it printed; empty if that was passed through. */
+  readonly output: string;
+}
+
+/** How long a program may take to end after a signal, in milliseconds. */
+const GRACE_MS = 10_000;
 
 /**
- * Runs a program in a folder and passes its output through.
+ * Runs a program in a folder, and waits until it and everything that it started have ended.
  *
- * @returns `null` on success, otherwise a short reason
+ * An interruption reaches all of them; a second one kills them.
+ *
+ * @param isShown whether to pass its output through, instead of collecting it
  */
-export async function run(folder: string, { command, args }: Invocation): Promise<string | null> {
-  let child: ChildProcess | null = null;
-  // Ctrl+C reaches the child as well; this process stays to print what exists and how to continue. The handlers are set
-  // before the child starts, so no signal falls in between.
-  const wait = (): void => {};
-  const end = (): void => void child?.kill();
-  process.on("SIGINT", wait).on("SIGTERM", end);
+export async function run(
+  folder: string,
+  { command, args, needsShell, env }: Invocation,
+  interruption: Interruption,
+  isShown = false,
+): Promise<Outcome> {
+  if (interruption.cause !== null) return { problem: interruption.cause, output: "" };
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", isShown ? "inherit" : "pipe", isShown ? "inherit" : "pipe"],
+    shell: needsShell ?? false,
+    // In a group of its own, so that a signal to this process alone ends what the program started as well.
+    detached: HAS_GROUPS,
+  });
+  let output = "";
+  const collect = (chunk: Buffer): void => {
+    output += chunk.toString();
+  };
+  child.stdout?.on("data", collect);
+  child.stderr?.on("data", collect);
+  let timer: NodeJS.Timeout | undefined;
+  const stop = interruption.onSignal((signal, count) => {
+    sendTo(child, count > 1 ? "SIGKILL" : signal);
+    timer ??= setTimeout(() => sendTo(child, "SIGKILL"), GRACE_MS);
+  });
+  // What it leaves running would go on writing to the folder.
+  child.on("exit", () => sendTo(child, "SIGKILL"));
   try {
-    child = spawn(command, args, { cwd: folder, stdio: "inherit" });
-    return await outcomeOf(child, command);
+    const problem = await outcomeOf(child, command);
+    return { problem: interruption.cause ?? problem, output };
   } finally {
-    process.off("SIGINT", wait).off("SIGTERM", end);
+    clearTimeout(timer);
+    stop();
+  }
+}
+
+const HAS_GROUPS = process.platform !== "win32";
+
+function sendTo(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (HAS_GROUPS) process.kill(-child.pid, signal);
+    else child.kill(signal);
+  } catch {
+    // It has ended.
   }
 }
 

@@ -87,10 +87,10 @@ export function printWritten(terminal: Terminal, plan: Installation, secrets: Fi
   if (made !== null) terminal.print(made);
   const isDone = plan.files.length === 0 && plan.environment === null && made === null;
   if (isDone) terminal.print(nothingToWrite(plan, "nothing was changed"));
+  if (plan.files.some(stopsListening))
+    terminal.print("`node app.ts` no longer listens: app.ts exports the application, and npx ashlar serve starts it.");
   if (plan.files.some(({ path }) => path.startsWith("database/")))
     terminal.print("Run the migrations: npx ashlar migrate");
-  if (plan.files.some(stopsListening))
-    terminal.print("`node app.ts` no longer listens: app.ts exports the application. Start it with: npx ashlar serve");
 }
 
 /** Returns whether a change takes the call of `listen` out of `app.ts`. */

@@ -56,9 +56,7 @@ const TRUTHS = [false, true];
 /** No pages, or pages with and without each feature. */
 const ACCOUNTS = [
   { pages: false, registration: true, verification: true },
-  ...TRUTHS.flatMap((registration) =>
-    TRUTHS.map((verification) => ({ pages: true, registration, verification })),
-  ),
+  ...TRUTHS.flatMap((registration) => TRUTHS.map((verification) => ({ pages: true, registration, verification }))),
 ];
 const DATABASES = ["sqlite", "postgres"] as const;
 const LANGUAGES = ["en", "de"] as const;

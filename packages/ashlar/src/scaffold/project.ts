@@ -162,19 +162,29 @@ export function packageName(root: string): string {
   return name === "" ? "application" : name;
 }
 
+/** The oldest Node.js that a new application runs on: `24.7`. */
+export async function requiredNode(): Promise<string> {
+  return (await ownManifest()).engines.node.replace(/^>=/, "");
+}
+
 /** The current Node.js version if it can run the application; otherwise the newest supported one. */
 function nodeMajor(): string {
   return nodeVersionProblem() === null ? process.versions.node.split(".")[0]! : NEWEST_NODE;
 }
 
+interface OwnManifest {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+async function ownManifest(): Promise<OwnManifest> {
+  return JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as OwnManifest;
+}
+
 async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): Promise<string> {
   const { name, database } = traits;
-  const own = JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as {
-    version: string;
-    engines: { node: string };
-    devDependencies?: Record<string, string>;
-    peerDependencies: Record<string, string>;
-  };
+  const own = await ownManifest();
   const manifest = {
     name,
     private: true,

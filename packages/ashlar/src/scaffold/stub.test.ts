@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fillStub, readStub } from "./stub.ts";
+import { stubValues } from "./stub-files.ts";
 
 test("every occurrence of a placeholder is replaced", () => {
   expect(fillStub("%{a} and %{b} and %{a}", { a: "1", b: "$&" })).toBe("1 and $& and 1");
@@ -37,26 +38,28 @@ test("braces of other template languages are left alone", () => {
 
 test("every stub in the package renders without leftover directives", async () => {
   const folder = join(import.meta.dirname, "..", "..", "stubs");
-  const values = {
-    name: "shop",
-    title: "Shop",
-    mixins: "Model",
-    database: "sqlite",
-    class: "A",
-    table: "as",
-    column: "total",
-    resource: "as",
-  };
+  const values = { class: "A", table: "as", column: "total", resource: "as" };
   const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".stub"));
   expect(paths.length).toBeGreaterThan(20);
   for (const path of paths) {
     for (const on of [true, false]) {
-      const text = await readStub(path.replace(/\.stub$/, ""), {
-        ...values,
+      const traits = {
+        name: "shop",
+        title: "Shop",
         api: on,
         pages: on,
-        postgres: on,
+        registration: on,
+        verification: on,
         welcome: on,
+      };
+      const text = await readStub(path.replace(/\.stub$/, ""), {
+        ...stubValues({
+          ...traits,
+          language: on ? "en" : "de",
+          manager: on ? "npm" : "bun",
+          database: on ? "sqlite" : "postgres",
+        }),
+        ...values,
         removes: on,
       });
       expect(text, path).not.toMatch(/\/\/#|%\{/);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { npmInvocation } from "./npm.ts";
+import { npmInvocation } from "./package-managers.ts";
 
 /** A new folder of this name, with these files in it. */
 function folderNamed(name: string, files: Readonly<Record<string, string>>): string {

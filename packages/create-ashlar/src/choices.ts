@@ -1,0 +1,149 @@
+import { resolve } from "node:path";
+import { type CANCEL_SYMBOL, confirm, isCancel, log, multiselect, select, text } from "@clack/prompts";
+import { requireEmptyFolder } from "../../ashlar/src/scaffold/files.ts";
+import { PACKAGE_MANAGERS, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
+import type { ProjectOptions } from "../../ashlar/src/scaffold/project.ts";
+import { Interrupted } from "./interruption.ts";
+import { runningManager } from "./package-managers.ts";
+
+/** The flags of the command line. One that is missing is `undefined`. */
+export interface Flags {
+  readonly api?: boolean;
+  readonly database?: "sqlite" | "postgres";
+  readonly install: boolean;
+  readonly language?: "en" | "de";
+  readonly migrate: boolean;
+  readonly node?: boolean;
+  readonly packageManager?: PackageManager;
+  readonly pages?: boolean;
+  readonly registration?: boolean;
+  readonly verbose?: true;
+  readonly verification?: boolean;
+  readonly yes?: true;
+}
+
+/** What to create. */
+export type Choices = Required<Omit<ProjectOptions, "bringsNode">>;
+
+/** The answers without questions. */
+const DEFAULT_FOLDER = { asked: "shop", unasked: "ashlar-application" };
+
+/**
+ * Completes the flags of the command line.
+ *
+ * @param signal cancels a prompt; `null`: take the defaults without asking
+ * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the folder isn't empty
+ */
+export async function completeChoices(
+  folder: string | undefined,
+  flags: Flags,
+  signal: AbortSignal | null,
+): Promise<Choices> {
+  if (folder !== undefined) await requireEmptyFolder(resolve(folder));
+  if (signal === null) {
+    const place = folder ?? DEFAULT_FOLDER.unasked;
+    await requireEmptyFolder(resolve(place));
+    const { pages = true, api = true, registration = true, verification = true } = flags;
+    const { database = "sqlite", language = "en", packageManager: manager = runningManager() } = flags;
+    return { folder: place, pages, api, registration, verification, database, language, manager };
+  }
+  const place = folder ?? (await askFolder(signal));
+  const pages =
+    flags.pages ??
+    (await asked(
+      confirm({
+        message: "Add account pages (login, passwords, devices) and their mails?",
+        initialValue: true,
+        signal,
+      }),
+    ));
+  const features = pages ? await askFeatures(flags, signal) : { registration: true, verification: true };
+  const api =
+    flags.api ??
+    (await asked(confirm({ message: "Add an API with token authentication?", initialValue: true, signal })));
+  const database =
+    flags.database ??
+    (await asked(
+      select({
+        message: "Which database?",
+        options: [
+          { value: "sqlite" as const, label: "SQLite", hint: "a file, nothing to install" },
+          { value: "postgres" as const, label: "PostgreSQL" },
+        ],
+        signal,
+      }),
+    ));
+  const language =
+    flags.language ??
+    (await asked(
+      select({
+        message: "Which language do visitors read?",
+        options: [
+          { value: "en" as const, label: "English" },
+          { value: "de" as const, label: "Deutsch" },
+        ],
+        signal,
+      }),
+    ));
+  const manager =
+    flags.packageManager ??
+    (await asked(
+      select({
+        message: "Which package manager?",
+        options: PACKAGE_MANAGERS.map((value) => ({ value, label: value })),
+        initialValue: runningManager(),
+        signal,
+      }),
+    ));
+  return { folder: place, pages, ...features, api, database, language, manager };
+}
+
+async function askFolder(signal: AbortSignal): Promise<string> {
+  for (;;) {
+    const { asked: fallback } = DEFAULT_FOLDER;
+    const place = await asked(
+      text({ message: "Project directory", placeholder: fallback, defaultValue: fallback, signal }),
+    );
+    try {
+      await requireEmptyFolder(resolve(place));
+      return place;
+    } catch (error) {
+      log.warn((error as Error).message);
+    }
+  }
+}
+
+const FEATURES = [
+  { value: "registration" as const, label: "Registration", hint: "visitors create their own accounts" },
+  { value: "verification" as const, label: "Verification", hint: "users verify their email address" },
+];
+
+/** Asks for the features of the pages that no flag decides. */
+async function askFeatures(
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<{ readonly registration: boolean; readonly verification: boolean }> {
+  const options = FEATURES.filter(({ value }) => flags[value] === undefined);
+  const initialValues = options.map(({ value }) => value);
+  const message = "Which account features?";
+  const chosen =
+    options.length === 0 ? [] : await asked(multiselect({ message, options, initialValues, required: false, signal }));
+  const decided = (name: "registration" | "verification"): boolean => flags[name] ?? chosen.includes(name);
+  return { registration: decided("registration"), verification: decided("verification") };
+}
+
+/**
+ * Decides whether the application brings a Node.js of its own, because this machine's is too old.
+ *
+ * @throws {@link Interrupted} if the user leaves the prompt
+ */
+export async function bringsNode(flags: Flags, signal: AbortSignal | null, newest: string): Promise<boolean> {
+  const message = `Add Node.js ${newest} to the application, as a package? Its scripts then run on it.`;
+  return flags.node ?? (signal === null || (await asked(confirm({ message, initialValue: true, signal }))));
+}
+
+async function asked<T>(prompt: Promise<T | typeof CANCEL_SYMBOL>): Promise<T> {
+  const answer = await prompt;
+  if (isCancel(answer)) throw new Interrupted();
+  return answer as T;
+}

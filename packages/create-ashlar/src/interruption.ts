@@ -1,0 +1,52 @@
+/** The user, or the system, ended the command before it was done. */
+export class Interrupted extends Error {}
+
+/** Receives each signal, and which one of the command it is, starting with 1. */
+export type SignalListener = (signal: NodeJS.Signals, count: number) => void;
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The signals that ask this command to end. It stays until it has cleaned up. */
+export class Interruption {
+  readonly #controller = new AbortController();
+  readonly #listeners = new Set<SignalListener>();
+  #cause: NodeJS.Signals | null = null;
+  #count = 0;
+
+  readonly #receive = (signal: NodeJS.Signals): void => {
+    this.#cause ??= signal;
+    this.#count++;
+    for (const listener of this.#listeners) listener(signal, this.#count);
+    this.#controller.abort(new Interrupted());
+  };
+
+  /** From now on, a signal no longer ends the process. */
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#receive);
+  }
+
+  /** The first signal; `null` if there was none. */
+  get cause(): NodeJS.Signals | null {
+    return this.#cause;
+  }
+
+  /** Aborted by the first signal, with an {@link Interrupted}. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /**
+   * Calls a function for each signal.
+   *
+   * @returns a function that ends this
+   */
+  onSignal(listener: SignalListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Signals end the process again. */
+  end(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#receive);
+  }
+}
