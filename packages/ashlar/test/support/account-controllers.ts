@@ -12,6 +12,10 @@ for (const { path, text } of await pages({
   title: "Shop",
   api: true,
   pages: true,
+  registration: true,
+  verification: true,
+  language: "en",
+  manager: "npm",
   database: "sqlite",
   welcome: true,
 })) {

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
 import { shellEnvironment } from "./shell-environment.ts";
+
+export { freePort } from "./free-port.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
 const TYPESCRIPT = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
@@ -163,24 +163,4 @@ export async function edit(
     text = text.replace(from, () => to);
   }
   await writeFile(file, text);
-}
-
-/**
- * A port that nothing is listening on. It is below those that a system assigns to programs that don't choose one, so no
- * other test gets it before it is used, or while the program that uses it restarts.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    if ((await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"))) return port;
-  }
-}
-
-function canListen(port: number, host: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    // A machine without this kind of address has nothing that listens there.
-    server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "EADDRINUSE"));
-    server.listen(port, host, () => server.close(() => resolve(true)));
-  });
 }

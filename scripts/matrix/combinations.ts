@@ -1,0 +1,67 @@
+import type { Runtime } from "../../packages/ashlar/test/support/runtimes.ts";
+
+/** What an application of the matrix is created and run with. */
+export interface Choices {
+  readonly pages: boolean;
+  readonly registration: boolean;
+  readonly verification: boolean;
+  readonly api: boolean;
+  readonly database: "sqlite" | "postgres";
+  readonly language: "en" | "de";
+  readonly manager: "npm" | "pnpm";
+  readonly node: Runtime;
+}
+
+const BOTH = [true, false];
+
+/** Everything that the generator can be asked for, without how it is installed. */
+const APPLICATIONS: readonly Omit<Choices, "manager" | "node">[] = BOTH.flatMap((pages) =>
+  (pages ? BOTH : [true]).flatMap((registration) =>
+    (pages ? BOTH : [true]).flatMap((verification) =>
+      BOTH.flatMap((api) =>
+        (["sqlite", "postgres"] as const).flatMap((database) =>
+          (["en", "de"] as const).map((language) => ({ pages, registration, verification, api, database, language })),
+        ),
+      ),
+    ),
+  ),
+);
+
+type Way = Pick<Choices, "manager" | "node">;
+
+/**
+ * The combinations to check: every application in every way of running it, or once each. Then the ways are spread so that
+ * every two choices occur together.
+ */
+export function combinations(runtimes: readonly Runtime[], all: boolean): Choices[] {
+  const ways: readonly Way[] = runtimes.flatMap((node) =>
+    (["npm", "pnpm"] as const).map((manager) => ({ manager, node })),
+  );
+  if (all) return APPLICATIONS.flatMap((application) => ways.map((way) => ({ ...application, ...way })));
+  const covered = new Set<string>();
+  const used = new Map<Way, number>();
+  return APPLICATIONS.map((application) => {
+    const worth = (way: Way): number => pairsOf({ ...application, ...way }).filter((pair) => !covered.has(pair)).length;
+    // The way with the most new pairs; of several, the one that was used least.
+    const [best] = ways.toSorted((a, b) => worth(b) - worth(a) || (used.get(a) ?? 0) - (used.get(b) ?? 0));
+    used.set(best!, (used.get(best!) ?? 0) + 1);
+    const choices = { ...application, ...best! };
+    for (const pair of pairsOf(choices)) covered.add(pair);
+    return choices;
+  });
+}
+
+/** Every two choices of a combination, as a text. */
+export function pairsOf({ node, ...others }: Choices): string[] {
+  const parts = Object.entries({ ...others, node: node.version }).map(([name, value]) => `${name}=${value}`);
+  return parts.flatMap((one, index) => parts.slice(index + 1).map((other) => `${one} ${other}`));
+}
+
+/** A combination's name in one line: what it has, and how it is run. */
+export function nameOf(choices: Choices): string {
+  const { pages, registration, verification, api, database, language, manager, node } = choices;
+  const accounts = pages
+    ? ["pages", ...(registration ? ["registration"] : []), ...(verification ? ["verification"] : [])].join("+")
+    : "no pages";
+  return [accounts, api ? "api" : "no api", database, language, manager, `Node ${node.version}`].join(", ");
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import type { Choices } from "./combinations.ts";
+
+/** A visitor's browser: it keeps cookies, and sends forms with the token of their page. */
+class Visitor {
+  readonly #base: string;
+  readonly #cookies = new Map<string, string>();
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  async request(
+    path: string,
+    init: RequestInit = {},
+  ): Promise<{ status: number; text: string; location: string | null }> {
+    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = { ...(init.headers as Record<string, string>), ...(cookie === "" ? {} : { cookie }) };
+    const response = await fetch(new URL(path, this.#base), { ...init, headers, redirect: "manual" });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (name !== undefined) this.#cookies.set(name, value ?? "");
+    }
+    const location = response.headers.get("location");
+    return { status: response.status, text: await response.text(), location };
+  }
+
+  async get(path: string): Promise<string> {
+    const { status, text } = await this.request(path);
+    assert.equal(status, 200, `GET ${path}: ${status}\n${text}`);
+    return text;
+  }
+
+  /** Sends the form of a page, and returns where it leads to. */
+  async send(page: string, action: string, fields: Readonly<Record<string, string>>): Promise<string> {
+    const [, name, token] = /<input type="hidden" name="([^"]*)" value="([^"]+)"/.exec(await this.get(page)) ?? [];
+    assert.ok(name && token, `GET ${page}: the form has no token.`);
+    const body = new URLSearchParams({ ...fields, [name]: token });
+    const { status, location, text } = await this.request(action, { method: "POST", body });
+    assert.equal(status, 303, `POST ${action}: ${status}\n${text}`);
+    return new URL(location!, this.#base).pathname;
+  }
+}
+
+/** What pages say, by language. */
+const SENTENCES = {
+  en: { hello: "Hello, Ada", verified: "Your email address is verified.", on: "What's included" },
+  de: { hello: "Guten Tag, Ada", verified: "Ihre E-Mail-Adresse ist bestätigt.", on: "Das ist dabei" },
+} as const;
+
+const EMAIL = "ada@example.com";
+
+/**
+ * Walks an application from its front page to a token, as far as it has the parts: registers, verifies the address by the
+ * mailbox, logs in, and asks the API who it is.
+ *
+ * @param base where it is served
+ * @param addUser runs the application's script that adds accounts, and returns what it prints
+ */
+export async function walk(base: string, choices: Choices, addUser: (args: string) => Promise<string>): Promise<void> {
+  const sentences = SENTENCES[choices.language];
+  const visitor = new Visitor(base);
+  const front = unescaped(await visitor.get("/"));
+  assert.ok(front.includes(`<html lang="${choices.language}">`), front);
+  assert.ok(front.includes(sentences.on), front);
+  let password = "a password of hers";
+
+  if (choices.pages && choices.registration) {
+    const fields = { name: "Ada", email: EMAIL, password, password_confirmation: password };
+    const place = await visitor.send("/register", "/register", fields);
+    assert.equal(place, choices.verification ? "/email/verify/notice" : "/home");
+  } else if (choices.pages) {
+    assert.equal((await visitor.request("/register")).status, 404);
+    const printed = await addUser(`Ada ${EMAIL}`);
+    password = /can log in with the password (\S+)/.exec(printed)?.[1] ?? assert.fail(printed);
+    assert.equal(await visitor.send("/login", "/login", { email: EMAIL, password }), "/home");
+  }
+  if (choices.pages) {
+    if (choices.verification) {
+      if (!choices.registration) await visitor.send("/email/verify/notice", "/email/resend", {});
+      const link = await mailedLink(visitor);
+      assert.equal((await visitor.request(link)).status, 303, `GET ${link}`);
+      assert.ok(unescaped(await visitor.get("/home")).includes(sentences.verified));
+    }
+    const other = new Visitor(base);
+    assert.equal(await other.send("/login", "/login", { email: EMAIL, password }), "/home");
+    assert.ok(unescaped(await other.get("/home")).includes(sentences.hello));
+  } else {
+    assert.equal((await visitor.request("/login")).status, 404);
+  }
+
+  const token = { method: "POST", body: new URLSearchParams({ username: EMAIL, password }) };
+  const issued = await visitor.request("/api/auth", token);
+  if (!choices.api) return assert.equal(issued.status, choices.pages ? 404 : 404, issued.text);
+  // Without the pages there is no account: the token endpoint says so, and the API stays closed.
+  if (!choices.pages) {
+    assert.ok([401, 422].includes(issued.status), `${issued.status} ${issued.text}`);
+    return assert.equal((await visitor.request("/api/me")).status, 401);
+  }
+  assert.equal(issued.status, 200, issued.text);
+  const { data } = JSON.parse(issued.text) as { data: string };
+  const me = await visitor.request("/api/me", { headers: { authorization: `Bearer ${data}` } });
+  assert.equal(me.status, 200, me.text);
+  assert.equal((JSON.parse(me.text) as { email: string }).email, EMAIL);
+}
+
+/** The link in the newest mail of the development mailbox. */
+async function mailedLink(visitor: Visitor): Promise<string> {
+  const list = await visitor.get("/dev/mailbox");
+  const [, mail] = /href="(\/dev\/mailbox\/[^"]+)"/.exec(list) ?? [];
+  const text = unescaped(mail === undefined ? list : await visitor.get(mail));
+  const [link] = /https?:\/\/[^\s"<]+\/email\/verify\/[^\s"<]+/.exec(text) ?? [];
+  assert.ok(link, `The mailbox has no link:\n${text}`);
+  return new URL(link).pathname;
+}
+
+function unescaped(html: string): string {
+  return html.replaceAll("&#39;", "'").replaceAll("&#x27;", "'").replaceAll("&amp;", "&").replaceAll("&#x2F;", "/");
+}
