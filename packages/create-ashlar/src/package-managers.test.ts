@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { npmInvocation } from "./package-managers.ts";
+import { installInvocation, npmInvocation, runningManager } from "./package-managers.ts";
 
 /** A new folder of this name, with these files in it. */
 function folderNamed(name: string, files: Readonly<Record<string, string>>): string {
@@ -77,7 +77,7 @@ test("elsewhere, npm is the one in PATH, whatever is next to node", () => {
 test("on Windows, an empty entry of PATH does not mean the current folder", () => {
   const folder = folderNamed("untrusted", { [NPM]: "", "npm.cmd": "" });
   const program = `
-    import { npmInvocation } from ${JSON.stringify(new URL("npm.ts", import.meta.url))};
+    import { installInvocation, npmInvocation, runningManager } from ${JSON.stringify(new URL("package-managers.ts", import.meta.url))};
     const machine = { platform: "win32", execPath: "/nowhere/node.exe", env: { PATH: ";" } };
     console.log(npmInvocation(["install"], machine).command);`;
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", program], {
@@ -97,4 +97,38 @@ test("another package manager that ran the generator is not mistaken for npm", (
   const folder = folderNamed("pnpm", { "pnpm.cjs": "" });
   const machine = { platform: "linux", execPath: "/bin/node", env: { npm_execpath: join(folder, "pnpm.cjs") } };
   expect(npmInvocation(["install"], machine)).toEqual({ command: "npm", args: ["install"] });
+});
+
+describe("another package manager", () => {
+  const agents = {
+    pnpm: "pnpm/12.21.0 npm/? node/v26.10.0",
+    yarn: "yarn/4.18.1 npm/? node/v26.10.0",
+    bun: "bun/1.4.5",
+  };
+
+  test.for(Object.entries(agents))("%s is recognized by what it says about itself", ([name, agent]) => {
+    expect(runningManager({ npm_config_user_agent: agent })).toBe(name);
+  });
+
+  test("npm is the default, also for an unknown one", () => {
+    expect([runningManager({}), runningManager({ npm_config_user_agent: "other/1.0" })]).toEqual(["npm", "npm"]);
+  });
+
+  test("the script of the one that runs the generator is used", () => {
+    const folder = folderNamed("Program Files", { "pnpm.cjs": "" });
+    const env = { npm_config_user_agent: agents.pnpm, npm_execpath: join(folder, "pnpm.cjs") };
+    const machine = { platform: "win32", execPath: "/bin/node", env };
+    expect(installInvocation("pnpm", machine)).toMatchObject({
+      command: "/bin/node",
+      args: [join(folder, "pnpm.cjs"), "install"],
+    });
+    // That script is not Yarn's.
+    expect(installInvocation("yarn", machine)).toMatchObject({ command: "yarn", args: ["install"], needsShell: true });
+  });
+
+  test("otherwise it is the one in PATH, started by a shell only on Windows", () => {
+    const machine = { platform: "linux", execPath: "/bin/node", env: {} };
+    expect(installInvocation("bun", machine)).toEqual({ command: "bun", args: ["install"], env: {} });
+    expect(installInvocation("bun", { ...machine, platform: "win32" }).needsShell).toBe(true);
+  });
 });

@@ -3,8 +3,9 @@ import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { execute } from "../support/generated-application.ts";
+import { startProcess } from "../support/long-process.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../../create-ashlar/bin/create-ashlar.js");
@@ -18,7 +19,14 @@ test.for([
 ])("with $flags, the application has the selected features", async ({ flags, pages, api }) => {
   const parent = await temporaryFolder();
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE, ...flags]);
-  expect(output).toMatch(/^Created \d+ files in shop, with new secrets in \.env\.\nNext:\n {2}cd shop\n/);
+  expect(output).toMatch(/^Created \d+ files in shop, with new secrets in \.env\.\n {2}Go to it {3}cd shop\n/);
+  const page = pages ? "register" : "";
+  expect(output.split("\n").slice(-4)).toEqual([
+    "  Go to it   cd shop",
+    "  Start it   npm install && npm run migrate && npm run dev",
+    `  Open it    http://localhost:3000/${page}`,
+    "",
+  ]);
   expect(code).toBe(0);
   expect(existsSync(join(parent, "shop/views/auth/login.edge"))).toBe(pages);
   expect(existsSync(join(parent, "shop/routes/api.ts"))).toBe(api);
@@ -60,11 +68,16 @@ test("an unknown flag is an error, and nothing is created", async () => {
   expect(existsSync(join(parent, "shop"))).toBe(false);
 });
 
-/** What the generator's script prints with this version of Node.js. */
-async function generated(parent: string, version: string): Promise<string> {
+/** Runs the generator's script with this version of Node.js. */
+function onNode(parent: string, version: string, flags: readonly string[] = []): ReturnType<typeof execute> {
   const change = `Object.defineProperty(process.versions, "node", { value: ${JSON.stringify(version)} });`;
   const preload = `data:text/javascript,${encodeURIComponent(change)}`;
-  const { code, output } = await execute(parent, process.execPath, ["--import", preload, SCRIPT, "shop", ...HERE]);
+  return execute(parent, process.execPath, ["--import", preload, SCRIPT, "shop", ...HERE, ...flags]);
+}
+
+/** What it prints when it succeeds. */
+async function generated(parent: string, version: string): Promise<string> {
+  const { code, output } = await onNode(parent, version);
   expect(code).toBe(0);
   return output;
 }
@@ -81,9 +94,11 @@ test("on a supported Node.js, the application sets engines and .nvmrc, and does 
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
 });
 
-test("on a Node.js that is too old, the application installs its own, and the generator says so", async () => {
+test("on a Node.js that is too old, the application installs its own, and the generator says so first", async () => {
   const parent = await temporaryFolder();
-  expect(await generated(parent, "24.6.0")).toContain("Node.js 24.6.0 is too old to run it");
+  expect(await generated(parent, "24.6.0")).toMatch(
+    /^An application needs Node\.js 24\.7 or newer, and this is 24\.6\.0\.\nNode\.js 26 will be one of the application's packages\. Its scripts run on it\.\nCreated /,
+  );
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
   // Not a development dependency, which a deployment leaves out: npm start runs on it.
   expect(manifest.dependencies.node).toBe("^26.0.0");
@@ -93,14 +108,104 @@ test("on a Node.js that is too old, the application installs its own, and the ge
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
 });
 
+test("--no-node declines that, which ends with what to do, and nothing is created", async () => {
+  const parent = await temporaryFolder();
+  const { code, output } = await onNode(parent, "22.12.0", ["--no-node"]);
+  expect([code, output]).toEqual([
+    1,
+    "An application needs Node.js 24.7 or newer, and this is 22.12.0.\n" +
+      "Nothing was created. Install Node.js 24.7 or newer (https://nodejs.org), and run this again.\n",
+  ]);
+  expect(await readdir(parent)).toEqual([]);
+});
+
+test.for([
+  [
+    ["--database", "mysql"],
+    "error: option '--database <name>' argument 'mysql' is invalid. Allowed choices are sqlite, postgres.",
+  ],
+  [["--language", "fr"], "error: option '--language <tag>' argument 'fr' is invalid. Allowed choices are en, de."],
+  [
+    ["--package-manager", "cargo"],
+    "error: option '--package-manager <name>' argument 'cargo' is invalid. Allowed choices are npm, pnpm, yarn, bun.",
+  ],
+  [["--no-pages", "--registration"], "error: --registration needs the account pages, which --no-pages leaves out."],
+  [["--no-pages", "--verification"], "error: --verification needs the account pages, which --no-pages leaves out."],
+  [["more"], "error: too many arguments. Expected 1 argument but got 2: shop, more."],
+] as const)("%j is refused in one line, and nothing is created", async ([flags, message]) => {
+  const parent = await temporaryFolder();
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...flags]);
+  expect([code, output]).toEqual([1, `${message}\n`]);
+  expect(await readdir(parent)).toEqual([]);
+});
+
+test("a package manager that is not there is reported before anything is created", async () => {
+  const parent = await temporaryFolder();
+  const env = { PATH: await temporaryFolder() };
+  const args = [SCRIPT, "shop", "--yes", "--package-manager", "pnpm"];
+  const { code, output } = await execute(parent, process.execPath, args, env);
+  expect([code, output]).toEqual([
+    1,
+    "pnpm --version: pnpm was not found. Nothing was created. Install pnpm, or choose another package manager with " +
+      "--package-manager.\n",
+  ]);
+  expect(await readdir(parent)).toEqual([]);
+});
+
+test.for([
+  { manager: "npm", test: "npm test", dev: "npm run dev", exec: "npx ashlar", files: [] },
+  { manager: "pnpm", test: "pnpm test", dev: "pnpm run dev", exec: "pnpm exec ashlar", files: [] },
+  { manager: "yarn", test: "yarn run test", dev: "yarn run dev", exec: "yarn run ashlar", files: [".yarnrc.yml"] },
+  { manager: "bun", test: "bun run test", dev: "bun run dev", exec: "bunx ashlar", files: [] },
+])(
+  "with $manager, the README and the last lines use its commands",
+  async ({ manager, test: tests, dev, exec, files }) => {
+    const parent = await temporaryFolder();
+    const { code, output } = await execute(parent, process.execPath, [
+      SCRIPT,
+      "shop",
+      ...HERE,
+      "--package-manager",
+      manager,
+    ]);
+    expect(code).toBe(0);
+    const migrate = dev.replace("dev", "migrate");
+    expect(output).toContain(`\n  Start it   ${manager} install && ${migrate} && ${dev}\n`);
+    const readme = await readFile(join(parent, "shop/README.md"), "utf8");
+    const lines = [`${manager} install`, `${exec} key:generate`, tests, migrate, dev].map((line) => `    ${line}\n`);
+    expect(readme).toContain(lines.join(""));
+    const own = ["pnpm-workspace.yaml", ".yarnrc.yml"].filter((file) => existsSync(join(parent, "shop", file)));
+    expect(own).toEqual(files);
+    if (manager !== "npm") expect(readme).not.toMatch(/\bnp[mx] (?!package)/);
+  },
+);
+
+test("without registration, a script adds accounts, and refuses an address twice", async () => {
+  const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
+  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
+  const made = await execute(parent, process.execPath, [SCRIPT, "shop", "--yes", "--no-install", "--no-registration"]);
+  expect(made.output).toContain("(add an account first: npm run add-user --");
+  const root = join(parent, "shop");
+  expect(existsSync(join(root, "app/controllers/auth/register-controller.ts"))).toBe(false);
+  const add = (...args: string[]) => execute(root, process.execPath, ["add-user.ts", ...args]);
+  expect(await add("Ada", " Ada@Example.com")).toEqual({
+    code: 0,
+    output: expect.stringMatching(/^ada@example\.com can log in with the password [\w-]{20}\n$/),
+  });
+  expect(await add("Ada", "ada@example.com")).toEqual({ code: 1, output: "ada@example.com already has an account.\n" });
+  expect(await add("Ada")).toEqual({
+    code: 1,
+    output: 'Give a name and an email address: add-user "Ada Lovelace" ada@example.com\n',
+  });
+});
+
 test("a folder whose name contains shell syntax is created, and its database migrated", async () => {
   // Inside the package, so that the new application finds the framework without an installation.
   const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
   onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
   const name = `Tom & Jerry's "100 %PATH%" $HOME`;
   const { code, output } = await execute(parent, process.execPath, [SCRIPT, name, "--yes", "--no-install"]);
-  expect(output).toContain("create_users");
-  expect(output).toContain("Next:\n");
+  expect(output).toContain("Migrating the database …\nMigrated the database.\n  Go to it   cd ");
   expect(code).toBe(0);
   expect(existsSync(join(parent, name, "database/app.sqlite"))).toBe(true);
 });
@@ -113,38 +218,146 @@ async function folderWithNpm(script: string): Promise<string> {
   return folder;
 }
 
-test("an installation that fails leaves the application complete, and says how to continue", async () => {
+/** What a package manager writes before it fails. */
+const HALF = "mkdir -p node_modules/half && echo { > node_modules/half/package.json && echo { > package-lock.json";
+
+/** The names in a folder, as created: complete, without anything of an installation or a database. */
+async function completeNames(root: string): Promise<readonly string[]> {
   const parent = await temporaryFolder();
-  const env = { PATH: `${await folderWithNpm("exit 7")}:/bin:/usr/bin` };
+  await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
+  const names = async (folder: string): Promise<string[]> => (await readdir(folder, { recursive: true })).toSorted();
+  const undated = (list: readonly string[]) => list.map((name) => name.replace(/\d{4}(?:_\d+){3}_/, ""));
+  expect(undated(await names(root))).toEqual(undated(await names(join(parent, "shop"))));
+  for (const name of await names(root)) {
+    const { size } = await stat(join(root, name));
+    expect([name, size > 0]).toEqual([name, true]);
+  }
+  return await names(root);
+}
+
+test("an installation that fails leaves the complete application and nothing else, and says how to continue", async () => {
+  const parent = await temporaryFolder();
+  const env = { PATH: `${await folderWithNpm(`${HALF}; echo the reason; exit 7`)}:/bin:/usr/bin` };
   const child = spawn(process.execPath, [SCRIPT, "my shop", "--yes"], { cwd: parent, env });
   let errors = "";
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
   const code = await new Promise((resolve) => child.on("close", resolve));
   expect(code).toBe(1);
   expect(errors).toBe(
-    "npm install: exit code 7.\nThe application itself is complete. To continue:\n" +
-      '  cd "my shop"\n  npm install\n  npm run migrate\n  npm run dev\n',
+    "the reason\nnpm install: exit code 7.\nThe application's files are complete, and what this step had begun was removed. " +
+      'To continue:\n  cd "my shop"\n  npm install\n  npm run migrate\n  npm run dev\n',
   );
   expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
+  await completeNames(join(parent, "my shop"));
 });
 
-test("if interrupted during npm install, it says what exists and how to continue", async () => {
-  const parent = await temporaryFolder();
-  const env = { PATH: `${await folderWithNpm("echo installing; exec sleep 60")}:/bin:/usr/bin` };
-  // In a separate group, all of which receives the terminal's Ctrl+C.
-  const child = spawn(process.execPath, [SCRIPT, "shop", "--yes"], { cwd: parent, env, detached: true });
-  let output = "";
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  await new Promise<void>((resolve) => {
-    child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.stdout.on("data", (chunk: Buffer) => {
-      output += chunk.toString();
-      if (output.includes("installing")) resolve();
-    });
+test("--verbose shows what the package manager prints; otherwise it is shown if it fails", async () => {
+  const PATH = `${await folderWithNpm("echo what npm says")}:/bin:/usr/bin`;
+  for (const [flags, times] of [
+    [[], 0],
+    [["--verbose"], 1],
+  ] as const) {
+    const args = [SCRIPT, "shop", "--yes", ...flags];
+    const { code, output } = await execute(await temporaryFolder(), process.execPath, args, { PATH });
+    expect([code, output.split("what npm says").length - 1]).toEqual([0, times]);
+  }
+});
+
+/** Starts the generator in a process group of its own, and waits until its package manager has begun. */
+async function installing(parent: string, script: string): Promise<ReturnType<typeof startProcess>> {
+  const begun = `echo > "${parent}/begun"`;
+  const PATH = `${await folderWithNpm(`${HALF}; ${begun}; ${script}`)}:/bin:/usr/bin`;
+  const generator = startProcess(parent, process.execPath, [SCRIPT, "shop", "--yes"], { PATH });
+  await generator.printed(/Installing the packages with npm …/);
+  await expect.poll(() => existsSync(join(parent, "begun"))).toBe(true);
+  return generator;
+}
+
+describe.for([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const)("%s during the installation", ([signal, exit]) => {
+  test("leaves the complete application and nothing else, and says how to continue", async () => {
+    const parent = await temporaryFolder();
+    const generator = await installing(parent, "exec sleep 600");
+    // To the generator alone: what it started has to be told by it.
+    generator.child.kill(signal);
+    expect((await generator.ended).code).toBe(exit);
+    expect(generator.output()).toContain(
+      "npm install: was interrupted.\nThe application's files are complete, and what this step had begun was removed. " +
+        "To continue:\n  cd shop\n  npm install\n  npm run migrate\n  npm run dev\n",
+    );
+    await completeNames(join(parent, "shop"));
   });
-  process.kill(-child.pid!, "SIGINT");
-  expect(await ended).toBe(1);
-  expect(output).toContain("npm install: SIGINT.\nThe application itself is complete. To continue:\n  cd shop\n");
+});
+
+test("a second Ctrl+C ends a package manager that ignores the first, and what it had started", async () => {
+  const parent = await temporaryFolder();
+  const ignoring = `trap 'echo > "${parent}/ignored"' INT; (while :; do mkdir -p node_modules/more; sleep 0.01; done) & while :; do sleep 0.01; done`;
+  const generator = await installing(parent, ignoring);
+  generator.child.kill("SIGINT");
+  await expect.poll(() => existsSync(join(parent, "ignored"))).toBe(true);
+  generator.child.kill("SIGINT");
+  expect((await generator.ended).code).toBe(130);
+  await completeNames(join(parent, "shop"));
+});
+
+test("a package that the manager's own process leaves running does not write to the folder afterwards", async () => {
+  const parent = await temporaryFolder();
+  const straggler = "(while :; do mkdir -p node_modules/late; sleep 0.01; done) > /dev/null 2>&1 & exit 3";
+  const generator = await installing(parent, straggler);
+  expect((await generator.ended).code).toBe(1);
+  await completeNames(join(parent, "shop"));
+});
+
+test("an interruption while the files are written leaves nothing, and what was there before", async () => {
+  const parent = await temporaryFolder();
+  await mkdir(join(parent, "shop"));
+  await writeFile(join(parent, "shop/LICENSE"), "mine");
+  // Interrupts itself when a certain file is opened.
+  const change = `
+    import fs from "node:fs/promises";
+    import { syncBuiltinESMExports } from "node:module";
+    const { writeFile } = fs;
+    fs.writeFile = async (path, ...rest) => {
+      await writeFile(path, ...rest);
+      if (String(path).includes(process.env.INTERRUPTED_AT)) {
+        process.kill(process.pid, "SIGINT");
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    syncBuiltinESMExports();`;
+  const preload = `data:text/javascript,${encodeURIComponent(change)}`;
+  for (const INTERRUPTED_AT of ["package.json", "login-controller.ts", ".env."]) {
+    const args = ["--import", preload, SCRIPT, "shop", ...HERE];
+    const { code, output } = await execute(parent, process.execPath, args, { INTERRUPTED_AT });
+    expect([INTERRUPTED_AT, code]).toEqual([INTERRUPTED_AT, 130]);
+    expect(output).toContain("Nothing was created.");
+    expect(await readdir(join(parent, "shop"))).toEqual(["LICENSE"]);
+  }
+});
+
+test("an interruption during the migration leaves no database, and says how to continue", async () => {
+  // Inside the package, so that the new application finds the framework without an installation.
+  const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
+  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
+  const change = `
+    if (process.argv[2] === "migrate") {
+      const { writeFileSync } = await import("node:fs");
+      writeFileSync("database/app.sqlite", "half");
+      writeFileSync("../begun", "");
+      setInterval(() => {}, 1000);
+      await new Promise(() => {});
+    }`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(change)}`;
+  const generator = startProcess(parent, process.execPath, [SCRIPT, "shop", "--yes", "--no-install"], { NODE_OPTIONS });
+  await generator.printed(/Migrating the database …/);
+  await expect.poll(() => existsSync(join(parent, "begun"))).toBe(true);
+  generator.child.kill("SIGINT");
+  expect((await generator.ended).code).toBe(130);
+  expect(generator.output()).toContain("To continue:\n  cd shop\n  npm run migrate\n  npm run dev\n");
+  await completeNames(join(parent, "shop"));
 });
 
 test("a folder that cannot be created is reported in one sentence", async () => {
