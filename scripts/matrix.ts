@@ -4,7 +4,7 @@
 //
 //   npm run matrix                  every combination of choices once, and every pair of package manager and Node.js
 //   npm run matrix -- --all         every combination with every package manager and Node.js
-//   npm run matrix -- --only de     those whose name contains a text
+//   npm run matrix -- --only de     those whose name contains a text; several may be given
 //   npm run matrix -- --list        only their names
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -25,12 +25,14 @@ const { values: flags } = parseArgs({
   options: {
     all: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
+    only: { type: "string", multiple: true, default: [""] },
   },
 });
 
 const runtimes = [OLDEST_RUNTIME, RUNTIMES[1]!, RUNTIMES[0]!];
-const wanted = combinations(runtimes, flags.all).filter((choices) => nameOf(choices).includes(flags.only));
+const wanted = combinations(runtimes, flags.all).filter((choices) =>
+  flags.only.some((text) => nameOf(choices).includes(text)),
+);
 if (flags.list) {
   for (const choices of wanted) console.log(nameOf(choices));
   process.exit();

@@ -107,10 +107,10 @@ export async function walk(base: string, choices: Choices, addUser: (args: strin
 /** The link in the newest mail of the development mailbox. */
 async function mailedLink(visitor: Visitor): Promise<string> {
   const list = await visitor.get("/dev/mailbox");
-  const [, mail] = /href="(\/dev\/mailbox\/[^"]+)"/.exec(list) ?? [];
-  const text = unescaped(mail === undefined ? list : await visitor.get(mail));
+  const [, mail] = /href="(\/dev\/mailbox\/\d+)"/.exec(list) ?? [];
+  const text = unescaped(mail === undefined ? list : await visitor.get(`${mail}/text`));
   const [link] = /https?:\/\/[^\s"<]+\/email\/verify\/[^\s"<]+/.exec(text) ?? [];
-  assert.ok(link, `The mailbox has no link:\n${text}`);
+  assert.ok(link, `The newest mail has no link:\n${text}`);
   return new URL(link).pathname;
 }
 

@@ -1,0 +1,100 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { ProjectOptions } from "../../src/scaffold/index.ts";
+import { createTestClient } from "../../src/testing/index.ts";
+import { bootApplication } from "../support/booted-application.ts";
+import { ashlar } from "../support/command-line.ts";
+import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
+
+type Choices = Pick<ProjectOptions, "pages" | "api" | "registration" | "verification" | "language" | "manager">;
+
+/** All files of an application without its secrets and packages; migrations by their names without the date. */
+async function filesOf(root: string): Promise<Record<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const texts: Record<string, string> = {};
+  for (const path of files) {
+    const name = path.slice(root.length + 1).replace(/\d{4}(?:_\d+){3}_/, "");
+    if (name !== ".env") texts[name] = await readFile(path, "utf8");
+  }
+  return texts;
+}
+
+// What other files generate has registration, verification and English pages.
+describe.for([
+  { pages: true, api: true, registration: false, verification: true, language: "de" },
+  { pages: true, api: false, registration: true, verification: false, language: "de" },
+  { pages: true, api: true, registration: false, verification: false, language: "en", manager: "pnpm" },
+] as const satisfies readonly Choices[])("an application of %j", (choices) => {
+  test("passes its own type check and tests unchanged", async () => {
+    await passesItsOwnChecks(await generatedApplication(choices), choices);
+  });
+
+  test("is still as generated for the commands, and stays as it is", async () => {
+    const root = await generatedApplication(choices);
+    const before = await filesOf(root);
+    for (const command of ["auth", ...(choices.api ? ["api:install"] : [])]) {
+      expect(await ashlar(root, command)).toMatchObject({
+        code: 0,
+        output: "Everything is already in place; nothing was changed.",
+      });
+    }
+    expect(await filesOf(root)).toEqual(before);
+  });
+
+  test("speaks its language, and shows and links what it has", async () => {
+    const { application, end } = await bootApplication(await generatedApplication(choices));
+    try {
+      const client = createTestClient(application);
+      const front = await client.get("/");
+      front
+        .assertStatus(200)
+        .assertSee(choices.language === "de" ? "Die Anwendung läuft." : "The application is running.");
+      expect(front.text).toContain(`<html lang="${choices.language}">`);
+      expect(front.text.includes('href="/register"')).toBe(choices.registration);
+      const parts = { en: ["registration", "verified addresses"], de: ["Registrierung", "bestätigte Adressen"] };
+      const named = parts[choices.language].map((part) => front.text.includes(part));
+      expect(named).toEqual([choices.registration, choices.verification]);
+      (await client.get("/register")).assertStatus(choices.registration ? 200 : 404);
+      (await client.get("/login")).assertStatus(200);
+    } finally {
+      await end();
+    }
+  });
+});
+
+test("api:install turns an application without registration into one as generated with the API", async () => {
+  const choices = { pages: true, registration: false, verification: false, language: "de", manager: "yarn" } as const;
+  const root = await generatedApplication({ ...choices, api: false });
+  expect(await ashlar(root, "api:install")).toMatchObject({ code: 0 });
+  const [files, made] = [await filesOf(root), await filesOf(await generatedApplication({ ...choices, api: true }))];
+  for (const all of [files, made]) {
+    // A new table has the column from the start.
+    delete all["database/migrations/add_api_token_to_users.ts"];
+    delete all["database/migrations/create_users.ts"];
+  }
+  expect(files).toEqual(made);
+});
+
+test("auth adds registration and verification to an application without pages, in its language", async () => {
+  const root = await generatedApplication({ pages: false, api: true, language: "de", manager: "bun" });
+  expect(await ashlar(root, "auth")).toMatchObject({ code: 0 });
+  const made = await filesOf(await generatedApplication({ pages: true, api: true, language: "de", manager: "bun" }));
+  const files = await filesOf(root);
+  for (const path of ["README.md", "tests/auth.test.ts", "app/models/user.ts", "routes/web.ts", "views/welcome.edge"]) {
+    expect([path, files[path]]).toEqual([path, made[path]]);
+  }
+});
+
+test("auth does not bring back a feature that the author has removed", async () => {
+  const root = await generatedApplication();
+  await edit(root, "app/models/user.ts", [", MustVerifyEmail }", " }"], [", MustVerifyEmail)", ")"]);
+  await edit(root, "routes/web.ts", [
+    "Auth.routes(AuthControllers)",
+    "Auth.routes(AuthControllers, { register: false })",
+  ]);
+  await ashlar(root, "auth", "--force");
+  expect(await readFile(join(root, "app/models/user.ts"), "utf8")).not.toContain("MustVerifyEmail");
+  expect(await readFile(join(root, "routes/web.ts"), "utf8")).toContain("{ register: false }");
+});
