@@ -26,6 +26,7 @@ const DOCUMENTS = [
 /** The languages of fences with code other than TypeScript, which is not compiled. */
 const OTHER_LANGUAGES = [
   "sh",
+  "css",
   "text",
   "http",
   "json",
