@@ -134,9 +134,7 @@ test("step 4: issues are created, edited and closed with forms", async () => {
   saved.assertSee(reader.told("Your changes have been saved."), title);
   const closed = await send(ada, saved, "#close");
   closed.assertSee(reader.told("Issue #26 is closed."), "closed").assertDontSee(reader.told("Close issue"));
-  for (const path of ["/issues/999", "/issues/abc"]) {
-    (await open(guest, reader.told(path))).assertStatus(404).assertSee(reader.told("Page not found"));
-  }
+  (await open(guest, reader.told("/issues/999"))).assertStatus(404).assertSee(reader.told("Page not found"));
   // What the page says about forms without their hidden inputs.
   (await ada.post("/issues", { title: "x", body: "x" }))
     .assertStatus(419)
