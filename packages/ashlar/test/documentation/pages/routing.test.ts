@@ -1,9 +1,14 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
 import { checkTypes, generateApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
+import { markdownSamples } from "../../support/samples.ts";
+
+const PAGE = "docs/guides/routing.md";
 
 let root: string;
 let application: Application;
@@ -13,7 +18,7 @@ beforeAll(async () => {
   const generated = await generateApplication();
   root = generated.root;
   ends.push(generated.remove);
-  await followPage(root, "docs/guides/routing.md");
+  await followPage(root, PAGE);
   const booted = await bootApplication(root);
   application = booted.application;
   ends.push(booted.end);
@@ -55,4 +60,31 @@ test("a signed link works until it is changed", async () => {
   expect((await client.get(link)).text).toBe("Invoice 7");
   (await client.get(link.replace("/7", "/8"))).assertStatus(403);
   (await client.get("/invoices/7")).assertStatus(403);
+});
+
+test("mistakes are reported as the page says: all at once, with their lines", async () => {
+  const generated = await generateApplication({ api: false });
+  ends.push(generated.remove);
+  const routes = [
+    'import { Route, type RouteEntry } from "ashlar";',
+    "",
+    "export const ROUTES: RouteEntry[] = [",
+    '  Route.get("/", () => "home").name("home"),',
+    '  Route.get("/a", () => "a"),',
+    '  Route.get("/b", () => "b"),',
+    '  Route.get("/c", () => "c"),',
+    '  Route.get("/orders/@id:int", () => "order"),',
+    '  Route.get("/orders/@number:int", () => "order"),',
+    '  Route.get("/start", () => "start").name("home"),',
+    "];",
+    "",
+  ];
+  await writeFile(join(generated.root, "routes/web.ts"), routes.join("\n"));
+  const failure = await bootApplication(generated.root).then(
+    () => "",
+    (error: Error) => error.message,
+  );
+  const shown = (await markdownSamples(PAGE)).find(({ code }) => code.startsWith("There are 2 problems"))!.code;
+  const lines = failure.replaceAll(/[^\s]*(?=routes\/web\.ts)/g, "").split("\n");
+  expect(lines.toSorted()).toEqual(shown.split("\n").toSorted());
 });
