@@ -222,6 +222,16 @@ test("the files of the page pass the type check, and the resource has the routes
   });
 });
 
+test("a user whose address is not verified gets a token, but does not pass the middleware verified", async () => {
+  await withShop(async ({ client, user }) => {
+    client.withToken(await tokenOf(client));
+    (await client.post("/api/invitations")).assertStatus(403).assertJsonContains({ code: "E_FORBIDDEN" });
+    await user.refresh();
+    await user.markEmailAsVerified();
+    (await client.post("/api/invitations")).assertStatus(200).assertJson({ from: EMAIL });
+  });
+});
+
 test("a logout, a revocation, endAccess() and a new password end a token", async () => {
   await withShop(async (shop) => {
     const { client, user } = shop;
