@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/public/index.ts";
 import { createTestClient, freeze } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
-import { checkTypes, execute, generateApplication } from "../../support/generated-application.ts";
+import { checkTypes, edit, execute, generateApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 import { codeOf, pageTables } from "../../support/page-tables.ts";
 import { markdownSamples } from "../../support/samples.ts";
@@ -82,6 +82,28 @@ test("the eleventh export is refused with the response that the page shows", asy
   for (const line of headers) {
     const [name = "", value = ""] = line.split(/: (.*)/, 2);
     expect([name, refused.headers.get(name)]).toEqual([name, value]);
+  }
+});
+
+test("a browser gets a page with the same sentence", async () => {
+  using _ = freeze();
+  const client = createTestClient(application).withCsrfToken();
+  const login = () => client.post("/login", { email: "eve@example.com", password: "a wrong password" });
+  for (let count = 1; count <= 3; count++) await login();
+  const refused = await login();
+  refused
+    .assertStatus(429)
+    .assertHeader("Content-Type", /^text\/html/)
+    .assertSee("Too many attempts. Try again in 5 minutes.");
+});
+
+test("an application with account pages does not start without ThrottleProvider", async () => {
+  const made = await generateApplication({ api: false });
+  try {
+    await edit(made.root, "config/providers.ts", ["  ThrottleProvider,\n", ""]);
+    await expect(bootApplication(made.root)).rejects.toThrow(/throttle/i);
+  } finally {
+    await made.remove();
   }
 });
 
