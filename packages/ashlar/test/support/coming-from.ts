@@ -8,6 +8,7 @@ import { argon2id } from "../../src/security/index.ts";
 import { createTestClient } from "../../src/testing/index.ts";
 import { COMMAND, checkTypes, execute, generateApplication } from "./generated-application.ts";
 import { followPage } from "./page-files.ts";
+import { POSTGRES } from "./postgres-databases.ts";
 import { markdownSamples } from "./samples.ts";
 
 /** The folder with the dumps. */
@@ -83,6 +84,15 @@ export async function newHome(
       });
     },
   };
+}
+
+/** The variables that make an application use a database of the server for tests. */
+export function postgresEnvironment(database: string): Record<string, string> {
+  const { host, port, user, password } = POSTGRES;
+  const url = new URL(`postgres://${host}:${port}/${database}`);
+  url.username = String(user);
+  url.password = String(password ?? "");
+  return { DATABASE_CONNECTION: "postgres", DATABASE_URL: url.href };
 }
 
 /** How many visitors there have been: each comes from an address of their own, with its own limits. */

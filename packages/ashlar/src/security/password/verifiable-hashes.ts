@@ -23,7 +23,7 @@ const TAG_BYTES = 32;
 
 /**
  * Reports whether `argon2id()` and `verifyPassword` can verify a stored hash: Argon2, bcrypt, scrypt or PBKDF2, in the
- * form and within the limits that {@link argon2id} names. Import scripts find with it the users who need a new password.
+ * form and within the limits that `argon2id` names. Import scripts find with it the users who need a new password.
  *
  * ```ts
  * const kept = isVerifiableHash("$2y$12$RAFo8aqXRkzcVzHYOYcRIO4W1q6uFEoo1rZsV6k/5dMcmjSvHGQHe");

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
-import { columnOf, DUMPS, exportQuery, logIn, type NewHome, newHome, tokenStatus } from "../../support/coming-from.ts";
+import {
+  columnOf,
+  DUMPS,
+  exportQuery,
+  logIn,
+  type NewHome,
+  newHome,
+  postgresEnvironment,
+  tokenStatus,
+} from "../../support/coming-from.ts";
 import { administer, POSTGRES } from "../../support/postgres-databases.ts";
 import { onPostgres } from "../../support/services.ts";
 
@@ -32,17 +41,13 @@ await onPostgres("users of AdonisJS", () => {
 
   beforeAll(async () => {
     for (const database of [theirs, ours]) await administer(`create database ${database}`);
-    const { host, port, user, password } = POSTGRES;
-    const url = new URL(`postgres://${host}:${port}/${ours}`);
-    url.username = String(user);
-    url.password = String(password ?? "");
-    home = await newHome(PAGE, { DATABASE_CONNECTION: "postgres", DATABASE_URL: url.href });
+    home = await newHome(PAGE, postgresEnvironment(ours));
     // Lines that begin with a backslash are for psql.
     const dump = await readFile(join(DUMPS, "adonisjs.sql"), "utf8");
     await query(theirs, dump.replace(/^\\.*$/gm, ""));
     const rows = await query(theirs, await exportQuery(PAGE, "psql"));
     await writeFile(join(home.root, "users.jsonl"), rows.map((row) => `${JSON.stringify(row.row_to_json)}\n`).join(""));
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await application?.shutdown();
     await home?.remove();
@@ -66,7 +71,7 @@ await onPostgres("users of AdonisJS", () => {
     const at = new Date("2024-03-05T07:08:09.000Z");
     expect(await columnOf(application, "verified_at")).toMatchObject({ 2: at, 4: null, 41: at });
     expect(await columnOf(application, "disabled_at")).toMatchObject({ 2: null, 6: at });
-  }, 60_000);
+  }, 120_000);
 
   test.each([
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
@@ -88,11 +93,11 @@ await onPostgres("users of AdonisJS", () => {
     expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
     expect(await logIn(application, "blocked@example.com", "scrypt of blocked")).toBe("This account is disabled.");
     expect(await tokenStatus(application, "blocked@example.com", "scrypt of blocked")).toBe(403);
-  }, 60_000);
+  }, 120_000);
 
   test("a new user's id follows the imported ones", async () => {
     const { kysely } = application.container.make("database");
     await kysely.insertInto("users").values({ name: "New", email: "new@example.com", password: "!" }).execute();
     expect(Object.keys(await columnOf(application, "id")).at(-1)).toBe("42");
-  }, 60_000);
+  }, 120_000);
 });

@@ -1,10 +1,21 @@
+import { randomUUID } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
-import { columnOf, exportFromSqlite, logIn, type NewHome, newHome, tokenStatus } from "../../support/coming-from.ts";
+import {
+  columnOf,
+  exportFromSqlite,
+  logIn,
+  type NewHome,
+  newHome,
+  postgresEnvironment,
+  tokenStatus,
+} from "../../support/coming-from.ts";
+import { administer } from "../../support/postgres-databases.ts";
 import { markdownSamples } from "../../support/samples.ts";
+import { onPostgres } from "../../support/services.ts";
 
 const PAGE = "docs/coming-from/better-auth.md";
 const SCRIPT = "scripts/import-from-better-auth.ts";
@@ -50,14 +61,14 @@ async function applyDiffs(root: string): Promise<void> {
 beforeAll(async () => {
   home = await newHome(PAGE, {}, applyDiffs);
   await exportFromSqlite(home.root, "better-auth.sql", PAGE, "sqlite3");
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await application?.shutdown();
   await home?.remove();
 });
 
 /** The id of a user, by address. */
-async function idOf(email: string): Promise<string> {
+async function idOf(application: Application, email: string): Promise<string> {
   return Object.entries(await columnOf(application, "email")).find(([, value]) => value === email)![0];
 }
 
@@ -65,7 +76,7 @@ test("the import keeps ids, which are text, and reports users without a password
   const { code, output } = await home.run(SCRIPT, "users.jsonl", "--leave-out");
   expect(code, output).toBe(0);
   application = await home.boot("$scrypt$n=16384,r=16,p=1,nfkc=1$");
-  const gail = await idOf("gail@example.com");
+  const gail = await idOf(application, "gail@example.com");
   expect(gail).toMatch(/^[A-Za-z0-9]{32}$/);
   expect(output.trim().split("\n")).toEqual([
     "6 rows, 0 left out, 4 users to import.",
@@ -74,17 +85,17 @@ test("the import keeps ids, which are text, and reports users without a password
     expect.stringMatching(/^\w{32}, imported-by-hand-1: the same address: ada@example.com$/),
     "4 users stored.",
   ]);
-}, 60_000);
+}, 120_000);
 
 test("users log in with the passwords of Better Auth, which are hashed again", async () => {
-  const id = await idOf("zoe@example.com");
+  const id = await idOf(application, "zoe@example.com");
   expect(await logIn(application, "zoe@example.com", "cafe of zoe fin")).toBe("Incorrect email address or password.");
   expect((await columnOf(application, "password"))[id]).toMatch(/^\$scrypt\$/);
   // Not as it was typed at the registration: Better Auth made the same of both.
   expect(await logIn(application, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe("/members");
   expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   expect(await tokenStatus(application, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe(200);
-}, 60_000);
+}, 120_000);
 
 test("unverified users stay unverified, banned ones disabled, and users of a social login have no password", async () => {
   expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
@@ -92,20 +103,59 @@ test("unverified users stay unverified, banned ones disabled, and users of a soc
   for (const guess of ["", "!", "scrypt of gail"]) {
     expect(await tokenStatus(application, "gail@example.com", guess)).not.toBe(200);
   }
-}, 60_000);
+}, 120_000);
 
-test("with text as ids, new users get one, and tokens, devices and changes of address work", async () => {
+/** A new user registers, gets a token, and sees her devices. */
+async function newUser(application: Application): Promise<void> {
   const client = createTestClient(application, { address: "198.51.100.200" });
   const page = await client.get("/register");
   const email = "new@example.com";
   const password = "a password of hers";
   const answer = await client.submit(page, { name: "New", email, password, password_confirmation: password });
   answer.assertRedirect("/email/verify/notice");
-  const id = await idOf(email);
+  const id = await idOf(application, email);
   expect(id).toMatch(/^[\da-f]{32}$/);
   const { json } = await createTestClient(application).postJson("/api/auth", { username: email, password });
   const { data } = json as { data: string };
   const me = await createTestClient(application).getJson("/api/me", { headers: { Authorization: `Bearer ${data}` } });
   me.assertStatus(200).assertJsonContains({ id, email });
   (await client.get("/logins")).assertStatus(200);
-}, 60_000);
+}
+
+test("with text as ids, new users get one, and logins and tokens work", async () => {
+  await newUser(application);
+}, 120_000);
+
+await onPostgres("on PostgreSQL, with the expression that the comment names", () => {
+  const database = `ashlar_ours_${randomUUID().replaceAll("-", "")}`;
+  let other: NewHome;
+  let server: Application;
+
+  beforeAll(async () => {
+    await administer(`create database ${database}`);
+    other = await newHome(PAGE, postgresEnvironment(database), async (root) => {
+      await applyDiffs(root);
+      const folder = join(root, "database/migrations");
+      const name = (await readdir(folder)).find((file) => file.endsWith("_create_users.ts"))!;
+      const text = await readFile(join(folder, name), "utf8");
+      const [expression] = /sql`replace\(.+?`/.exec(text)!;
+      const changed = text.replace(/sql`\(lower\(.+?`/, () => expression);
+      expect(changed).not.toBe(text);
+      await writeFile(join(folder, name), changed);
+    });
+    await exportFromSqlite(other.root, "better-auth.sql", PAGE, "sqlite3");
+  }, 300_000);
+  afterAll(async () => {
+    await server?.shutdown();
+    await other?.remove();
+    await administer(`drop database ${database} with (force)`);
+  });
+
+  test("imported users keep ids that are text, and new ones get one", async () => {
+    const { output } = await other.run(SCRIPT, "users.jsonl", "--leave-out");
+    expect(output).toContain("4 users stored.");
+    server = await other.boot();
+    expect(await logIn(server, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe("/members");
+    await newUser(server);
+  }, 120_000);
+});

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { primaryKey, timestamps } from "../../../src/database/index.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
@@ -72,7 +72,7 @@ beforeAll(async () => {
   await ada.setPassword("a password of hers");
   await ada.markEmailAsVerified();
   asAda = async () => await createTestClient(application).withCsrfToken().actingAs(ada);
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await end?.();
 });

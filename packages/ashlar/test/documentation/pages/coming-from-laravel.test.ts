@@ -33,7 +33,7 @@ await onMariadb("users of Laravel", () => {
   beforeAll(async () => {
     home = await newHome(PAGE);
     await exportUsers(home.root);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await application?.shutdown();
     await home?.remove();
@@ -63,7 +63,7 @@ await onMariadb("users of Laravel", () => {
     });
     expect(await columnOf(application, "verified_at")).toMatchObject({ 2: "2024-03-05T07:10:00.000Z", 4: null });
     expect(await columnOf(application, "created_at")).toMatchObject({ 41: "2024-03-05T07:08:09.000Z" });
-  }, 60_000);
+  }, 120_000);
 
   test.each([
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
@@ -88,11 +88,11 @@ await onMariadb("users of Laravel", () => {
     for (const guess of ["md5 of legacy", "!"]) {
       expect(await tokenStatus(application, "legacy@example.com", guess)).toBe(401);
     }
-  }, 60_000);
+  }, 120_000);
 
   test("a new user's id follows the imported ones", async () => {
     const { kysely } = application.container.make("database");
     await kysely.insertInto("users").values({ name: "New", email: "new@example.com", password: "!" }).execute();
     expect(Object.keys(await columnOf(application, "id")).at(-1)).toBe("42");
-  }, 60_000);
+  }, 120_000);
 });
