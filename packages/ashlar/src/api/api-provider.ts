@@ -23,7 +23,7 @@ declare module "../kernel/container.ts" {
 }
 
 /** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
-function isTokenEndpoint({ handler }: CompiledRoute): boolean {
+export function isTokenEndpoint({ handler }: CompiledRoute): boolean {
   return Array.isArray(handler) && handler[0] === TokenController;
 }
 

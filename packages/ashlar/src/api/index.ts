@@ -1,5 +1,5 @@
 export { Api } from "./api.ts";
-export { ApiProvider } from "./api-provider.ts";
+export { ApiProvider, isTokenEndpoint } from "./api-provider.ts";
 export {
   AuthenticatesTokens,
   type AuthenticatesTokensInstance,

@@ -85,6 +85,8 @@ export class Application {
   readonly background: Background;
   /** @internal The daily pruning of a server. Tests control their data themselves, so there it is off. */
   readonly dailyPrune: DailyPrune;
+  /** @internal Whether a command only looks at the application: nothing is connected to, created or served. */
+  readonly isInspected: boolean;
   readonly #languageFiles: readonly LanguageFile[];
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
@@ -107,6 +109,7 @@ export class Application {
     this.settings = dependencies.settings;
     this.variables = dependencies.variables;
     this.logger = dependencies.logger;
+    this.isInspected = dependencies.isInspected;
     const { language, languages } = dependencies.settings;
     this.#languageFiles = dependencies.languageFiles;
     this.messages = new Catalogue(language, [...languages, ...dependencies.languageFiles.map((file) => file.language)]);
@@ -265,9 +268,14 @@ export class Application {
   /**
    * Serves the application over HTTP, and logs where it listens, except in tests.
    *
-   * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
+   * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it; `E_COMMAND` if a command, such as
+   * `ashlar routes`, only looks at the application
    */
   async listen(options: ListenOptions = {}): Promise<RunningServer> {
+    if (this.isInspected) {
+      const remedy = "Replace the call of listen() in app.ts with: export default application;";
+      throw new AshlarError("E_COMMAND", `A command that looks at the application must not start it. ${remedy}`);
+    }
     const { server, trustedProxies } = this.settings;
     const { port = server.port, hostname = server.hostname } = options;
     const isLocal = this.environment === "development";

@@ -7,6 +7,7 @@ import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import { createLogger } from "./create-logger.ts";
 import { readEnvironment } from "./environment.ts";
+import { currentInspection } from "./inspection.ts";
 import { loadConfiguration } from "./load-configuration.ts";
 import { loadLanguages } from "./load-languages.ts";
 import { providersOf } from "./load-providers.ts";
@@ -42,6 +43,8 @@ export interface ApplicationDependencies {
   readonly languageFiles: readonly LanguageFile[];
   readonly variables: EnvironmentVariables;
   readonly logger: Logger;
+  /** Whether a command only looks at the application. */
+  readonly isInspected: boolean;
 }
 
 /** @internal What an application boots with. */
@@ -74,8 +77,10 @@ class DefaultKernel extends HttpKernel {
 export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
   const tooOld = nodeVersionProblem();
   if (tooOld !== null) throw new AshlarError("E_UNSUPPORTED_NODE", tooOld);
+  const inspection = currentInspection();
+  if (inspection !== null) inspection.applicationOptions = options;
   const root = options.root === undefined ? null : resolve(options.root);
-  const environment = readEnvironment(root, options.environment);
+  const environment = readEnvironment(root, { ...options.environment, ...inspection?.environment });
   const config = await loadConfiguration(root, environment, options.config);
   const { APP } = config.optionalSection("app", ["APP"]);
   const settings = readApplicationSettings(APP, environment, root !== null);
@@ -86,7 +91,8 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     settings,
     languageFiles,
     variables: environment,
-    logger: options.logger ?? createLogger(settings),
+    logger: inspection?.logger ?? options.logger ?? createLogger(settings),
+    isInspected: inspection !== null,
   });
   try {
     await application.boot({
@@ -99,6 +105,7 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     await application.shutdown();
     throw error;
   }
+  if (inspection !== null) inspection.application = application;
   return application;
 }
 

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { AshlarError, PACKAGE_FOLDER } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
 import { langKeysCommand } from "./commands/lang-keys.ts";
 import { makeCommands } from "./commands/make.ts";
@@ -39,6 +40,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     serveCommand(terminal),
     ...migrateCommands(terminal),
     routesCommand(terminal),
+    doctorCommand(terminal),
     langKeysCommand(terminal),
     pruneCommand(terminal),
     keyGenerateCommand(terminal),

@@ -23,15 +23,18 @@ export class Database {
   /**
    * @param databases what `config/database.ts` exports as `DATABASES`
    * @param root the application's root, which paths of SQLite files are relative to
+   * @param options.isInspected whether nothing may be created or changed
    * @throws `E_INVALID_CONFIGURATION`
    */
-  constructor(databases: unknown, root: string) {
+  constructor(databases: unknown, root: string, { isInspected = false }: { readonly isInspected?: boolean } = {}) {
     this.settings = readDatabaseSettings(databases);
     const entries = Object.entries(this.settings.connections);
     this.#connections = new Map(
       entries.map(([name, source]) => [
         name,
-        new Connection(name, (observer) => dialectOf(source, { where: `${DATABASES}.${name}`, root, observer })),
+        new Connection(name, (observer) =>
+          dialectOf(source, { where: `${DATABASES}.${name}`, root, observer, isInspected }),
+        ),
       ]),
     );
     this.#default = this.connection();

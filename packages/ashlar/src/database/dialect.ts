@@ -135,6 +135,8 @@ export interface Dialect {
    * migrations run without a transaction.
    */
   readonly schemaIsTransactional: boolean;
+  /** The absolute path of the file that the database is in; omitted or `null` if it is on a server or in memory. */
+  readonly file?: string | null;
   /** Whether nothing in it outlives the process, so that tests may empty it. */
   readonly isInMemory: boolean;
   /**
@@ -147,6 +149,11 @@ export interface Dialect {
    * parameter. It returns no rows if there is no such table.
    */
   readonly columnNames: string;
+  /**
+   * A statement like {@link columnNames} for the columns that have a unique index of their own. Leave it out if the
+   * database can't tell; `ashlar doctor` then doesn't check it.
+   */
+  readonly uniqueColumnNames?: string;
   readonly adapter: PortableAdapter;
   readonly compiler: QueryCompiler;
   /** Writes that return what they did, or that depend on what is stored. */
@@ -225,6 +232,11 @@ export interface DialectSetup {
   readonly root: string;
   /** Receives each statement, and the path of a file that was created. */
   readonly observer: Observer;
+  /**
+   * Whether a command such as `ashlar doctor` only looks at the application: connecting must not create or change anything
+   * then. Default: `false`.
+   */
+  readonly isInspected?: boolean;
 }
 
 /**

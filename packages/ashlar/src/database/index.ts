@@ -57,7 +57,7 @@ export {
   type NamedDialect,
 } from "./settings.ts";
 export { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
-export { hasTable, tableHasColumn } from "./table-columns.ts";
+export { columnsOf, hasTable, tableHasColumn, uniqueColumnNamesOf } from "./table-columns.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";
 export type {
   DeleteQuery,

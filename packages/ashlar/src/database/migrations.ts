@@ -157,6 +157,14 @@ export class Migrations {
     return names.filter((name) => !done.has(name));
   }
 
+  /** @internal The names of the migrations that have been run and have no file, oldest first. It only reads. */
+  async missing(): Promise<string[]> {
+    if (!(await hasTable(this.#database, "migrations"))) return [];
+    const known = new Set((await migrationFiles(this.#folder)).map(({ name }) => name));
+    const run = await this.#kysely.selectFrom("migrations").select("name").orderBy("name").execute();
+    return run.map(({ name }) => name).filter((name) => !known.has(name));
+  }
+
   /**
    * Drops every table, view and type, whatever created it, and runs all migrations.
    *

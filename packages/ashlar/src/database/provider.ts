@@ -20,15 +20,15 @@ export class DatabaseProvider extends Provider {
 
   override register(): void {
     this.application.messages.declare(DATABASE_MESSAGES, { de: () => import("./messages.de.ts") });
-    const { container, config, root } = this.application;
+    const { container, config, root, isInspected } = this.application;
     container.singleton("database", () => {
-      this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root);
+      this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root, { isInspected });
       return this.#database;
     });
   }
 
   override async boot(): Promise<void> {
-    const { container, environment, logger } = this.application;
+    const { container, environment, isInspected, logger } = this.application;
     const database = container.make("database");
     if (environment === "development") {
       database.onLongTransaction(warner(logger));
@@ -45,7 +45,7 @@ export class DatabaseProvider extends Provider {
         logger.warn({ path }, `The SQLite file ${path} did not exist. An empty one was created. ${remedy}`);
       });
     }
-    await database.connect();
+    if (!isInspected) await database.connect();
     bindApplication(this.application, database);
     this.application.dailyPrune.claim = new DatabaseTaskClaim(database, "prune");
   }

@@ -35,7 +35,15 @@ export async function hasTable(database: Database, table: string): Promise<boole
   return names.has(table);
 }
 
-async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
+/** The columns of a table that have a unique index of their own; `null` if the database can't tell. */
+export async function uniqueColumnNamesOf(connection: Connection, table: string): Promise<ReadonlySet<string> | null> {
+  const { uniqueColumnNames } = connection.dialect;
+  if (uniqueColumnNames === undefined) return null;
+  return new Set((await connection.rows(uniqueColumnNames, [table])).map(({ name }) => String(name)));
+}
+
+/** The columns of a table as it is now; an empty set if there is no such table. */
+export async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
   const rows = await connection.rows(connection.dialect.columnNames, [table]);
   return new Set(rows.map(({ name }) => String(name)));
 }

@@ -45,6 +45,13 @@ export interface MailTransport {
    * @throws {@link DeliveryError} if the mail reaches none of its recipients; any other error counts as temporary
    */
   deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[]> | Promise<void>;
+  /**
+   * Connects to the other side as for a mail, sends none, and disconnects. `ashlar doctor` calls it. Leave it out if there is
+   * nothing to connect to.
+   *
+   * @throws why mails can't be delivered
+   */
+  check?(): Promise<void>;
   /** Releases everything. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }

@@ -103,6 +103,18 @@ export class Mailer {
     return this.#memory.captured;
   }
 
+  /**
+   * @internal Checks whether the transport reaches its other side.
+   *
+   * @returns `false` if it has nothing to connect to
+   * @throws why mails can't be delivered
+   */
+  async check(): Promise<boolean> {
+    const { transport } = this.#dependencies;
+    await transport.check?.();
+    return transport.check !== undefined;
+  }
+
   /** Clears the captured mails. */
   clear(): void {
     this.#memory.clear();

@@ -1,4 +1,4 @@
-import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, Transporter } from "nodemailer";
+import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, SMTPTransportOptions, Transporter } from "nodemailer";
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
@@ -27,6 +27,17 @@ export class SmtpTransport implements MailTransport {
     return rejected;
   }
 
+  /** Greets the server, encrypts the connection if it has to be, and logs in. */
+  async check(): Promise<void> {
+    const { createTransport } = await import("nodemailer");
+    const once = createTransport(connectionOptions(this.#settings));
+    try {
+      await once.verify();
+    } finally {
+      once.close();
+    }
+  }
+
   close(): void {
     void this.#pool?.then((pool) => pool.close({ force: true }));
     this.#pool = null;
@@ -51,20 +62,26 @@ export function smtp(server: SmtpSettings): (container: Container) => MailTransp
 async function createPool(settings: CompleteSmtpSettings): Promise<Pool> {
   // Loaded with the first mail, so that applications that don't send any start without it.
   const { createTransport } = await import("nodemailer");
-  const { host, port, secure, requireTls, user, password, poolSize, timeouts } = settings;
   return createTransport({
+    ...connectionOptions(settings),
     pool: true,
+    maxConnections: settings.poolSize,
+    // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
+    maxRequeues: 1,
+  });
+}
+
+function connectionOptions(settings: CompleteSmtpSettings): SMTPTransportOptions {
+  const { host, port, secure, requireTls, user, password, timeouts } = settings;
+  return {
     host,
     port,
     secure,
     requireTLS: requireTls,
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
-    maxConnections: poolSize,
-    // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
-    maxRequeues: 1,
     // It limits the lookup of the host's address as well.
     connectionTimeout: timeouts.connectSeconds * 1000,
     greetingTimeout: timeouts.connectSeconds * 1000,
     socketTimeout: timeouts.idleSeconds * 1000,
-  });
+  };
 }

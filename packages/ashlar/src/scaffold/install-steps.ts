@@ -1,6 +1,7 @@
+import { AshlarError } from "../support/index.ts";
 import { initialValueOf } from "./edits/declarations.ts";
 import { all, binding, declaring, importing, inList, inMiddleware, inObject, inRoutes, mixing } from "./edits/edits.ts";
-import { type CodeStep, manifestStep, type Step, variablesStep } from "./steps.ts";
+import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
 import type { ApplicationTraits } from "./stub-files.ts";
 
 /** A feature that can be added to an existing application. */
@@ -14,12 +15,14 @@ const ORDER = [
 
 const provider = (name: string, from: string, place: string): CodeStep => ({
   file: "config/providers.ts",
+  adds: name,
   edit: inList("PROVIDERS", name, from, ORDER),
   lines: [`import { ${name} } from "${from}";`, `// in PROVIDERS, ${place}:`, `${name},`],
 });
 
 const middleware = (key: string, name: string, from: string): CodeStep => ({
   file: "app/kernel.ts",
+  adds: key,
   edit: inMiddleware(key, [{ name, from }]),
   lines: [
     `import { ${name} } from "${from}";`,
@@ -30,6 +33,7 @@ const middleware = (key: string, name: string, from: string): CodeStep => ({
 
 const mixin = (name: string, from: string, others: string): CodeStep => ({
   file: "app/models/user.ts",
+  adds: name,
   edit: mixing(name, from),
   lines: [`import { ${name} } from "${from}";`, `// add the mixin to the class: compose(${others}, ${name})`],
 });
@@ -89,6 +93,7 @@ const PAGES: readonly Step[] = [
   provider("AuthProvider", "ashlar/auth", "after MailProvider"),
   {
     file: "app/kernel.ts",
+    adds: "web",
     edit: inMiddleware("web", WEB, "VerifyCsrfToken"),
     lines: [
       'import { SecurityHeadersMiddleware } from "ashlar";',
@@ -107,16 +112,19 @@ const PAGES: readonly Step[] = [
   MUST_VERIFY,
   {
     file: "config/auth.ts",
+    adds: "GUARDS.default",
     edit: inObject("GUARDS", "default", "web", "first"),
     lines: ["// in GUARDS:", 'default: "web",'],
   },
   {
     file: "config/auth.ts",
+    adds: "GUARDS.web",
     edit: all(importing("User", "../app/models/user.ts"), inObject("GUARDS", "web", "{ model: User }")),
     lines: ['import { User } from "../app/models/user.ts";', "// in GUARDS:", "web: { model: User },"],
   },
   {
     file: "config/auth.ts",
+    adds: "ACCOUNTS",
     edit: (code) =>
       initialValueOf(code, "ACCOUNTS") === null
         ? all(...MAILABLE_IMPORTS.map(([name, from]) => importing(name, from)), declaring("ACCOUNTS", ACCOUNTS))(code)
@@ -125,6 +133,7 @@ const PAGES: readonly Step[] = [
   },
   {
     file: "routes/web.ts",
+    adds: "Auth.routes",
     edit: (code) => {
       const made = inRoutes("Auth", "ashlar/auth", "AuthControllers")(code);
       return made === null || made === code ? made : importing("AuthControllers", CONTROLLERS)(made);
@@ -147,6 +156,7 @@ const API: readonly Step[] = [
   provider("ApiProvider", "ashlar/api", "after AuthProvider"),
   {
     file: "config/providers.ts",
+    adds: "ThrottleProvider",
     edit: inList("PROVIDERS", "ThrottleProvider", "ashlar/throttle", ORDER),
     lines: [
       'import { ThrottleProvider } from "ashlar/throttle";',
@@ -156,6 +166,7 @@ const API: readonly Step[] = [
   },
   {
     file: "app/kernel.ts",
+    adds: "routes.api.location",
     edit: binding({ "routes.api.location": "routes/api", "routes.api.prefix": "/api" }),
     lines: [
       "// in registerRoutes():",
@@ -165,6 +176,7 @@ const API: readonly Step[] = [
   },
   {
     file: "app/kernel.ts",
+    adds: "api",
     edit: inMiddleware(
       "api",
       [{ name: "JWTAuthenticationMiddleware", from: "ashlar/api" }],
@@ -180,6 +192,7 @@ const API: readonly Step[] = [
   mixin("AuthenticatesTokens", "ashlar/api", "Model, Authenticates"),
   {
     file: "routes/web.ts",
+    adds: "Api.routes",
     edit: inRoutes("Api", "ashlar/api", ""),
     lines: ['import { Api } from "ashlar/api";', "// in ROUTES:", "...Api.routes(),"],
   },
@@ -199,4 +212,15 @@ const API: readonly Step[] = [
 export function stepsFor(feature: Feature, { verification }: ApplicationTraits): readonly Step[] {
   if (feature === "api") return API;
   return verification ? PAGES : PAGES.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
+}
+
+/**
+ * The lines that an author adds by hand for one part of a feature, with the file they belong in.
+ *
+ * @param adds what the lines add: a provider, a mixin, middleware by its name, `Api.routes`
+ */
+export function linesFor(feature: Feature, adds: string): RemainingStep {
+  const step = { pages: PAGES, api: API }[feature].find((one) => "adds" in one && one.adds === adds);
+  if (step === undefined) throw new AshlarError("E_INTERNAL", `No step of "${feature}" adds ${adds}.`);
+  return { file: step.file, lines: step.lines };
 }

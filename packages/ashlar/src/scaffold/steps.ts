@@ -14,6 +14,8 @@ export interface RemainingStep {
 
 /** A change of a file with code. */
 export interface CodeStep extends RemainingStep {
+  /** What it adds, for {@link linesFor}: `ApiProvider`, `web`. */
+  readonly adds?: string;
   readonly edit: Edit;
 }
 

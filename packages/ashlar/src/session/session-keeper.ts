@@ -47,6 +47,9 @@ export interface SessionKeeper {
    */
   prune(usedBefore: number, createdBefore: number): MaybePromise<number>;
 
+  /** Checks whether the store can be reached, if it can tell; `undefined` if there is no such check. */
+  check?(): Promise<void> | undefined;
+
   /** Releases all resources. */
   close(): MaybePromise<void>;
 }

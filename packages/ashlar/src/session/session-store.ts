@@ -73,6 +73,13 @@ export interface SessionStore {
    * @returns how many it deleted
    */
   prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
+  /**
+   * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
+   * to connect to.
+   *
+   * @throws why it can't be reached
+   */
+  check?(): Promise<void>;
   /** Releases all resources. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }

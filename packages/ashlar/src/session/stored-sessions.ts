@@ -55,6 +55,10 @@ export class StoredSessions implements SessionKeeper {
     await this.#store.destroy(digest(id));
   }
 
+  check(): Promise<void> | undefined {
+    return this.#store.check?.();
+  }
+
   prune(usedBefore: number, createdBefore: number): MaybePromise<number> {
     return this.#store.prune?.(usedBefore, createdBefore) ?? 0;
   }

@@ -1,10 +1,11 @@
 export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts.ts";
-export { databaseStore } from "./database-store.ts";
+export { databaseStore, RATE_LIMITS_TABLE } from "./database-store.ts";
+export { DefaultStore } from "./default-store.ts";
 export type { LockoutEvent } from "./events.ts";
 export { accountDigest } from "./keys.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { declareLimits, limitsOf } from "./limit-registry.ts";
-export { memoryStore } from "./memory-store.ts";
+export { MemoryStore, memoryStore } from "./memory-store.ts";
 export { createRateLimitsTable } from "./rate-limits-table.ts";
 export type { BucketResult, ThrottleResult } from "./result.ts";
 export type {

@@ -123,6 +123,13 @@ export interface ThrottleStore {
    * @returns how many counts it deleted
    */
   prune?(): MaybePromise<number>;
+  /**
+   * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
+   * to connect to.
+   *
+   * @throws why it can't be reached
+   */
+  check?(): Promise<void>;
   /** Releases all resources. Called once when the application shuts down, after its last request. */
   close(): MaybePromise<void>;
 }

@@ -74,6 +74,8 @@ export interface GiveBackOptions {
  * good.
  */
 export class Throttle {
+  /** @internal Where attempts are counted. */
+  readonly store: ThrottleStore;
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #events: () => Events | null;
   readonly #logger: Pick<Logger, "error">;
@@ -94,6 +96,7 @@ export class Throttle {
   ) {
     const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store));
     this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
+    this.store = store;
     this.#events = events;
     this.#logger = logger;
   }

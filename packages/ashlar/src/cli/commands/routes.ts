@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { Inspection } from "../../boot/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { type Terminal, table } from "../terminal.ts";
@@ -9,7 +10,8 @@ export function routesCommand(terminal: Terminal): Command {
     .description("Lists the routes: method, path, name, stack, handler.")
     .option("--json", "as JSON")
     .action(async (options: { json?: true }) => {
-      const application = await loadApplication(terminal.root);
+      // Without connecting: listing routes must not create a database.
+      const application = await new Inspection().run(() => loadApplication(terminal.root));
       try {
         const rows = application.router.routes.map((route) => ({
           method: route.methods.join("|"),

@@ -68,6 +68,11 @@ const SERVER_TIME = sql<number>`floor(extract(epoch from statement_timestamp()) 
 const COLUMN_NAMES = `select attname as name from pg_catalog.pg_attribute
   where attrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and attnum > 0 and not attisdropped`;
 
+const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
+  join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
+  where indrelid = to_regclass(replace(quote_ident($1), '.', '"."'))
+    and indisunique and indnkeyatts = 1 and indpred is null and indexprs is null`;
+
 const COLUMN_TYPES: ColumnTypes = {
   primaryKey: { type: "bigint", define: (column) => column.generatedByDefaultAsIdentity().primaryKey() },
   reference: "bigint",
@@ -92,6 +97,7 @@ export class PostgresDialect implements Dialect {
   readonly isInMemory = false;
   readonly serverTime: Expression<number> = SERVER_TIME;
   readonly columnNames: string = COLUMN_NAMES;
+  readonly uniqueColumnNames: string = UNIQUE_COLUMN_NAMES;
   readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new PostgresCompiler();
   readonly writes: Writes = returningWrites;

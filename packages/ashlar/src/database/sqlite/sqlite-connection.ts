@@ -58,7 +58,7 @@ export class SqliteConnection implements PhysicalConnection {
 
   /** Makes every statement that would change the file fail, until it is called with `false`. */
   refuseWrites(refuses: boolean): void {
-    if (refuses === this.#refusesWrites) return;
+    if (refuses === this.#refusesWrites || this.#settings.isReadOnly) return;
     // Not prepared: SQLite changes the setting while it compiles the statement.
     this.open().exec(`pragma query_only = ${refuses ? "on" : "off"}`);
     this.#refusesWrites = refuses;
@@ -133,17 +133,25 @@ export class SqliteConnection implements PhysicalConnection {
   open(): DatabaseSync {
     if (this.#database !== null) return this.#database;
     if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
-    const { path, busyTimeoutMs } = this.#settings;
+    const { path } = this.#settings;
     try {
-      const database = this.#readOnly
-        ? new DatabaseSync(path, { readOnly: true })
-        : this.#openForWriting(path, busyTimeoutMs);
-      this.#database = database;
-      return database;
+      this.#database = this.#openFile();
+      return this.#database;
     } catch (error) {
       const reason = obstacle(path) ?? `${(error as Error).message}.`;
       throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${reason}`, null, error);
     }
+  }
+
+  #openFile(): DatabaseSync {
+    const { path, busyTimeoutMs, isReadOnly = false } = this.#settings;
+    if (isReadOnly) {
+      // Not as a read-only connection: that would leave the files of the log behind.
+      const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+      database.exec("pragma query_only = on; pragma busy_timeout = 0");
+      return database;
+    }
+    return this.#readOnly ? new DatabaseSync(path, { readOnly: true }) : this.#openForWriting(path, busyTimeoutMs);
   }
 
   #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {

@@ -58,9 +58,13 @@ export class SqliteDialect implements Dialect {
   readonly parsesJson = false;
   readonly failureEndsTransaction = false;
   readonly schemaIsTransactional = true;
+  readonly file: string | null;
   readonly isInMemory: boolean;
   readonly serverTime = null;
   readonly columnNames = "select name from pragma_table_info(?)";
+  readonly uniqueColumnNames =
+    `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
+    where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`;
   readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new SqliteCompiler();
   readonly writes: Writes = returningWrites;
@@ -73,6 +77,7 @@ export class SqliteDialect implements Dialect {
   constructor(settings: CompleteSqliteSettings, observer: Observer) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.isInMemory = settings.path === IN_MEMORY;
+    this.file = this.isInMemory ? null : settings.path;
     this.#settings = settings;
     this.#mutex = new Mutex(settings.acquireTimeoutMs);
     this.#migrationLock = new SqliteMigrationLock(settings.path);

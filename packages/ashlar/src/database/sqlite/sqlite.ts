@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError, fromText, integer, type Optional, setting, settings } from "../../support/index.ts";
 import type { DialectSetup, DialectSource } from "../dialect.ts";
@@ -31,6 +32,8 @@ export interface CompleteSqliteSettings {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly acquireTimeoutMs: number;
+  /** Whether nothing may be created or changed; default: `false`. */
+  readonly isReadOnly?: boolean;
 }
 
 const SCHEMA = settings<SqliteSettings>()({
@@ -53,7 +56,15 @@ const SCHEMA = settings<SqliteSettings>()({
  * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or the path is missing or in `public/`.
  */
 export function sqlite(options: SqliteSettings): DialectSource {
-  return (setup) => new SqliteDialect(readSqliteSettings(options, setup), setup.observer);
+  return (setup) => {
+    const read = readSqliteSettings(options, setup);
+    return new SqliteDialect(setup.isInspected ? inspected(read) : read, setup.observer);
+  };
+}
+
+/** For a look at the file. Opening a missing one would create it, so an empty database in memory stands for it. */
+function inspected(settings: CompleteSqliteSettings): CompleteSqliteSettings {
+  return existsSync(settings.path) ? { ...settings, isReadOnly: true } : { ...settings, path: IN_MEMORY };
 }
 
 /**

@@ -1,0 +1,49 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { withoutOutput } from "../doctor/without-output.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options {
+  readonly json?: true;
+  readonly production?: true;
+  readonly env?: string;
+}
+
+const HELP = `
+Checks secrets, APP_URL, proxies, limits, token lifetimes, migrations, the database, mail, routes and Node.js, and says
+for each problem which line mends it. It changes nothing: it creates no database, doesn't listen and sends no mail. What
+responds slowly is given up after seconds.
+
+The exit code is 1 if there are errors; warnings alone leave it at 0. With --json, standard output has one document:
+{ version, environment, errors, warnings, findings: [{ id, severity, file, line, problem, remedy }], skipped, notes }.
+A remedy has: run (a command), file and lines (lines to add), remove (text to remove on the line), note. Members that
+don't apply are null. No secret is ever printed.
+`;
+
+/** `doctor`: checks the application's setup, and says how to mend what is wrong. The exit code is 1 if there are errors. */
+export function doctorCommand(terminal: Terminal): Command {
+  return new Command("doctor")
+    .description("Checks the application's setup, and says how to mend what is wrong.")
+    .option("--json", "as JSON")
+    .option("--production", "judge it as in production: with APP_ENV=production")
+    .addOption(
+      new Option("--env <name>", "the same, as --env production").argParser(onlyProduction).conflicts("production"),
+    )
+    .addHelpText("after", HELP)
+    .action(async (options: Options) => {
+      // Loaded here, because `ashlar serve` creates every command.
+      const { diagnose } = await import("../doctor/diagnose.ts");
+      const { printReport, reportOf } = await import("../doctor/report.ts");
+      const isProduction = options.production === true || options.env !== undefined;
+      const diagnosis = await withoutOutput(() => diagnose(terminal.root, isProduction));
+      const report = reportOf(diagnosis);
+      if (options.json) terminal.print(JSON.stringify(report, null, 2));
+      else printReport(terminal, diagnosis);
+      // The report has said everything: only the exit code is left.
+      if (report.errors > 0) throw new CommanderError(1, "ashlar.doctor", "There are errors.");
+    });
+}
+
+function onlyProduction(name: string): string {
+  if (name === "production") return name;
+  throw new InvalidArgumentError("It must be production. Without it, the environment's own APP_ENV counts.");
+}

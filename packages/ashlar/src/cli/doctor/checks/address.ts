@@ -1,0 +1,136 @@
+import { environmentName } from "../../../boot/index.ts";
+import { parseProxies } from "../../../http/index.ts";
+import { type Check, error, type Finding, type FindingId, warning } from "../finding.ts";
+import { reasonOf } from "../limited.ts";
+import type { Subject } from "../subject.ts";
+
+const EXAMPLE = "https://shop.example";
+
+/** What the application is run for, its public address, its proxies, and where it listens. */
+export const ADDRESS: Check = {
+  name: "Environment and address",
+  needsBoot: false,
+  run(subject: Subject): Finding[] {
+    return [...environmentFindings(subject), ...urlFindings(subject), ...proxyFindings(subject)];
+  },
+};
+
+function environmentFindings(subject: Subject): Finding[] {
+  const { environment = null } = subject.app as { readonly environment?: Parameters<typeof environmentName>[1] };
+  try {
+    environmentName(subject.variables, environment);
+    return [];
+  } catch (thrown) {
+    const wrong = ["APP_ENV", "NODE_ENV"].filter((name) => subject.variables[name]);
+    const remedy =
+      subject.written?.APP_ENV || subject.written?.NODE_ENV
+        ? { in: ".env", lines: wrong.filter((name) => subject.written?.[name]).map((name) => `${name}=`) }
+        : { note: `Set ${wrong.join(" and ")} to the same, or remove one of them from the environment.` };
+    return [error("env.contradiction", { file: ".env", problem: reasonOf(thrown), ...remedy })];
+  }
+}
+
+/** The setting, if it is not read from the environment. */
+function literal(subject: Subject, name: "url" | "trustedProxies", variable: string): boolean {
+  const value = subject.app[name];
+  return value !== undefined && value !== null && value !== "" && value !== subject.variables[variable];
+}
+
+function urlFinding(
+  make: typeof error,
+  id: FindingId,
+  subject: Subject,
+  { problem, to, note }: { readonly problem: string; readonly to: string; readonly note?: string },
+): Finding {
+  const more = note === undefined ? {} : { note };
+  if (literal(subject, "url", "APP_URL")) {
+    return make(id, { file: "config/app.ts", problem, lines: ["// in APP:", `url: "${to}",`], ...more });
+  }
+  return make(id, { file: ".env", problem, lines: [`APP_URL=${to}`], ...more });
+}
+
+function urlFindings(subject: Subject): Finding[] {
+  const given = subject.app.url ?? subject.variables.APP_URL;
+  const { isProduction } = subject;
+  if (typeof given !== "string" || given === "") {
+    if (!isProduction) return [];
+    const problem = "APP_URL is not set, and production needs it for the links in mails.";
+    return [urlFinding(error, "url.missing", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
+  }
+  const url = URL.parse(given);
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
+  const isOrigin = isWeb && url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
+  if (url === null || !isOrigin) {
+    const problem = "APP_URL is not the address of a site: scheme, host and port alone.";
+    return [urlFinding(error, "url.invalid", subject, { problem, to: isWeb ? url.origin : EXAMPLE })];
+  }
+  if (!isProduction) return [];
+  if (isLoopback(url.hostname)) {
+    const problem = `APP_URL is ${url.origin} in production: links in mails lead every reader to their own machine.`;
+    return [urlFinding(warning, "url.loopback", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
+  }
+  if (url.protocol === "https:") return [];
+  const problem = `APP_URL is ${url.origin}: logins are sent unencrypted, and cookies lack Secure and __Host-.`;
+  const note = "Serve the site over https, for example by a proxy.";
+  return [urlFinding(error, "url.http", subject, { problem, to: `https://${url.host}`, note })];
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function proxyFindings(subject: Subject): Finding[] {
+  const given = subject.app.trustedProxies ?? subject.variables.TRUSTED_PROXIES ?? "";
+  const entries = (Array.isArray(given) ? given : String(given).split(","))
+    .map((entry) => String(entry).trim())
+    .filter((entry) => entry !== "");
+  const remedy = literal(subject, "trustedProxies", "TRUSTED_PROXIES")
+    ? { file: "config/app.ts", lines: ["// in APP:", 'trustedProxies: "loopback",'] }
+    : { file: ".env", lines: ["TRUSTED_PROXIES=loopback"] };
+  const note = "If the proxy is on another machine, write its address instead of loopback.";
+  const invalid = entries.map((entry) => parseProxies([entry])).find((parsed) => typeof parsed === "string");
+  if (typeof invalid === "string") {
+    return [error("proxies.invalid", { ...remedy, problem: `TRUSTED_PROXIES ${invalid}`, note })];
+  }
+  if (!subject.isProduction) return [];
+  const wide = entries.find(isWide);
+  if (wide !== undefined) {
+    const problem = `TRUSTED_PROXIES trusts ${wide}: every machine in that network can forge the client's address, and so avoid limits.`;
+    return [warning("proxies.wide", { ...remedy, problem, note })];
+  }
+  if (entries.length === 0 && isHttps(subject)) {
+    const problem =
+      "APP_URL is https, which a proxy in front of the application must provide, and TRUSTED_PROXIES is empty: all " +
+      "visitors count as one, the proxy, so limits lock out everyone at once.";
+    return [warning("proxies.missing", { ...remedy, problem, note })];
+  }
+  return hostFindings(subject, entries);
+}
+
+/** Larger than what one owner's proxies need: a /16, or a /48. */
+function isWide(entry: string): boolean {
+  if (entry === "private") return true;
+  const [, address, length] = /^(.+)\/(\d+)$/.exec(entry) ?? [];
+  if (address === undefined || /^127\.|^::1$/.test(address)) return false;
+  return Number(length) < (address.includes(":") ? 48 : 16);
+}
+
+function isHttps({ app, variables }: Subject): boolean {
+  return String(app.url ?? variables.APP_URL ?? "").startsWith("https:");
+}
+
+function hostFindings(subject: Subject, proxies: readonly string[]): Finding[] {
+  const { server } = subject.app as { readonly server?: { readonly hostname?: unknown } };
+  const host = String(server?.hostname ?? subject.variables.HOST ?? "");
+  const isOnlyLocal = proxies.length > 0 && proxies.every((entry) => entry === "loopback" || /^127\.|^::1/.test(entry));
+  const isEverywhere = host === "" || host === "0.0.0.0" || host === "::";
+  if (!isOnlyLocal || !isEverywhere) return [];
+  const problem =
+    "The trusted proxy is on this machine, but the server listens on every address: clients can reach it without the " +
+    "proxy, unencrypted.";
+  const remedy =
+    server?.hostname === undefined
+      ? { file: ".env", lines: ["HOST=127.0.0.1"] }
+      : { file: "config/app.ts", lines: ["// in APP.server:", 'hostname: "127.0.0.1",'] };
+  return [warning("host.public", { ...remedy, problem })];
+}

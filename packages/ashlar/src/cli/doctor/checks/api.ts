@@ -1,0 +1,120 @@
+import { ApiProvider, isTokenEndpoint, JWTAuthenticationMiddleware } from "../../../api/index.ts";
+import { AuthProvider, isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
+import { findModule } from "../../../boot/index.ts";
+import { DatabaseProvider } from "../../../database/index.ts";
+import { linesFor } from "../../../scaffold/index.ts";
+import { SessionMiddleware } from "../../../session/index.ts";
+import { isPlainObject } from "../../../support/index.ts";
+import { hasApi } from "../features.ts";
+import { type Check, error, type Finding } from "../finding.ts";
+import type { Subject } from "../subject.ts";
+
+const INSTALL = "npx ashlar api:install";
+const PROVIDERS = [
+  ["DatabaseProvider", DatabaseProvider],
+  ["AuthProvider", AuthProvider],
+  ["ApiProvider", ApiProvider],
+] as const;
+
+/** The steps that set up API tokens, apart from the database. */
+export const API: Check = {
+  name: "API tokens",
+  needsBoot: false,
+  run(subject: Subject): Finding[] {
+    if (!hasApi(subject)) return [];
+    return [
+      ...configFindings(subject),
+      ...providerFindings(subject),
+      ...kernelFindings(subject),
+      ...modelFindings(subject),
+      ...endpointFindings(subject),
+    ];
+  },
+};
+
+function configFindings(subject: Subject): Finding[] {
+  if (subject.failedSections.has("api")) return [];
+  const { DRIVERS } = subject.sections.get("api") ?? {};
+  if (isPlainObject(DRIVERS) && isPlainObject(DRIVERS.jwt)) return [];
+  const isThere = subject.sections.has("api");
+  const problem = isThere ? "It doesn't export DRIVERS with an entry jwt." : "config/api.ts is missing.";
+  const lines = [
+    'export const DRIVERS = { jwt: { secret: env("JWT_SECRET"), model: User, expires: 60, authenticates: true } };',
+  ];
+  return [error("api.config", { file: "config/api.ts", problem, ...(isThere ? { lines } : { run: INSTALL }) })];
+}
+
+function providerFindings(subject: Subject): Finding[] {
+  if (subject.failedSections.has("providers")) return [];
+  return PROVIDERS.filter(([, provider]) => !subject.hasProvider(provider)).map(([name]) => {
+    const { file, lines } = linesFor("api", name);
+    const problem = `${name} is not in PROVIDERS, so the application has no API tokens.`;
+    return error("api.provider", { file, problem, lines });
+  });
+}
+
+function kernelFindings(subject: Subject): Finding[] {
+  const { bindings, routeMiddleware, root } = subject;
+  if (bindings === null || routeMiddleware === null) return [];
+  const findings: Finding[] = [];
+  if (!bindings.has("routes.api.location")) {
+    const { file, lines } = linesFor("api", "routes.api.location");
+    const problem = "registerRoutes() doesn't bind routes.api.location, so the API's routes are not loaded.";
+    // The prefix may be bound by now.
+    const missing = lines.filter((line) => !line.includes("routes.api.prefix") || !bindings.has("routes.api.prefix"));
+    findings.push(error("api.location", { file, problem, lines: missing }));
+  }
+  const location = bindings.has("routes.api.location") ? bindings.make("routes.api.location") : "routes/api";
+  if (findModule(root, location) === null) {
+    const problem = `${location}.ts is missing, the file with the API's routes.`;
+    const isDefault = location === "routes/api";
+    const lines = ["export const ROUTES = [];"];
+    findings.push(
+      error("api.routes", { file: `${location}.ts`, problem, ...(isDefault ? { run: INSTALL } : { lines }) }),
+    );
+  }
+  if (!subject.stackHas("api", JWTAuthenticationMiddleware)) {
+    const { file, lines } = linesFor("api", "api");
+    const problem = "The stack api has no JWTAuthenticationMiddleware, so the API's routes don't check tokens.";
+    findings.push(error("api.stack", { file, problem, lines }));
+  }
+  if (subject.stackHas("api", SessionMiddleware)) {
+    const problem =
+      "The stack api has SessionMiddleware: API clients keep no cookies, and each request gets a new session.";
+    const lines = ["// in routeMiddleware:", "api: [JWTAuthenticationMiddleware],"];
+    findings.push(error("api.session", { file: "app/kernel.ts", problem, lines }));
+  }
+  return findings;
+}
+
+/** The model of `DRIVERS.jwt`; `null` if it can't be told. */
+export function tokenModelOf(subject: Subject): Readonly<Record<string, unknown>> | null {
+  const { jwt } = subject.settings("api", "DRIVERS") as { readonly jwt?: { readonly model?: unknown } };
+  const model = jwt?.model;
+  return typeof model === "function" || (typeof model === "object" && model !== null)
+    ? (model as unknown as Readonly<Record<string, unknown>>)
+    : null;
+}
+
+function modelFindings(subject: Subject): Finding[] {
+  const model = tokenModelOf(subject);
+  if (model === null) return [];
+  const name = String(model.name ?? "The model");
+  if (!isAuthenticatableClass(model)) return [lacking(name, "Authenticates")];
+  const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
+  const methods = [model.replaceToken, prototype.holdsToken, prototype.activateToken, prototype.revokeToken];
+  return methods.every((method) => typeof method === "function") ? [] : [lacking(name, "AuthenticatesTokens")];
+}
+
+function lacking(name: string, mixin: string): Finding {
+  const { file, lines } = linesFor("api", mixin);
+  const problem = `${name} doesn't have the mixin ${mixin}, so it can't hold tokens.`;
+  return error("api.model", { file, problem, lines });
+}
+
+function endpointFindings({ boot }: Subject): Finding[] {
+  if (boot.application === null || boot.application.router.routes.some(isTokenEndpoint)) return [];
+  const { file, lines } = linesFor("api", "Api.routes");
+  const problem = "ROUTES doesn't have Api.routes(), so no client can get a token.";
+  return [error("api.endpoints", { file, problem, lines })];
+}

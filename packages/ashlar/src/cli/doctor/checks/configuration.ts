@@ -1,0 +1,52 @@
+import { AshlarError } from "../../../support/index.ts";
+import { type Check, error, type Finding, warning } from "../finding.ts";
+import { reasonOf } from "../limited.ts";
+import type { Subject } from "../subject.ts";
+
+/** Warnings of the boot about which another check has a finding of its own. */
+const REPORTED_ELSEWHERE =
+  /^API tokens never expire|^APP_URL is |the (?:token endpoints|pages) have no limits|have no limits, so passwords|^Limits count in the memory/;
+
+/** The configuration files, and the boot. */
+export const CONFIGURATION: Check = {
+  name: "Configuration and boot",
+  needsBoot: false,
+  run(subject: Subject): Finding[] {
+    const failed = [...subject.failedSections].map(([name, reason]) => failedFile(subject, name, reason));
+    return [...failed, ...bootFindings(subject, failed.length > 0)];
+  },
+};
+
+function failedFile(subject: Subject, name: string, reason: unknown): Finding {
+  const { line } = subject.placeOfError(reason instanceof Error ? (reason.cause ?? reason) : reason);
+  return error("config.file", { file: `config/${name}.ts`, line, problem: reasonOf(reason), note: remedyOf(reason) });
+}
+
+function bootFindings(subject: Subject, isExplained: boolean): Finding[] {
+  const { boot } = subject;
+  if (boot.application !== null) {
+    const warnings = boot.warnings.filter((sentence) => !REPORTED_ELSEWHERE.test(sentence));
+    return warnings.map((problem) => warning("boot.warning", { problem, note: "The warning says what to do." }));
+  }
+  if (boot.error === null) {
+    if (boot.hasEntry) return [];
+    const problem = "There is no app.ts here that calls createApplication().";
+    const lines = [
+      'import { createApplication } from "ashlar";',
+      'import { Kernel } from "./app/kernel.ts";',
+      "",
+      "export default await createApplication({ root: import.meta.dirname, kernel: Kernel });",
+    ];
+    return [error("boot.entry", { file: "app.ts", problem, lines })];
+  }
+  if (isExplained) return [];
+  const { file, line } = subject.placeOfError(boot.error);
+  return [error("boot.failed", { file, line, problem: reasonOf(boot.error), note: remedyOf(boot.error) })];
+}
+
+/** The framework's errors end with what to do. */
+function remedyOf(reason: unknown): string {
+  return reason instanceof AshlarError
+    ? "The message says what to do."
+    : "Correct the code at that place, and run npx ashlar doctor again.";
+}

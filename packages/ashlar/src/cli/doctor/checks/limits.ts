@@ -1,0 +1,89 @@
+import { isTokenEndpoint } from "../../../api/index.ts";
+import { hasTable } from "../../../database/index.ts";
+import type { CompiledRoute } from "../../../routing/index.ts";
+import { linesFor } from "../../../scaffold/index.ts";
+import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, ThrottleProvider } from "../../../throttle/index.ts";
+import { withDatabase } from "../database.ts";
+import { hasApi, hasPages } from "../features.ts";
+import { type Check, error, type Finding, warning } from "../finding.ts";
+import { reasonOf } from "../limited.ts";
+import type { Subject } from "../subject.ts";
+
+/** The names of routes that check a password, or send a mail, each with its limit. */
+const LIMITED = new Map([
+  ["login.store", "throttle:login"],
+  ["register.store", "throttle:register"],
+  ["change_password.store", "throttle:change_password"],
+  ["password_reset.store", "throttle:password_reset"],
+  ["email.resend", "throttle:email.resend,user"],
+  ["confirm_password.store", "throttle:login,user"],
+  ["account.password.store", "throttle:login,user"],
+  ["account.email.store", "throttle:email.resend,user"],
+]);
+
+/** The limits on attempts. */
+export const LIMITS: Check = {
+  name: "Limits",
+  needsBoot: false,
+  async run(subject: Subject): Promise<Finding[]> {
+    if (!hasApi(subject) && !hasPages(subject)) return [];
+    if (subject.failedSections.has("providers")) return [];
+    if (!subject.hasProvider(ThrottleProvider)) {
+      const { file, lines } = linesFor("api", "ThrottleProvider");
+      const problem = "ThrottleProvider is not in PROVIDERS, so passwords can be guessed without limit.";
+      return [error("limits.provider", { file, problem, lines })];
+    }
+    return [...routeFindings(subject), ...(await storeFindings(subject))];
+  },
+};
+
+function routeFindings(subject: Subject): Finding[] {
+  return (subject.boot.application?.router.routes ?? []).flatMap((route) => {
+    const limit = limitOf(route);
+    if (limit === null || route.middleware.some((name) => /^throttle:/.test(name))) return [];
+    const place = subject.placeOf(route.location);
+    const problem = `${route.methods.join("|")} ${route.pattern} has no limit, so passwords or mails can be tried without end.`;
+    const removed = `.withoutMiddleware("throttle")`;
+    const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
+    return [error("limits.route", { ...place, problem, remove: removed, note })];
+  });
+}
+
+function limitOf(route: CompiledRoute): string | null {
+  if (isTokenEndpoint(route)) return null;
+  const name = route.name ?? "";
+  const [, limit] = [...LIMITED].find(([known]) => name === known || name.endsWith(`.${known}`)) ?? [];
+  return limit ?? null;
+}
+
+async function storeFindings(subject: Subject): Promise<Finding[]> {
+  const { container } = subject.boot.application ?? {};
+  if (container === undefined || !container.has("throttle")) return [];
+  const { store } = container.make("throttle");
+  if (store.check !== undefined) {
+    try {
+      await store.check();
+    } catch (thrown) {
+      const problem = `The store of the limits can't be reached, so no one can log in: ${reasonOf(thrown)}`;
+      const note = "Start its server, or correct its address in config/throttle.ts.";
+      return [error("limits.store", { file: "config/throttle.ts", problem, note })];
+    }
+  }
+  if (!subject.isProduction) return [];
+  if (store instanceof MemoryStore) {
+    const problem = "Limits count in the memory of each process: several processes allow several times the attempts.";
+    const lines = ['import { databaseStore } from "ashlar/throttle";', "// in THROTTLE:", "store: databaseStore(),"];
+    return [warning("limits.memory", { file: "config/throttle.ts", problem, lines })];
+  }
+  if (!(store instanceof DefaultStore)) return [];
+  const isShared = await withDatabase(subject, (database) => hasTable(database, RATE_LIMITS_TABLE));
+  if (isShared !== false) return [];
+  const problem = `The database has no table ${RATE_LIMITS_TABLE}, so limits count in the memory of each process.`;
+  return [warning("limits.memory", { problem, run: migrating(subject) })];
+}
+
+/** The commands that write the missing migrations, and run all of them. */
+export function migrating(subject: Subject): string {
+  const install = hasPages(subject) ? "npx ashlar auth --migrations" : "npx ashlar api:install --migrations";
+  return `${install} && npx ashlar migrate`;
+}

@@ -1,0 +1,115 @@
+import {
+  AuthenticationMiddleware,
+  AuthPageMiddleware,
+  AuthProvider,
+  ConfirmPasswordMiddleware,
+  isAuthenticatableClass,
+  LoadUserMiddleware,
+  userClassOf,
+  VerifiesEmailMiddleware,
+} from "../../../auth/index.ts";
+import { DatabaseProvider } from "../../../database/index.ts";
+import { EventProvider } from "../../../events/index.ts";
+import { SecurityHeadersMiddleware } from "../../../http/index.ts";
+import { MailProvider } from "../../../mail/index.ts";
+import { linesFor } from "../../../scaffold/index.ts";
+import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../session/index.ts";
+import { isPlainObject } from "../../../support/index.ts";
+import { ThrottleMiddleware } from "../../../throttle/index.ts";
+import { ViewProvider } from "../../../views/index.ts";
+import { hasPages } from "../features.ts";
+import { type Check, error, type Finding, type FindingId } from "../finding.ts";
+import type { Subject } from "../subject.ts";
+
+const PROVIDERS = [
+  ["DatabaseProvider", DatabaseProvider],
+  ["EventProvider", EventProvider],
+  ["ViewProvider", ViewProvider],
+  ["SessionProvider", SessionProvider],
+  ["MailProvider", MailProvider],
+  ["AuthProvider", AuthProvider],
+] as const;
+
+const WEB = [
+  ["SecurityHeadersMiddleware", SecurityHeadersMiddleware],
+  ["SessionMiddleware", SessionMiddleware],
+  ["LoadUserMiddleware", LoadUserMiddleware],
+  ["VerifyCsrfToken", VerifyCsrfToken],
+] as const;
+
+const NAMED = [
+  ["auth", AuthenticationMiddleware],
+  ["auth.page", AuthPageMiddleware],
+  ["password.confirm", ConfirmPasswordMiddleware],
+  ["verified", VerifiesEmailMiddleware],
+  ["throttle", ThrottleMiddleware],
+] as const;
+
+/** What `ashlar auth` installs for the account pages, apart from the database. */
+export const PAGES: Check = {
+  name: "Account pages",
+  needsBoot: false,
+  run(subject: Subject): Finding[] {
+    if (!hasPages(subject)) return [];
+    return [
+      ...providerFindings(subject),
+      ...kernelFindings(subject),
+      ...guardFindings(subject),
+      ...routeFindings(subject),
+    ];
+  },
+};
+
+function lacking(id: FindingId, adds: string, problem: string): Finding {
+  const { file, lines } = linesFor("pages", adds);
+  return error(id, { file, problem, lines });
+}
+
+function providerFindings(subject: Subject): Finding[] {
+  if (subject.failedSections.has("providers")) return [];
+  return PROVIDERS.filter(([, provider]) => !subject.hasProvider(provider)).map(([name]) =>
+    lacking("pages.provider", name, `${name} is not in PROVIDERS, and the account pages need it.`),
+  );
+}
+
+function kernelFindings(subject: Subject): Finding[] {
+  if (subject.routeMiddleware === null) return [];
+  const missing = WEB.filter(([, middleware]) => !subject.stackHas("web", middleware)).map(([name]) => name);
+  const stack =
+    missing.length === 0 ? [] : [lacking("pages.stack", "web", `The stack web lacks ${missing.join(" and ")}.`)];
+  const named = NAMED.filter(([name, middleware]) => !subject.stackHas(name, middleware));
+  return [...stack, ...named.map(([name]) => lacking("pages.middleware", name, `routeMiddleware has no "${name}".`))];
+}
+
+function guardFindings(subject: Subject): Finding[] {
+  const auth = subject.sections.get("auth");
+  if (auth === undefined) return [];
+  const guards = isPlainObject(auth.GUARDS) ? auth.GUARDS : {};
+  const entries = Object.entries(guards).filter(([, entry]) => isPlainObject(entry));
+  const web = entries.find(([name, entry]) => ((entry as { driver?: unknown }).driver ?? name) === "web");
+  if (web === undefined) return [lacking("pages.guard", "GUARDS.web", "GUARDS has no guard with the driver web.")];
+  const findings: Finding[] = [];
+  if (entries.length > 1 && typeof guards.default !== "string") {
+    findings.push(lacking("pages.guard", "GUARDS.default", "GUARDS doesn't say which guard is the default."));
+  }
+  if (!isPlainObject(auth.ACCOUNTS) || !isPlainObject(auth.ACCOUNTS.mailables)) {
+    findings.push(lacking("pages.mailables", "ACCOUNTS", "ACCOUNTS.mailables is missing, so no mail can be sent."));
+  }
+  const { model } = web[1] as { readonly model?: unknown };
+  return [...findings, ...modelFindings(model)];
+}
+
+function modelFindings(model: unknown): Finding[] {
+  if (typeof model !== "function") return [];
+  const problem = (mixin: string): string => `${model.name} doesn't have the mixin ${mixin}.`;
+  if (!isAuthenticatableClass(model)) return [lacking("pages.model", "Authenticates", problem("Authenticates"))];
+  const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
+  if (typeof prototype.hasVerifiedEmail === "function") return [];
+  return [lacking("pages.model", "MustVerifyEmail", problem("MustVerifyEmail"))];
+}
+
+function routeFindings({ boot }: Subject): Finding[] {
+  const names = boot.application?.router.routes.map(({ name }) => name) ?? null;
+  if (names === null || names.some((name) => name === "login" || name?.endsWith(".login"))) return [];
+  return [lacking("pages.routes", "Auth.routes", "ROUTES doesn't have Auth.routes(), so there is no page to log in.")];
+}

@@ -1,0 +1,60 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Check, error, type Finding } from "../finding.ts";
+import { searchedSecretsOf } from "../secrets-of.ts";
+import type { Subject } from "../subject.ts";
+
+const PRIVATE =
+  /(?:^|\/)\.env(?:\.|$)|\.(?:sqlite3?|db)(?:-wal|-shm|-journal)?$|\.(?:pem|key|p12|pfx)$|\.sql(?:\.gz)?$/i;
+/** Larger files are not read. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_FILES = 5000;
+
+/** What is in `public/`, and should not be. */
+export const PUBLIC_FILES: Check = {
+  name: "Public files",
+  needsBoot: false,
+  async run(subject: Subject): Promise<Finding[]> {
+    const folder = join(subject.root, "public");
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+    const files = entries.filter((entry) => entry.isFile()).slice(0, MAX_FILES);
+    const findings: Finding[] = [];
+    for (const entry of files) {
+      const path = subject.pathOf(join(entry.parentPath, entry.name));
+      if (PRIVATE.test(path)) findings.push(privateFile(path));
+      else findings.push(...(await secretsIn(subject, path)));
+    }
+    return findings;
+  },
+};
+
+function privateFile(path: string): Finding {
+  const problem = `${path} is in public/, whose files anyone can download.`;
+  const note = "If the application was reachable meanwhile, replace every secret in the file.";
+  return error("public.private", { file: path, problem, run: moving(path), note });
+}
+
+/** The command that takes a file out of the folder, to where git ignores it in a generated application. */
+function moving(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (name.startsWith(".env")) return `mv -n ${quoted(path)} ${quoted(`${name}.public.tmp`)}`;
+  return `mkdir -p database && mv -n ${quoted(path)} ${quoted(`database/${name}`)}`;
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+async function secretsIn(subject: Subject, path: string): Promise<Finding[]> {
+  const file = join(subject.root, path);
+  if ((await stat(file)).size > MAX_BYTES) return [];
+  const text = await readFile(file, "latin1");
+  return searchedSecretsOf(subject)
+    .filter(({ value }) => text.includes(value))
+    .map(({ name, value }) => {
+      const line = text.slice(0, text.indexOf(value)).split("\n").length;
+      const problem = `${path} contains the value of ${name}, and anyone can download it.`;
+      const note = `Replace ${name} as well, if the application was reachable meanwhile.`;
+      return error("public.secret", { file: path, line, problem, run: moving(path), note });
+    });
+}

@@ -1,0 +1,83 @@
+import { parseEnv } from "node:util";
+import { type Check, error, type Finding } from "../finding.ts";
+import { git } from "../git.ts";
+import { replacing, type Secret, searchedSecretsOf } from "../secrets-of.ts";
+import type { Subject } from "../subject.ts";
+
+/** How many of the latest commits that changed `.env` are looked at. */
+const COMMITS = 50;
+
+/** Secrets in the repository. */
+export const REPOSITORY: Check = {
+  name: "Repository",
+  needsBoot: false,
+  seconds: 30,
+  async run(subject: Subject): Promise<Finding[]> {
+    const { root } = subject;
+    const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
+    if (inside?.output.trim() !== "true") return [];
+    const secrets = searchedSecretsOf(subject);
+    return [
+      ...(await ignoredFindings(root)),
+      ...(await trackedFileFindings(subject, secrets)),
+      ...(await historyFindings(subject, secrets)),
+    ];
+  },
+};
+
+async function ignoredFindings(root: string): Promise<Finding[]> {
+  const tracked = await git(root, ["ls-files", "--error-unmatch", "--", ".env"]);
+  const ignored = await git(root, ["check-ignore", "--quiet", "--no-index", "--", ".env"]);
+  const findings: Finding[] = [];
+  if (tracked?.code === 0) {
+    const problem = "Git tracks .env, so everyone who has the repository has the secrets.";
+    const note = "Commit that, and replace the secrets: they remain in earlier commits.";
+    findings.push(error("env.tracked", { file: ".env", problem, run: "git rm --cached .env", note }));
+  }
+  if (ignored?.code === 1) {
+    const problem = "Git doesn't ignore .env, so the secrets get into the repository with the next git add.";
+    findings.push(error("env.ignored", { file: ".gitignore", problem, lines: [".env"] }));
+  }
+  return findings;
+}
+
+async function trackedFileFindings(subject: Subject, secrets: readonly Secret[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const secret of secrets) {
+    const found = await git(subject.root, ["grep", "-n", "-z", "-F", "-I", "-f", "-", "--", "."], `${secret.value}\n`);
+    // The line itself is the secret: only the file and the line's number are used.
+    const places = [...(found?.output ?? "").matchAll(/^([^\0\n]+)\0(\d+)\0/gm)].filter(([, file]) => file !== ".env");
+    const [first] = places;
+    if (first === undefined) continue;
+    const problem = `${first[1]} is in the repository and contains the value of ${secret.name}.`;
+    findings.push(
+      error("secret.tracked", { file: first[1]!, line: Number(first[2]), problem, ...renewing(subject, secret) }),
+    );
+  }
+  return findings;
+}
+
+async function historyFindings(subject: Subject, secrets: readonly Secret[]): Promise<Finding[]> {
+  const { root } = subject;
+  const log = await git(root, ["log", `--max-count=${COMMITS}`, "--format=%H", "HEAD", "--", ".env"]);
+  if (log === null || log.code !== 0) return [];
+  const found = new Map<string, { readonly secret: Secret; readonly commit: string }>();
+  for (const commit of log.output.split("\n").filter((line) => line !== "")) {
+    const file = await git(root, ["show", `${commit}:./.env`]);
+    if (file === null || file.code !== 0) continue;
+    const values = Object.values(parseEnv(file.output)).join("\n");
+    for (const secret of secrets) {
+      if (values.includes(secret.value) && !found.has(secret.name)) found.set(secret.name, { secret, commit });
+    }
+  }
+  return [...found.values()].map(({ secret, commit }) => {
+    const problem = `${secret.name} is in an earlier commit of .env (${commit.slice(0, 12)}): everyone who has the repository has it.`;
+    return error("secret.history", { file: ".env", problem, ...renewing(subject, secret) });
+  });
+}
+
+function renewing(subject: Subject, { name, isGenerated }: Secret): Partial<Parameters<typeof error>[1]> {
+  if (isGenerated) return replacing(subject, name);
+  if (name === "APP_PREVIOUS_KEYS") return { in: ".env", lines: ["APP_PREVIOUS_KEYS="] };
+  return { note: `Change the password on its server, and set the new one as ${name} in .env only.` };
+}

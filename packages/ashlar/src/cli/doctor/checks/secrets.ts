@@ -1,0 +1,125 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { secretProblem } from "../../../security/index.ts";
+import { now, readEnvFile } from "../../../support/index.ts";
+import { hasApi } from "../features.ts";
+import { type Check, error, type Finding, finding, warning } from "../finding.ts";
+import { previousKeysOf, replacing, secretsOf, secretOf } from "../secrets-of.ts";
+import type { Subject } from "../subject.ts";
+
+const DAY_MS = 86_400_000;
+const PREVIOUS_DAYS = 90;
+
+/**
+ * What secrets that were typed contain. Each word has so many letters that fewer than one random secret in ten million has
+ * it by chance.
+ */
+const KNOWN_WORDS =
+  /secret|changeme|change[-_ ]me|password|example|placeholder|replace[-_ ]|your[-_ ]|default|qwertyu|abcdefg|1234567/i;
+
+/** The secrets: present, random, different, and readable by the application's user only. */
+export const SECRETS: Check = {
+  name: "Secrets",
+  needsBoot: false,
+  async run(subject: Subject): Promise<Finding[]> {
+    if (subject.environmentError !== null) return [unreadable(subject)];
+    return [
+      ...generatedFindings(subject),
+      ...sharedFindings(subject),
+      ...(await previousFindings(subject)),
+      ...(await modeFindings(subject)),
+    ];
+  },
+};
+
+function unreadable({ environmentError }: Subject): Finding {
+  const reason = environmentError instanceof Error ? environmentError.message : String(environmentError);
+  return error("env.file", { file: ".env", problem: reason, run: "chmod u+r .env" });
+}
+
+function generatedFindings(subject: Subject): Finding[] {
+  const names = ["APP_KEY", ...(hasApi(subject) ? ["JWT_SECRET"] : [])];
+  return names.flatMap((name) => {
+    // Tests run with a random key.
+    if (name === "APP_KEY" && subject.environment === "test" && !secretOf(subject, name)) return [];
+    if (name === "JWT_SECRET" && hasOtherKey(subject)) return [];
+    const value = secretOf(subject, name);
+    if (!value) {
+      return [
+        error("secret.missing", { file: ".env", problem: `${name} is not set.`, run: "npx ashlar key:generate" }),
+      ];
+    }
+    if (isExample(subject, name, value)) {
+      const problem = `${name} has the value in .env.example, which everyone who has the repository knows.`;
+      return [error("secret.known", { file: ".env", problem, ...replacing(subject, name) })];
+    }
+    const weak = secretProblem(value);
+    if (weak !== null)
+      return [error("secret.weak", { file: ".env", problem: `${name} ${weak}`, ...replacing(subject, name) })];
+    if (!KNOWN_WORDS.test(value)) return [];
+    const problem = `${name} contains a word, so it was typed, or copied from an example: it can be guessed.`;
+    return [error("secret.known", { file: ".env", problem, ...replacing(subject, name) })];
+  });
+}
+
+/** Tokens may be signed with a private key instead, or with a secret that is no text. */
+function hasOtherKey(subject: Subject): boolean {
+  const { jwt } = subject.settings("api", "DRIVERS") as {
+    readonly jwt?: { readonly algorithm?: unknown; readonly secret?: unknown };
+  };
+  if (jwt === undefined) return false;
+  const isHmac = jwt.algorithm === undefined || String(jwt.algorithm).startsWith("HS");
+  return !isHmac || (jwt.secret !== undefined && jwt.secret !== null && typeof jwt.secret !== "string");
+}
+
+function isExample({ root }: Subject, name: string, value: string): boolean {
+  const example = readEnvFile(join(root, ".env.example"));
+  return example !== null && parseEnv(example)[name] === value;
+}
+
+function sharedFindings(subject: Subject): Finding[] {
+  const [first, ...others] = secretsOf(subject).filter(({ name }) => name !== "APP_PREVIOUS_KEYS");
+  const seen = first === undefined ? [] : [first];
+  const findings: Finding[] = [];
+  for (const secret of others) {
+    const other = seen.find(({ value }) => value === secret.value);
+    seen.push(secret);
+    if (other === undefined) continue;
+    const replaced = secret.isGenerated ? secret : other;
+    const problem = `${secret.name} and ${other.name} are the same: who learns one, has the other.`;
+    const remedy = replaced.isGenerated
+      ? replacing(subject, replaced.name)
+      : { note: `Set another password for ${secret.name}, on its server and in .env.` };
+    findings.push(error("secret.shared", { file: ".env", problem, ...remedy }));
+  }
+  return findings;
+}
+
+async function previousFindings(subject: Subject): Promise<Finding[]> {
+  const keys = previousKeysOf(subject);
+  if (keys.length === 0) return [];
+  const remaining = keys.filter((key) => key !== secretOf(subject, "APP_KEY") && secretProblem(key) === null);
+  const remedy = { file: ".env", lines: ["APP_PREVIOUS_KEYS="] };
+  if (remaining.length < keys.length) {
+    const count = keys.length - remaining.length;
+    const problem = `APP_PREVIOUS_KEYS has ${count === 1 ? "an entry that is" : `${count} entries that are`} weak, or the current key.`;
+    const note = remaining.length === 0 ? {} : { note: "To keep the other entries, remove only this one." };
+    return [error("secret.previous", { ...remedy, problem, ...note })];
+  }
+  const changed = await stat(join(subject.root, ".env")).catch(() => null);
+  if (changed === null || subject.isSetOutside("APP_PREVIOUS_KEYS")) return [];
+  const days = Math.floor((now() - changed.mtimeMs) / DAY_MS);
+  if (days <= PREVIOUS_DAYS) return [];
+  const problem = `APP_PREVIOUS_KEYS has been the same for ${days} days. What its keys signed has expired; if one leaks, it is still accepted.`;
+  return [warning("secret.previous", { ...remedy, problem })];
+}
+
+async function modeFindings({ root, isProduction }: Subject): Promise<Finding[]> {
+  // Windows has no such mode.
+  if (process.platform === "win32") return [];
+  const file = await stat(join(root, ".env")).catch(() => null);
+  if (file === null || (file.mode & 0o007) === 0) return [];
+  const problem = "Every user of this machine can read .env, and with it the secrets.";
+  return [finding("env.mode", isProduction ? "error" : "warning", { file: ".env", problem, run: "chmod 600 .env" })];
+}

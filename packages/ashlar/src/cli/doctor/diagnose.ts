@@ -1,0 +1,107 @@
+import { ADDRESS } from "./checks/address.ts";
+import { API } from "./checks/api.ts";
+import { CONFIGURATION } from "./checks/configuration.ts";
+import { DATABASE } from "./checks/database.ts";
+import { LIFETIMES } from "./checks/lifetimes.ts";
+import { LIMITS } from "./checks/limits.ts";
+import { PACKAGES } from "./checks/packages.ts";
+import { PAGES } from "./checks/pages.ts";
+import { PUBLIC_FILES } from "./checks/public-files.ts";
+import { REPOSITORY } from "./checks/repository.ts";
+import { ROUTES } from "./checks/routes.ts";
+import { SECRETS } from "./checks/secrets.ts";
+import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
+import { hasApi } from "./features.ts";
+import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
+import { limited, reasonOf } from "./limited.ts";
+import { Subject } from "./subject.ts";
+
+/** The checks, in the order of the report. */
+const CHECKS: readonly Check[] = [
+  PACKAGES,
+  SECRETS,
+  REPOSITORY,
+  PUBLIC_FILES,
+  ADDRESS,
+  CONFIGURATION,
+  API,
+  PAGES,
+  LIMITS,
+  LIFETIMES,
+  DATABASE,
+  MAIL_SETTINGS,
+  SERVICES,
+  ROUTES,
+];
+
+/** How long a check may take unless it says otherwise, in seconds. */
+const SECONDS = 10;
+
+/** What is named in the text of an error, to recognize one that another finding explains. */
+const NAMES = /\b(?:[A-Z]{2,}_[A-Z_]+|\w+Provider|\w+Middleware|Authenticates\w*|MustVerifyEmail|routes\/\w+)\b/g;
+
+/** The findings of one check. */
+export interface Section {
+  readonly name: string;
+  readonly findings: readonly Finding[];
+}
+
+/** Everything that was found out about an application. */
+export interface Diagnosis {
+  /** What the application was judged for; `null` if that can't be told. */
+  readonly environment: string | null;
+  readonly sections: readonly Section[];
+  readonly skipped: readonly SkippedCheck[];
+  /** What is no mistake, and still good to know. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Checks an application. Nothing is changed or created, and nothing is sent.
+ *
+ * @param asProduction whether to judge it as if it ran in production
+ */
+export async function diagnose(root: string, asProduction: boolean): Promise<Diagnosis> {
+  const subject = await Subject.load(root, asProduction);
+  try {
+    const sections: Section[] = [];
+    const skipped: SkippedCheck[] = [];
+    for (const check of CHECKS) {
+      if (check.needsBoot && subject.boot.application === null) {
+        skipped.push({ check: check.name, reason: "the application doesn't boot" });
+      } else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
+    }
+    return { environment: subject.environment, sections: withoutEchoes(sections), skipped, notes: notesOf(subject) };
+  } finally {
+    await limited(SECONDS, "The shutdown", () => subject.close()).catch(() => {});
+  }
+}
+
+/** A check that fails is a finding itself, and never hides the others. */
+async function findingsOf(check: Check, subject: Subject): Promise<readonly Finding[]> {
+  try {
+    return await limited(check.seconds ?? SECONDS, `The check "${check.name}"`, () => check.run(subject));
+  } catch (thrown) {
+    const { file, line } = subject.placeOfError(thrown);
+    const problem = `The check "${check.name}" could not be completed: ${reasonOf(thrown)}`;
+    const note = "If the cause is not in your code, please report it.";
+    return [error("doctor.check", { file, line, problem, note })];
+  }
+}
+
+/** Leaves out the boot's error if another finding is about the same thing and says how to mend it. */
+function withoutEchoes(sections: readonly Section[]): Section[] {
+  const others = sections.flatMap(({ findings }) => findings).filter(({ id }) => id !== "boot.failed");
+  const explained = new Set(
+    others
+      .filter(({ severity }) => severity === "error")
+      .flatMap(({ problem, remedy }) => [problem, ...remedy.lines].join(" ").match(NAMES) ?? []),
+  );
+  const isEcho = ({ id, problem }: Finding): boolean =>
+    id === "boot.failed" && (problem.match(NAMES) ?? []).some((name) => explained.has(name));
+  return sections.map(({ name, findings }) => ({ name, findings: findings.filter((one) => !isEcho(one)) }));
+}
+
+function notesOf(subject: Subject): string[] {
+  return hasApi(subject) ? [] : ["The application has no API tokens. To add them: npx ashlar api:install"];
+}

@@ -1,0 +1,25 @@
+import { ApiProvider } from "../../api/index.ts";
+import { MailProvider } from "../../mail/index.ts";
+import { SessionProvider } from "../../session/index.ts";
+import type { Subject } from "./subject.ts";
+
+/** Reports whether an application has any sign of API tokens. */
+export function hasApi(subject: Subject): boolean {
+  return (
+    subject.hasProvider(ApiProvider) ||
+    subject.sections.has("api") ||
+    subject.failedSections.has("api") ||
+    ["config/api.ts", "config/api.js", "routes/api.ts", "routes/api.js"].some((file) => subject.hasFile(file)) ||
+    Object.hasOwn(subject.variables, "JWT_SECRET") ||
+    subject.bindings?.has("routes.api.location") === true ||
+    (subject.routeMiddleware?.api ?? []).length > 0
+  );
+}
+
+/** Reports whether an application has any sign of the account pages that `ashlar auth` installs. */
+export function hasPages(subject: Subject): boolean {
+  return (
+    subject.hasFile("app/controllers/auth") ||
+    (subject.hasProvider(MailProvider) && subject.hasProvider(SessionProvider) && subject.hasFile("views/auth"))
+  );
+}

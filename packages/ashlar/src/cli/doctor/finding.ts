@@ -1,0 +1,161 @@
+import type { MaybePromise } from "../../support/index.ts";
+import type { Subject } from "./subject.ts";
+
+/** How bad a finding is. An error makes the command exit with 1. */
+export type Severity = "error" | "warning";
+
+/** What mends a finding. It never contains a secret. */
+export interface Remedy {
+  /** A command to run in the application's folder; `null` if there is none. It comes after the lines. */
+  readonly run: string | null;
+  /** The file that the lines belong in; `null` if there are none. */
+  readonly file: string | null;
+  /**
+   * Lines to add to the file. In `.env`, `NAME=value` replaces the variable's line. In code, a comment before the lines says
+   * where they go: `// in PROVIDERS`; a property replaces the one with its name.
+   */
+  readonly lines: readonly string[];
+  /** Text to remove from the file, on the line of the finding; `null` if nothing has to go. */
+  readonly remove: string | null;
+  /** What else to know, in a sentence; `null` if that is all. */
+  readonly note: string | null;
+}
+
+/** Something that is wrong with an application. */
+export interface Finding {
+  readonly id: FindingId;
+  readonly severity: Severity;
+  /** The file in the application; `null` if it is not about one. */
+  readonly file: string | null;
+  /** The line in the file; `null` if it is not known. */
+  readonly line: number | null;
+  /** What is wrong, in sentences. */
+  readonly problem: string;
+  readonly remedy: Remedy;
+}
+
+/** A check that could not be made. */
+export interface SkippedCheck {
+  readonly check: string;
+  readonly reason: string;
+}
+
+/** A group of findings about one subject. */
+export interface Check {
+  /** The heading of its findings. */
+  readonly name: string;
+  /** Whether it looks at the booted application, and is skipped if the application doesn't boot. */
+  readonly needsBoot: boolean;
+  /** How long it may take, in seconds; default: 10. */
+  readonly seconds?: number;
+  run(subject: Subject): MaybePromise<readonly Finding[]>;
+}
+
+// `docs/reference/doctor.md` lists them.
+const MEANINGS = {
+  "doctor.check": "A check could not be completed.",
+  "node.version": "Node.js is older than the application or the framework allows.",
+  "package.copies": "The package ashlar is installed more than once, so its classes exist twice.",
+  "package.lockfile": "There is no lockfile: each installation may get other versions.",
+  "public.private": "A private file is in public/, whose files anyone can download.",
+  "public.secret": "A file in public/ contains a secret.",
+  "env.file": ".env can't be read.",
+  "env.mode": "Other users of the machine can read .env.",
+  "env.ignored": "Git doesn't ignore .env.",
+  "env.tracked": ".env is in the repository.",
+  "env.contradiction": "APP_ENV, NODE_ENV and APP.environment contradict each other, or one is misspelled.",
+  "secret.missing": "A secret is not set.",
+  "secret.weak": "A secret is too short or not random.",
+  "secret.known": "A secret is one that others know: from .env.example, or made of well-known words.",
+  "secret.shared": "Two secrets are the same.",
+  "secret.tracked": "A file in the repository contains a secret.",
+  "secret.history": "A commit contains a secret that is still in use.",
+  "secret.previous": "A previous key is weak, the current key, or has been kept for more than 90 days.",
+  "url.missing": "Production has no APP_URL.",
+  "url.invalid": "APP_URL is not the origin of a site.",
+  "url.http": "APP_URL is not https in production.",
+  "url.loopback": "APP_URL is an address of this machine, in production.",
+  "proxies.invalid":
+    "A trusted proxy is neither an address nor a range, or the range is larger than anyone's own network.",
+  "proxies.wide": "Whole private networks are trusted as proxies in production.",
+  "proxies.missing": "APP_URL is https, so a proxy is in front, but no proxy is trusted.",
+  "host.public": "The proxy is on this machine, but the server listens on every address.",
+  "config.file": "A configuration file can't be loaded.",
+  "boot.entry": "There is no app.ts that creates an application.",
+  "boot.failed": "The application doesn't boot.",
+  "boot.warning": "The application logs a warning when it boots.",
+  "api.provider": "ApiProvider, or a provider that it needs, is not in PROVIDERS.",
+  "api.routes": "The file with the API's routes is missing.",
+  "api.location": "The kernel doesn't bind routes.api.location.",
+  "api.model": "The model of DRIVERS.jwt can't hold tokens.",
+  "api.column": "The users table has no column for the token.",
+  "api.unique": "The token's column is not unique.",
+  "api.config": "config/api.ts is missing, or doesn't export DRIVERS.",
+  "api.endpoints": "The token endpoints, Api.routes(), are not in the routes.",
+  "api.stack": "The api stack doesn't check tokens: JWTAuthenticationMiddleware is missing.",
+  "api.session": "The api stack has sessions, which API clients don't keep.",
+  "pages.provider": "A provider that the account pages need is not in PROVIDERS.",
+  "pages.stack": "The web stack lacks middleware.",
+  "pages.middleware": "The kernel doesn't name middleware that the account pages use.",
+  "pages.model": "The users' model lacks a mixin.",
+  "pages.guard": "GUARDS lacks the guard web, or the default.",
+  "pages.mailables": "ACCOUNTS names no mails.",
+  "pages.routes": "The account pages, Auth.routes(), are not in the routes.",
+  "pages.tables": "A table or column that accounts use is missing.",
+  "limits.provider": "Passwords can be tried, and ThrottleProvider is not in PROVIDERS.",
+  "limits.memory": "Limits count in the memory of each process, in production.",
+  "limits.store": "The store of the limits can't be reached.",
+  "limits.route": "A route that checks a password or sends a mail has no limit.",
+  "tokens.immortal": "API tokens never expire, or can't be revoked.",
+  "tokens.renewal": "Expired API tokens can be renewed forever.",
+  "links.immortal": "Links to set a password never expire.",
+  "logins.long": "Logins or sessions last for more than 90 days.",
+  "sessions.store": "The store of the sessions can't be reached.",
+  "database.connection": "The database can't be reached.",
+  "database.mode": "Other users of the machine can read the SQLite file.",
+  "migrations.pending": "Migrations have not been run.",
+  "migrations.missing": "Migrations were run whose files are missing.",
+  "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
+  "mail.server": "Mails can't be delivered.",
+  "routes.csrf": "A route that changes something runs with the visitor's session, but without CSRF protection.",
+  "routes.stack": "A route that changes something is on no stack.",
+  "routes.api": "A route for API clients is in the list of pages.",
+  "routes.page": "A page is in the list of the API's routes.",
+} as const;
+
+/** The id of a finding. It stays the same from release to release. */
+export type FindingId = keyof typeof MEANINGS;
+
+/** The ids of findings, each with its meaning. */
+export const FINDINGS: Readonly<Record<FindingId, string>> = MEANINGS;
+
+/** What is known of a finding; the rest is `null`. */
+interface Details {
+  readonly file?: string | null;
+  readonly line?: number | null;
+  readonly problem: string;
+  readonly run?: string;
+  /** The file that the lines belong in; default: {@link Details.file}. */
+  readonly in?: string;
+  readonly lines?: readonly string[];
+  readonly remove?: string;
+  readonly note?: string;
+}
+
+/** Makes a finding that is an error. */
+export function error(id: FindingId, details: Details): Finding {
+  return finding(id, "error", details);
+}
+
+/** Makes a finding that is a warning. */
+export function warning(id: FindingId, details: Details): Finding {
+  return finding(id, "warning", details);
+}
+
+/** Makes a finding. */
+export function finding(id: FindingId, severity: Severity, details: Details): Finding {
+  const { file = null, line = null, problem, run = null, lines = [], remove = null, note = null } = details;
+  const edited = details.in ?? file;
+  const isEdit = lines.length > 0 || remove !== null;
+  return { id, severity, file, line, problem, remedy: { run, file: isEdit ? edited : null, lines, remove, note } };
+}

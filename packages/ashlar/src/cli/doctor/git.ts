@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+
+/** How long one call may take, in milliseconds. */
+const TIMEOUT_MS = 8000;
+
+/** What git answered. */
+export interface GitAnswer {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/**
+ * Asks git about a folder. Nothing is changed.
+ *
+ * @param input what it reads from standard input; secrets go there, because other users see a command's arguments
+ * @returns `null` if there is no git on this machine
+ */
+export async function git(root: string, args: readonly string[], input = ""): Promise<GitAnswer | null> {
+  return await new Promise((resolve) => {
+    // GIT_OPTIONAL_LOCKS: without it, some commands refresh the index.
+    const child = spawn("git", ["--no-optional-locks", ...args], {
+      cwd: root,
+      stdio: ["pipe", "pipe", "ignore"],
+      timeout: TIMEOUT_MS,
+      windowsHide: true,
+    });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+    child.on("error", () => resolve(null));
+    child.on("close", (code) => resolve({ code, output }));
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+  });
+}
