@@ -40,6 +40,6 @@ export async function withDatabaseOrThrow<T>(
     });
   } finally {
     // A server that doesn't respond doesn't say goodbye either.
-    await limited(SECONDS, "The database", () => database.close()).catch(() => {});
+    await limited(1, "The database", () => database.close()).catch(() => {});
   }
 }

@@ -37,8 +37,18 @@ const CHECKS: readonly Check[] = [
 /** How long a check may take unless it says otherwise, in seconds. */
 const SECONDS = 10;
 
-/** What is named in the text of an error, to recognize one that another finding explains. */
-const NAMES = /\b(?:[A-Z]{2,}_[A-Z_]+|\w+Provider|\w+Middleware|Authenticates\w*|MustVerifyEmail|routes\/\w+)\b/g;
+/** The boot errors that findings explain, by the beginning of their ids. */
+const EXPLAINED: Readonly<Record<string, RegExp>> = {
+  "env.": /APP_ENV|NODE_ENV|\.env/,
+  "secret.": /APP_KEY|JWT_SECRET|APP_PREVIOUS_KEYS|APP\.(?:key|previousKeys)|DRIVERS\.jwt\.(?:secret|previousSecrets)/,
+  "url.": /APP_URL|APP\.url/,
+  "proxies.": /TRUSTED_PROXIES|trustedProxies/,
+  "mail.sender": /config\/mail\.ts/,
+  "config.file": /^/,
+  "api.": /api|jwt|token/i,
+  "pages.": /Provider|bound to|middleware|guard|ACCOUNTS|mailable|mixin|MustVerifyEmail|Authenticates/i,
+  "limits.provider": /throttle|limit/i,
+};
 
 /** The findings of one check. */
 export interface Section {
@@ -92,13 +102,11 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
 /** Leaves out the boot's error if another finding is about the same thing and says how to mend it. */
 function withoutEchoes(sections: readonly Section[]): Section[] {
   const others = sections.flatMap(({ findings }) => findings).filter(({ id }) => id !== "boot.failed");
-  const explained = new Set(
-    others
-      .filter(({ severity }) => severity === "error")
-      .flatMap(({ problem, remedy }) => [problem, ...remedy.lines].join(" ").match(NAMES) ?? []),
-  );
+  const patterns = others
+    .filter(({ severity }) => severity === "error")
+    .flatMap(({ id }) => Object.entries(EXPLAINED).filter(([begin]) => id.startsWith(begin)));
   const isEcho = ({ id, problem }: Finding): boolean =>
-    id === "boot.failed" && (problem.match(NAMES) ?? []).some((name) => explained.has(name));
+    id === "boot.failed" && patterns.some(([, pattern]) => pattern.test(problem));
   return sections.map(({ name, findings }) => ({ name, findings: findings.filter((one) => !isEcho(one)) }));
 }
 

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** Something took longer than it may. */
 export class TooSlowError extends Error {}
 
@@ -22,5 +24,7 @@ export async function limited<T>(seconds: number, what: string, work: () => Prom
 /** The message of an error, in one line. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/\s*\n\s*/g, " ").trim();
+  return stripVTControlCharacters(text)
+    .replaceAll(/\s*\n\s*/g, " ")
+    .trim();
 }

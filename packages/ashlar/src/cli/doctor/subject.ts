@@ -232,9 +232,7 @@ async function bootedBy(
   let error: unknown = null;
   if (file !== undefined) {
     try {
-      await inspection.run(() =>
-        limited(BOOT_SECONDS, "The boot", () => import(/* @vite-ignore */ nextAddress(file))),
-      );
+      await inspection.run(() => limited(BOOT_SECONDS, "The boot", () => import(/* @vite-ignore */ nextAddress(file))));
     } catch (thrown) {
       // An app.ts that goes on to listen has booted all the same.
       if (inspection.application === null) error = thrown;

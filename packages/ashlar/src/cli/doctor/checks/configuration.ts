@@ -13,16 +13,18 @@ export const CONFIGURATION: Check = {
   needsBoot: false,
   run(subject: Subject): Finding[] {
     const failed = [...subject.failedSections].map(([name, reason]) => failedFile(subject, name, reason));
-    return [...failed, ...bootFindings(subject, failed.length > 0)];
+    return [...failed, ...bootFindings(subject)];
   },
 };
 
 function failedFile(subject: Subject, name: string, reason: unknown): Finding {
-  const { line } = subject.placeOfError(reason instanceof Error ? (reason.cause ?? reason) : reason);
-  return error("config.file", { file: `config/${name}.ts`, line, problem: reasonOf(reason), note: remedyOf(reason) });
+  const place = subject.placeOfError(reason instanceof Error ? (reason.cause ?? reason) : reason);
+  const file = `config/${name}.ts`;
+  const line = place.file === file ? place.line : null;
+  return error("config.file", { file, line, problem: reasonOf(reason), note: remedyOf(reason) });
 }
 
-function bootFindings(subject: Subject, isExplained: boolean): Finding[] {
+function bootFindings(subject: Subject): Finding[] {
   const { boot } = subject;
   if (boot.application !== null) {
     const warnings = boot.warnings.filter((sentence) => !REPORTED_ELSEWHERE.test(sentence));
@@ -39,7 +41,6 @@ function bootFindings(subject: Subject, isExplained: boolean): Finding[] {
     ];
     return [error("boot.entry", { file: "app.ts", problem, lines })];
   }
-  if (isExplained) return [];
   const { file, line } = subject.placeOfError(boot.error);
   return [error("boot.failed", { file, line, problem: reasonOf(boot.error), note: remedyOf(boot.error) })];
 }

@@ -17,11 +17,12 @@ export const REPOSITORY: Check = {
     const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
     if (inside?.output.trim() !== "true") return [];
     const secrets = searchedSecretsOf(subject);
-    return [
-      ...(await ignoredFindings(root)),
-      ...(await trackedFileFindings(subject, secrets)),
-      ...(await historyFindings(subject, secrets)),
-    ];
+    const found = await Promise.all([
+      ignoredFindings(root),
+      trackedFileFindings(subject, secrets),
+      historyFindings(subject, secrets),
+    ]);
+    return found.flat();
   },
 };
 
@@ -42,9 +43,15 @@ async function ignoredFindings(root: string): Promise<Finding[]> {
 }
 
 async function trackedFileFindings(subject: Subject, secrets: readonly Secret[]): Promise<Finding[]> {
+  const all = await git(
+    subject.root,
+    ["grep", "-l", "-F", "-I", "-f", "-"],
+    secrets.map(({ value }) => `${value}\n`).join(""),
+  );
+  if (secrets.length === 0 || all?.code !== 0) return [];
   const findings: Finding[] = [];
   for (const secret of secrets) {
-    const found = await git(subject.root, ["grep", "-n", "-z", "-F", "-I", "-f", "-", "--", "."], `${secret.value}\n`);
+    const found = await git(subject.root, ["grep", "-n", "-z", "-F", "-I", "-f", "-"], `${secret.value}\n`);
     // The line itself is the secret: only the file and the line's number are used.
     const places = [...(found?.output ?? "").matchAll(/^([^\0\n]+)\0(\d+)\0/gm)].filter(([, file]) => file !== ".env");
     const [first] = places;

@@ -1,6 +1,7 @@
 import { isTokenEndpoint, JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { LoadUserMiddleware } from "../../../auth/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
+import { linesFor } from "../../../scaffold/index.ts";
 import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
@@ -57,12 +58,8 @@ function csrfRemedy(subject: Subject): { in?: string; lines?: string[]; remove?:
   if (subject.stackHas("web", VerifyCsrfToken)) {
     return { remove: OFF_STACK, note: "The route needs the whole stack web, which has VerifyCsrfToken." };
   }
-  const lines = [
-    'import { VerifyCsrfToken } from "ashlar/session";',
-    "// in routeMiddleware, at the end of web:",
-    "VerifyCsrfToken,",
-  ];
-  return { in: "app/kernel.ts", lines };
+  const { file, lines } = linesFor("pages", "web");
+  return { in: file, lines: [...lines] };
 }
 
 function moving(from: string, to: string): string {

@@ -5,7 +5,7 @@ import { secretProblem } from "../../../security/index.ts";
 import { now, readEnvFile } from "../../../support/index.ts";
 import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
-import { previousKeysOf, replacing, secretsOf, secretOf } from "../secrets-of.ts";
+import { previousKeysOf, replacing, secretOf, secretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
 const DAY_MS = 86_400_000;
