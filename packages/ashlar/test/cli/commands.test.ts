@@ -26,6 +26,7 @@ describe("help", () => {
       "migrate:status",
       "migrate:fresh",
       "routes",
+      "doctor",
       "lang:keys",
       "prune",
       "key:generate",
@@ -296,7 +297,13 @@ describe("a command that fails", () => {
       "await application.listen({ port: 0 });",
     ];
     await writeFile(join(root, "app.ts"), program.join("\n"));
-    const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"]);
+    const listing = await ashlar(root, "routes");
+    expect(listing.errors).toBe(
+      "A command that looks at the application must not start it. Replace the call of listen() in app.ts with: " +
+        "export default application;",
+    );
+    expect(listing.code).toBe(1);
+    const { code, output } = await execute(root, process.execPath, [COMMAND, "prune"]);
     expect(output).toContain("does not export an application. Add: export default await createApplication(");
     expect(output).toContain("If the file calls listen() itself, start it with: node app.ts");
     expect(code).toBe(1);

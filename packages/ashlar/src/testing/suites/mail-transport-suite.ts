@@ -114,6 +114,10 @@ export function mailTransportSuite(
       assert.equal(lines(mail.text), "It is on its way.");
       assert.equal(mail.html, null, "the mail is text only");
     }),
+    entry("a check delivers nothing", async ({ transport, arrived }) => {
+      await transport.check?.();
+      assert.deepEqual(await arrived(), []);
+    }),
     entry("every recipient gets it, including copies and blind copies", async ({ transport, arrived }) => {
       const [cc, bcc] = [[{ address: "cc@example.com", name: null }], [{ address: "bcc@example.com", name: null }]];
       await transport.deliver(message({ to: [ADA, GRACE], cc, bcc }), delivery());
@@ -173,6 +177,17 @@ export function mailTransportSuite(
   if (unreachable === undefined) return always;
   return [
     ...always,
+    {
+      title: "a check of an other end that cannot be reached rejects",
+      async run() {
+        const transport = await unreachable();
+        try {
+          if (transport.check !== undefined) await assert.rejects(transport.check());
+        } finally {
+          await transport.close();
+        }
+      },
+    },
     {
       title: "a mail that cannot be delivered anywhere rejects, and is worth another try",
       async run() {

@@ -109,6 +109,7 @@ async function failuresThrow(unreachable: () => MaybePromise<SessionStore>): Pro
       update: () => store.update(one, session(), until),
       destroy: () => store.destroy(one),
       ...(store.prune === undefined ? {} : { prune: () => store.prune?.(START, START) }),
+      ...(store.check === undefined ? {} : { check: () => store.check?.() }),
     });
   } finally {
     await store.close();

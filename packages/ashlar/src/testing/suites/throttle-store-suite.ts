@@ -67,6 +67,11 @@ export function throttleStoreSuite(
       assert.equal(await counter.get("a"), null);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
+    entry("a check counts nothing", async (counter, store) => {
+      await counter.add("a", 2);
+      await store.check?.();
+      assert.equal((await counter.get("a"))?.attempts, 2);
+    }),
     entry("two buckets share nothing, and each name has one count", async (counter, store) => {
       const other = store.counter(bucket("export"));
       await counter.add("a", 2);
@@ -228,6 +233,7 @@ async function failuresThrow(unreachable: () => MaybePromise<ThrottleStore>): Pr
       get: () => counter.get("a"),
       delete: () => counter.delete("a"),
       ...(store.prune === undefined ? {} : { prune: () => store.prune?.() }),
+      ...(store.check === undefined ? {} : { check: () => store.check?.() }),
     });
   } finally {
     await store.close();
