@@ -174,12 +174,11 @@ describe("the environment", () => {
 describe("lifetimes", () => {
   test("without an end get one", async () => {
     const root = await copyOf(original);
-    await edit(
-      root,
-      "config/api.ts",
-      ["expires: 60", "expires: null"],
-      ["authenticates: true", "authenticates: false"],
-    );
+    await edit(root, "config/api.ts", ["expires: 60", "expires: null"]);
+    expect((await doctor(root)).findings).toMatchObject([
+      { id: "tokens.immortal", severity: "warning", problem: expect.stringContaining("until its user logs in again") },
+    ]);
+    await edit(root, "config/api.ts", ["authenticates: true", "authenticates: false"]);
     await edit(
       root,
       "config/auth.ts",
@@ -376,10 +375,8 @@ describe("code", () => {
     const copy = await copyOf(root);
     const { findings } = await doctor(copy);
     expect(idsOf({ findings })).toEqual(["pages.guard", "pages.mailables"]);
-    await mend(copy, findings.find(({ id }) => id === "pages.guard")!);
-    shown.add("pages.guard");
-    // The rest of ACCOUNTS is the author's.
-    await writeFile(join(copy, "config/auth.ts"), text);
+    for (const finding of findings) await mend(copy, finding);
+    for (const id of ["pages.guard", "pages.mailables"] as const) shown.add(id);
     await mendAll(await copyOf(copy), ["pages.routes"], { isCode: true });
   });
 
@@ -434,6 +431,10 @@ describe("code", () => {
     expect((await doctor(broken)).findings).toMatchObject([
       { id: "boot.failed", problem: expect.stringContaining("routes/web.ts") },
     ]);
+    await writeFile(join(broken, "database/migrations/nonsense.ts"), "export const up = () => {};");
+    expect((await doctor(broken)).findings.find(({ id }) => id === "doctor.check")).toMatchObject({
+      problem: expect.stringContaining('The check "Database" could not be completed: '),
+    });
     const warned = await copyOf(original);
     await edit(warned, "config/auth.ts", [
       "  web: { model: User },",
@@ -496,7 +497,7 @@ const NOT_MENDED: readonly FindingId[] = [
     "boot.failed",
     "boot.warning",
   ] as const),
-  ...(["migrations.missing", "database.connection", "pages.mailables"] as const),
+  ...(["migrations.missing", "database.connection"] as const),
 ];
 
 test("every other finding was planted, found, mended as told, and gone", () => {

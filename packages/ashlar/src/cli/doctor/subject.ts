@@ -232,7 +232,9 @@ async function bootedBy(
   let error: unknown = null;
   if (file !== undefined) {
     try {
-      await inspection.run(() => limited(BOOT_SECONDS, "The boot", () => import(/* @vite-ignore */ nextAddress(file))));
+      // The inspection lasts as long as the boot, even if it takes too long.
+      const load = () => inspection.run(() => import(/* @vite-ignore */ nextAddress(file)));
+      await limited(BOOT_SECONDS, "The boot", load);
     } catch (thrown) {
       // An app.ts that goes on to listen has booted all the same.
       if (inspection.application === null) error = thrown;

@@ -4,7 +4,7 @@ import { migrationsOf } from "../../with-migrations.ts";
 import { withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
-import { reasonOf } from "../limited.ts";
+import { reasonOf, TooSlowError } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { tokenModelOf } from "./api.ts";
 import { migrating } from "./limits.ts";
@@ -18,10 +18,15 @@ export const DATABASE: Check = {
   needsBoot: false,
   seconds: 20,
   async run(subject: Subject): Promise<Finding[]> {
+    let isConnected = false;
     try {
-      const findings = await withDatabaseOrThrow(subject, (database) => databaseFindings(subject, database));
+      const findings = await withDatabaseOrThrow(subject, (database) => {
+        isConnected = true;
+        return databaseFindings(subject, database);
+      });
       return findings ?? [];
     } catch (thrown) {
+      if (isConnected && !(thrown instanceof TooSlowError)) throw thrown;
       const problem = `The database can't be reached: ${reasonOf(thrown)}`;
       const note =
         "Start its server, or correct its address: DATABASE_URL or DATABASE_PATH in .env, read by config/database.ts.";

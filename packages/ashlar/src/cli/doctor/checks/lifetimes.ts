@@ -26,6 +26,10 @@ function tokenFindings(subject: Subject): Finding[] {
     const note = "Or set authenticates: true, which looks up each token in the database.";
     return [finding("tokens.immortal", subject.isProduction ? "error" : "warning", { file, problem, lines, note })];
   }
+  if (expires === null) {
+    const problem = "API tokens never expire: a stolen one works until its user logs in again or changes the password.";
+    return [warning("tokens.immortal", { file, problem, lines: ["// in DRIVERS.jwt:", "expires: 60,"] })];
+  }
   // A stored token can be revoked, whenever it is renewed.
   if (isRevocable || (jwt.reauthWithinMinutes ?? null) !== null) return [];
   const problem =

@@ -26,7 +26,7 @@ export const LIMITS: Check = {
   name: "Limits",
   needsBoot: false,
   async run(subject: Subject): Promise<Finding[]> {
-    if (!hasApi(subject) && !hasPages(subject)) return [];
+    if (!hasApi(subject) && !hasPages(subject) && !hasLimitedRoute(subject)) return [];
     if (subject.failedSections.has("providers")) return [];
     if (!subject.hasProvider(ThrottleProvider)) {
       const { file, lines } = linesFor("api", "ThrottleProvider");
@@ -47,6 +47,10 @@ function routeFindings(subject: Subject): Finding[] {
     const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
     return [error("limits.route", { ...place, problem, remove: removed, note })];
   });
+}
+
+function hasLimitedRoute({ boot }: Subject): boolean {
+  return boot.application?.router.routes.some((route) => limitOf(route) !== null) ?? false;
 }
 
 function limitOf(route: CompiledRoute): string | null {

@@ -93,10 +93,24 @@ function guardFindings(subject: Subject): Finding[] {
     findings.push(lacking("pages.guard", "GUARDS.default", "GUARDS doesn't say which guard is the default."));
   }
   if (!isPlainObject(auth.ACCOUNTS) || !isPlainObject(auth.ACCOUNTS.mailables)) {
-    findings.push(lacking("pages.mailables", "ACCOUNTS", "ACCOUNTS.mailables is missing, so no mail can be sent."));
+    findings.push(lackingMailables(isPlainObject(auth.ACCOUNTS)));
   }
   const { model } = web[1] as { readonly model?: unknown };
   return [...findings, ...modelFindings(model)];
+}
+
+/** @param hasAccounts whether there are other settings in `ACCOUNTS` */
+function lackingMailables(hasAccounts: boolean): Finding {
+  const finding = lacking("pages.mailables", "ACCOUNTS", "ACCOUNTS.mailables is missing, so no mail can be sent.");
+  if (!hasAccounts) return finding;
+  const all = finding.remedy.lines;
+  const mails = all.filter((line) => /^ {4}\w+: \w+,$/.test(line)).map((line) => line.trim());
+  const lines = [
+    ...all.filter((line) => line.startsWith("import ")),
+    "// in ACCOUNTS:",
+    `mailables: { ${mails.join(" ")} },`,
+  ];
+  return { ...finding, remedy: { ...finding.remedy, lines } };
 }
 
 function modelFindings(model: unknown): Finding[] {
