@@ -62,7 +62,10 @@ describe.skipIf(isMissing)(`the commands of the count${isMissing ? " (no registr
     const environment = { PORT: port, npm_config_yes: "true", ...(await packageRegistry()) };
     const origin = `http://localhost:${port}`;
     const terminal = startProcess(parent, "sh", ["-ec", lines.slice(0, 3).join("\n")], environment);
-    await terminal.printed(/is listening on http/);
+    // Each of these may take as long as a test waits for one.
+    for (const step of [/Created \d+ files/, /added \d+ packages/, /Migrated \S+/, /is listening on http/]) {
+      await terminal.printed(step);
+    }
     const before = await changes(root);
 
     const browser = new Map<string, string>();
@@ -97,5 +100,5 @@ describe.skipIf(isMissing)(`the commands of the count${isMissing ? " (no registr
     expect(await changes(root)).toEqual(before);
     terminal.signalGroup("SIGTERM");
     await terminal.ended;
-  }, 300_000);
+  }, 400_000);
 });
