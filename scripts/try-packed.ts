@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { type Invocation, npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 const root = join(import.meta.dirname, "..");
 const name = process.argv[2] ?? "my first shop";

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { npmInvocation } from "../packages/create-ashlar/src/npm.ts";
+import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";
 
 const root = join(import.meta.dirname, "..");
 const { command, args } = npmInvocation(["start"]);

@@ -1,5 +1,5 @@
 import { join, posix } from "node:path";
-import { type DefaultTheme, defineConfig } from "vitepress";
+import { type DefaultTheme, defineConfig, type UserConfig } from "vitepress";
 import { importPaths, parts, REPOSITORY, readPage } from "./contents.ts";
 import { writeMarkdownCopy } from "./markdown-copy.ts";
 
@@ -52,7 +52,7 @@ function navigation(): DefaultTheme.NavItem[] {
     });
 }
 
-export default defineConfig({
+const configuration: UserConfig<DefaultTheme.Config> = defineConfig({
   title: "Ashlar",
   description: "A web-application framework for TypeScript with complete authentication built in.",
   lang: "en-US",
@@ -144,3 +144,5 @@ export default defineConfig({
     await writeMarkdownCopy(outDir);
   },
 });
+
+export default configuration;

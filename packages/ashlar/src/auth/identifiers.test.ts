@@ -29,7 +29,8 @@ class OnlyNamed extends Named {
 const BY_ACCOUNT = { account: "name", buckets: [{ by: ["account"], attempts: 2, windowSeconds: 60 }] };
 const ROUTES: readonly RouteEntry[] = [
   Route.post("/attempt", async ({ auth, request }) => {
-    return { user: (await auth.attempt(request.input("name"), request.input("password")))?.authId() ?? null };
+    const user = (await auth.attempt(request.input("name"), request.input("password"))) as FullUser | null;
+    return { user: user?.authId() ?? null };
   }).middleware("throttle:login"),
   Route.post("/join", async ({ accounts, request }) => {
     const user = await accounts.register(request.all() as unknown as RegistrationAttributes);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { parts } from "../../../../docs/.vitepress/contents.ts";
 import { copiedText } from "../../../../docs/.vitepress/markdown-copy.ts";
 import { brokenMarkdownLinks } from "../../../../scripts/docs-links.ts";
-import { npmInvocation } from "../../../create-ashlar/src/npm.ts";
+import { npmInvocation } from "../../../create-ashlar/src/package-managers.ts";
 import { execute } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -42,7 +42,7 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
   const application = await loadApplication(terminal.root);
   announce?.(application);
   // In production, log readers expect one JSON object per line, which the application logs. In development, the address is
-  // printed whatever APP.log.level is.
+  // printed whatever the level of the log is.
   const isAnnounced = application.environment !== "production";
   const server = await application.listen({
     isAnnounced,
