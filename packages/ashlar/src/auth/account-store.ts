@@ -85,7 +85,10 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    * key 7, but `" 7"`, `"7.0"` and `"7 or 1=1"` find none. Check the text before a database converts it.
    */
   findByAuthId(id: UserId): Promise<User | null>;
-  /** The user with exactly this value in the property that `identifierColumn` names, or `null`. */
+  /**
+   * The user with exactly this value in the property that `identifierColumn` names, or, if it contains an `@` and
+   * `identifiesByEmail` is set, with this address; otherwise `null`.
+   */
   findByIdentifier(identifier: string): Promise<User | null>;
   /**
    * The user with exactly this address, given in its normal form, or `null`.

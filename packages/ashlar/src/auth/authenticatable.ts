@@ -55,14 +55,15 @@ export interface AuthenticatableClass {
   readonly identifiesByEmail?: boolean;
   /**
    * The form in which an identifier that isn't an address is stored and looked up, and its attempts are counted, such as
-   * lower case; `null` if no account can have it. Default: exactly what was typed.
+   * lower case; `null` if no account can have it. Applied to its own result, it must return the same. Default: exactly
+   * what was typed.
    *
    * Security: what one account is found by must have one form, or each of its variants could be guessed at separately.
    */
   normalizeIdentifier?(identifier: string): string | null;
   /** The user with this primary key, or `null`. */
   findByAuthId(id: UserId): Promise<Authenticatable | null>;
-  /** The user with this identifier in its normal form, or `null`. */
+  /** The user with this identifier, given in its normal form, or `null`. With `identifiesByEmail`, it may be an address. */
   findByIdentifier(identifier: string): Promise<Authenticatable | null>;
 }
 

@@ -105,6 +105,21 @@ test("S33 a login by either name, or a new password, gives back the attempts at 
   expect(await attempts(accounts, password, "ada", ADA.email)).toEqual([1, 1]);
 });
 
+test("S33 a device that an account was used on has its own attempts at both names", async () => {
+  const limit = { account: "name", buckets: [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }] };
+  const accounts = await shop(Named, { login: limit });
+  const owner = accounts.visitor();
+  const isRefused = async (visitor: typeof owner, name: string) => {
+    return (await visitor.post("/attempt", { name, password: "wrong" })).status === 429;
+  };
+  await owner.post("/attempt", { name: "ada", password: PASSWORD });
+  for (const name of ["ada", ADA.email]) {
+    const stranger = accounts.visitor();
+    expect([await isRefused(stranger, name), await isRefused(stranger, name)]).toEqual([false, true]);
+    expect([await isRefused(owner, name), await isRefused(owner, name)]).toEqual([false, true]);
+  }
+});
+
 test("S33 requests for a link are counted by the address in its normal form, whatever users log in with", async () => {
   const limit = { account: "email", buckets: [{ by: ["account"], attempts: 1, windowSeconds: 60 }] };
   const accounts = await shop(OnlyNamed, { change_password: limit });

@@ -16,7 +16,7 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
     login(guard: string, userId: number | string): boolean {
       const appUrl = origin.startsWith("https") ? origin : null;
       const context = makeContext({ url: `${origin}/`, appUrl, headers: { cookie } });
-      const isKnown = devices.remember(context, guard, userId, `${userId}@example.com`);
+      const isKnown = devices.remember(context, guard, userId, [`${userId}@example.com`]);
       cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
       return isKnown;
     },
@@ -93,7 +93,7 @@ test("the cookie lasts 400 days, counted from the last login", () => {
 
 test("S20 over https, the cookie is for this host only, and never for scripts", () => {
   const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
-  new KnownDevices(KEY, true).remember(context, "web", 1, "1@example.com");
+  new KnownDevices(KEY, true).remember(context, "web", 1, ["1@example.com"]);
   const [cookie] = context.response.toResponse().headers.getSetCookie();
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });

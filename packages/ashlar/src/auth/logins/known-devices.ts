@@ -5,7 +5,7 @@ import type { UserId } from "../authenticatable.ts";
 const DEVICE = new KeyPurpose("device");
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
-/** How many users one browser is remembered for. */
+/** How many names of users one browser is remembered for. */
 const MAX_USERS = 8;
 /** Too many bits to guess. The cookie is signed, and says nothing about accounts without the key. */
 const MARK_LENGTH = 11;
@@ -51,17 +51,18 @@ export class KnownDevices {
   /**
    * Records that a user logs in on the device that a request comes from.
    *
-   * @param account the name under which the user's attempts are counted, for {@link deviceOf}
+   * @param accounts the names under which the user's attempts are counted, for {@link deviceOf}
    * @returns whether the user is known to have done so before
    */
-  remember(context: HttpContext, guard: string, userId: UserId, account: string): boolean {
+  remember(context: HttpContext, guard: string, userId: UserId, accounts: readonly string[]): boolean {
     const device = this.#read(context);
-    const known = { user: digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH), account: this.#markOf(account) };
-    const users = [known, ...device.users.filter(({ user }) => user !== known.user)].slice(0, MAX_USERS);
+    const mark = digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
+    const own = accounts.map((account) => ({ user: mark, account: this.#markOf(account) }));
+    const users = [...own, ...device.users.filter(({ user }) => user !== mark)].slice(0, MAX_USERS);
     const list = users.map((one) => `${one.user}:${one.account}`).join(",");
     const signed = this.#signer.sign(`${device.id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
     context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS });
-    return device.users.some(({ user }) => user === known.user);
+    return device.users.some(({ user }) => user === mark);
   }
 
   /**

@@ -22,8 +22,8 @@ export interface WebGuardDependencies {
   readonly store: LoginStore;
   readonly uses: LoginUses;
   readonly devices: KnownDevices;
-  /** The name under which attempts at a user's account are counted. */
-  readonly accountOf: (user: Authenticatable) => string;
+  /** The names under which attempts at a user's account are counted. */
+  readonly accountsOf: (user: Authenticatable) => readonly string[];
   readonly logger: Logger;
   /** Deletes a user's logins with all other guards that have the same rows. */
   readonly endBeside: (user: Authenticatable) => Promise<void>;
@@ -128,8 +128,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override afterLogin(user: User, options: LoginOptions): void {
     const account = user as unknown as Authenticatable;
-    const { devices, accountOf } = this.#dependencies;
-    const isKnown = devices.remember(this.context, this.name, account.authId(), accountOf(account));
+    const { devices, accountsOf } = this.#dependencies;
+    const isKnown = devices.remember(this.context, this.name, account.authId(), accountsOf(account));
     if (isKnown || options.firstLogin === true) return;
     const { userAgent } = this.#device();
     announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });

@@ -2,7 +2,7 @@ import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
-import { accountName, identifierOf } from "../counted-accounts.ts";
+import { accountName, identifiersOf } from "../counted-accounts.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "../logins/known-devices.ts";
 import { LoginUses } from "../logins/login-uses.ts";
@@ -35,7 +35,9 @@ export class WebGuards {
     const checked = readWebGuardSettings(name, options, this.#isHttps);
     this.#claimCookie(name, checked.cookie);
     const guards = container.make("auth");
-    const accountOf = (user: Authenticatable): string => accountName(guards.realmOf(name), identifierOf(user, model));
+    const accountsOf = (user: Authenticatable): string[] => {
+      return identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(name), identifier));
+    };
     const store = container.make("logins").add(name, checked.logins);
     this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
     const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
@@ -45,7 +47,7 @@ export class WebGuards {
       store,
       uses: this.#uses,
       devices: this.#devices,
-      accountOf,
+      accountsOf,
       endBeside: (user: Authenticatable) => container.make("accounts").access.endBeside(name, user),
       transaction,
     };
