@@ -159,7 +159,7 @@ test("passwords follow the application's rules, wherever they are set", async ()
   (await other.follow(refused)).assertSee("Use at least 12 characters.");
 });
 
-test("a password hasher of one's own keeps what hashers promise", { timeout: 60_000 }, async () => {
+test("the example of a password hasher keeps what hashers promise", { timeout: 240_000 }, async () => {
   const root = await generatedApplication();
   await followSection(root, PAGE, "The password hasher");
   await checkTypes(root);
