@@ -18,6 +18,8 @@ const ROUTES = `export const ROUTES: RouteEntry[] = [
   Route.get("/often", () => "once").middleware("throttle:often"),
   Route.post("/small", () => "done").bodyLimit(10),
   Route.post("/form", () => "done"),
+  Route.get("/page", ({ request }) => request.integer("number")),
+  Route.get("/two", () => { throw new ValidationError({ a: ["One."], b: ["Two."] }, "Check both."); }),
   Route.get("/notice", ({ session, response }) => {
     session.flash("status", "It was saved.");
     return response.redirect("/nowhere");
@@ -37,7 +39,7 @@ beforeAll(async () => {
     root,
     "routes/web.ts",
     ["export const ROUTES: RouteEntry[] = [", ROUTES],
-    ["import { Route,", "import { AshlarError, Route,"],
+    ["import { Route, type RouteEntry", "import { AshlarError, Route, type RouteEntry, ValidationError"],
   );
   await edit(root, "config/throttle.ts", [
     "    login: {",
@@ -151,6 +153,12 @@ describe("error pages", () => {
     const answer = (await client.post("/nowhere", { a: "1" })).assertStatus(404);
     answer.assertSee("Page not found", "Log out");
     (await client.submit(answer, '[action="/logout"]')).assertRedirect("/login");
+  });
+
+  test("a problem that is the whole message is not repeated below it", async () => {
+    const invalid = (await guest().get("/page?number=x")).assertStatus(422);
+    expect(invalid.pageText.split('The field "number" must be a whole number.')).toHaveLength(2);
+    (await guest().get("/two")).assertStatus(422).assertSee("Check both.", "One.", "Two.");
   });
 
   test("a failure shows how to find it in the log, and nothing about its cause", async () => {
