@@ -41,6 +41,13 @@ export async function create(folder: string | undefined, flags: Flags, interrupt
   if (needsNode) await checkNode(flags, signal, progress);
   const choices = await completeChoices(folder, flags, signal);
   const { manager } = choices;
+  if (needsNode && manager === "yarn") {
+    throw new Error(
+      "Nothing was created. Yarn runs scripts on the Node.js that it runs on itself, so a newer one as a package has no " +
+        `effect. Install Node.js ${await requiredNode()} or newer (https://nodejs.org), or choose another package manager with ` +
+        "--package-manager.",
+    );
+  }
   if (flags.install) await requireManager(manager, interruption);
   const project = await createProject({ ...choices, bringsNode: needsNode }, interruption.signal);
   const place = relative(process.cwd(), project.root) || ".";

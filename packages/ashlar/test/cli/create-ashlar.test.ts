@@ -119,6 +119,17 @@ test("--no-node declines that, which ends with what to do, and nothing is create
   expect(await readdir(parent)).toEqual([]);
 });
 
+test("with Yarn, whose scripts run on its own Node.js, only a newer Node.js on the machine helps", async () => {
+  const parent = await temporaryFolder();
+  const { code, output } = await onNode(parent, "22.12.0", ["--package-manager", "yarn"]);
+  expect([code, output.split("\n").at(-2)]).toEqual([
+    1,
+    "Nothing was created. Yarn runs scripts on the Node.js that it runs on itself, so a newer one as a package has no " +
+      "effect. Install Node.js 24.7 or newer (https://nodejs.org), or choose another package manager with --package-manager.",
+  ]);
+  expect(await readdir(parent)).toEqual([]);
+});
+
 test.for([
   [
     ["--database", "mysql"],
