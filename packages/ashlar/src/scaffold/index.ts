@@ -9,7 +9,6 @@ export {
   makeModel,
   makeProvider,
 } from "./make.ts";
-export { commandsOf, PACKAGE_MANAGERS, type PackageManager } from "./package-manager.ts";
 export { createProject, type ProjectOptions } from "./project.ts";
 export { planPublication, writePublication } from "./publish.ts";
 export { rotateKey } from "./rotate-key.ts";

@@ -84,6 +84,9 @@ test("after auth and migrate, visitors register and log in; after api:install, t
   const { code, output } = await ashlar(root, "auth");
   expect(code).toBe(0);
   expect(output).toMatch(/\nRun the migrations: npx ashlar migrate$/);
+  expect(output).toContain(
+    "\n`node app.ts` no longer listens: app.ts exports the application, and npx ashlar serve starts it.\n",
+  );
   expect(remaining(output)).toBe("");
   const made = await snapshot(root);
   expect(made["app.ts"]).toBe(`import { createApplication, Route } from "ashlar";
