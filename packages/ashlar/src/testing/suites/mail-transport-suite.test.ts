@@ -150,9 +150,9 @@ describe.each([
   for (const { title, run } of suite) test(title, run);
 });
 
-const [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN, LOST] = mailTransportSuite(memory, {
+const [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN, CHECK, LOST, UNCHECKED] = mailTransportSuite(memory, {
   unreachable: () => new MemoryTransport(),
-}).map(({ title }) => title) as [string, string, string, string, string, string, string];
+}).map(({ title }) => title) as [string, string, string, string, string, string, string, string, string];
 
 /** A transport that delivers what a function makes of the mails. */
 function keeping(
@@ -254,4 +254,17 @@ test.each([
 ])("the suite finds a transport that, with its service unavailable, %s", async (_, deliver, message) => {
   const suite = mailTransportSuite(memory, { unreachable: () => ({ deliver, close: () => {} }) });
   await expect(suite.find(({ title }) => title === LOST)!.run()).rejects.toThrow(message);
+});
+
+test("the suite finds a transport whose check delivers something, or doesn't notice that its service is unavailable", async () => {
+  const made = (): TransportUnderTest => {
+    const mails: ArrivedMail[] = [];
+    const check = async (): Promise<void> => void mails.push({} as ArrivedMail);
+    return { transport: { deliver: async () => {}, check, close: () => {} }, arrived: () => mails };
+  };
+  const unreachable = (): MailTransport => ({ deliver: async () => {}, check: async () => {}, close: () => {} });
+  const suite = mailTransportSuite(made, { unreachable });
+  for (const wanted of [CHECK, UNCHECKED]) {
+    await expect(suite.find(({ title }) => title === wanted)!.run()).rejects.toThrow();
+  }
 });

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 /** Advances a store's time, in seconds. */
 type Elapse = NonNullable<SessionStoreSuiteOptions["elapse"]>;
 
-/** Tests of a store that may expire sessions by itself. Its own clock may not go back between two of them. */
+/** Tests of a store that may expire sessions by itself, or check itself. Its own clock may not go back between two of them. */
 const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, elapse: Elapse) => Promise<void>])[] = [
   [
     "an update also sets when the session expires",
@@ -34,6 +34,15 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
       await store.create(one, session(), now() + 60 * DAY_MS);
       await elapse((40 * DAY_MS) / 1000);
       assert.deepEqual(await read(store, one), session(), "the session has expired before its time");
+    },
+  ],
+  [
+    "a check leaves sessions as they are",
+    async (store) => {
+      const one = key();
+      await store.create(one, session(), now() + 60 * DAY_MS);
+      await store.check?.();
+      assert.deepEqual(await read(store, one), session());
     },
   ],
 ];

@@ -18,15 +18,6 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
     },
   ],
   [
-    "a check leaves sessions as they are",
-    async (store) => {
-      const one = key();
-      await store.create(one, session(), EXPIRES_AT);
-      await store.check?.();
-      assert.deepEqual(await read(store, one), session());
-    },
-  ],
-  [
     "keys that differ only in the case of a letter are different",
     async (store) => {
       const [upper, lower] = ["A".repeat(43), "a".repeat(43)];
