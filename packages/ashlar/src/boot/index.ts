@@ -5,7 +5,7 @@ export { createLogger } from "./create-logger.ts";
 export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles } from "./feature-command.ts";
-export { currentInspection, Inspection, type InspectionOptions } from "./inspection.ts";
+export { Inspection } from "./inspection.ts";
 export { loadConfiguration } from "./load-configuration.ts";
 export { findModule } from "./load-module.ts";
 export { loadProviders } from "./load-providers.ts";
