@@ -52,7 +52,7 @@ function navigation(): DefaultTheme.NavItem[] {
     });
 }
 
-const configuration: UserConfig<DefaultTheme.Config> = defineConfig({
+const site: UserConfig<DefaultTheme.Config> = defineConfig({
   title: "Ashlar",
   description: "A web-application framework for TypeScript with complete authentication built in.",
   lang: "en-US",
@@ -145,4 +145,4 @@ const configuration: UserConfig<DefaultTheme.Config> = defineConfig({
   },
 });
 
-export default configuration;
+export default site;

@@ -10,8 +10,8 @@ const NOTES = [
   "public name, are in `node_modules/ashlar/dist/types/public`, one file for each import path.",
 ].join("\n");
 
-/** A link or an image: `[Routing](routing.md#resources)`. */
-const LINK = /(!?)\[([^\]]*)\]\(([^)\s]+)\)/g;
+/** A link or an image, whose label may have code in it; or else code, in which nothing is a link. */
+const LINK = /(!?)\[((?:`[^`\n]+`|[^\]`])*)\]\(([^)\s]+)\)|`[^`\n]+`/g;
 
 /** The pages that a copy contains: all but those about the framework's own code. */
 function copiedPages(): string[] {
@@ -27,14 +27,15 @@ function copiedPages(): string[] {
  */
 export function copiedText(text: string, page: string, copied: ReadonlySet<string>): string {
   // Code stays as it is.
-  const pieces = text.split(/(^ *```[\s\S]*?^ *```|`[^`\n]+`)/m);
+  const pieces = text.split(/(^ *```[\s\S]*?^ *```)/m);
   return pieces.map((piece, index) => (index % 2 === 1 ? piece : relinked(piece, page, copied))).join("");
 }
 
 function relinked(text: string, page: string, copied: ReadonlySet<string>): string {
   return text
     .replaceAll(/^!\[[^\]]*\]\([^)]+\)\n\n?/gm, "")
-    .replaceAll(LINK, (link, image: string, label: string, target: string) => {
+    .replaceAll(LINK, (link, image?: string, label?: string, target?: string) => {
+      if (target === undefined || label === undefined) return link;
       if (image !== "") return label;
       if (/^(?:[a-z]+:|#)/.test(target)) return link;
       const path = posix.join(posix.dirname(page), target.replace(/#.*$/, ""));

@@ -40,7 +40,8 @@ test("a copied page keeps its code, and links to pages that are not copied becom
   const page = [
     "![The page](/screenshots/login.png)",
     "",
-    "See [Routing](routing.md#resources), [why](../decisions/001-own-listener.md) and [a standard](https://example.com).",
+    "See [Routing](routing.md#resources), [`why`](../decisions/001-own-listener.md) and [a standard](https://example.com).",
+    "A link is `[why](../decisions/001-own-listener.md)`.",
     "",
     "```md",
     "[why](../decisions/001-own-listener.md)",
@@ -48,7 +49,8 @@ test("a copied page keeps its code, and links to pages that are not copied becom
     "",
   ].join("\n");
   const copy = [
-    "See [Routing](routing.md#resources), why and [a standard](https://example.com).",
+    "See [Routing](routing.md#resources), `why` and [a standard](https://example.com).",
+    "A link is `[why](../decisions/001-own-listener.md)`.",
     "",
     "```md",
     "[why](../decisions/001-own-listener.md)",

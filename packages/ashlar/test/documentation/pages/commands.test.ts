@@ -23,7 +23,8 @@ function helpOf(output: string): Help {
   const [usage = "", description = "", ...sections] = output.split("\n\n");
   const terms = sections.flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
-    if (!/^(?:Arguments|Options):$/.test(title)) return [];
+    // Options may be in groups with headings of their own.
+    if (/^(?:Usage|Commands|Examples):/.test(title)) return [];
     const isArgument = title === "Arguments:";
     return lines.flatMap((line) => {
       const [, term] = /^ {2}(\S.*?)(?: {2,}|$)/.exec(line) ?? [];
