@@ -1,5 +1,5 @@
 // Packs each package as it would be published, and checks what a user would install: publint checks the manifest,
-// are-the-types-wrong every entry point.
+// are-the-types-wrong every entry point. The manual in the package has to be complete, as llms.txt lists it.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -28,16 +28,30 @@ function run({ command, args }: Invocation, cwd: string): string {
   return stdout;
 }
 
+/** Checks that a packed library has the pages that its llms.txt lists. */
+function checkManual(cwd: string, packed: ReadonlySet<string>): void {
+  const pages = [...readFileSync(join(cwd, "llms.txt"), "utf8").matchAll(/\]\(([^)]+)\)/g)].map(
+    ([, path = ""]) => path,
+  );
+  for (const file of ["llms.txt", ...pages].filter((path) => !packed.has(path))) {
+    console.error(`${file} is missing from the package in ${cwd}. Run npm run build, and see "files" in package.json.`);
+    process.exitCode = 1;
+  }
+}
+
 const folder = await mkdtemp(join(tmpdir(), "ashlar-pack-"));
 try {
   for (const name of ["ashlar", "create-ashlar"]) {
     const cwd = join(root, "packages", name);
     const pack = npmInvocation(["pack", "--json", "--ignore-scripts", "--pack-destination", folder]);
-    const [packed] = JSON.parse(run(pack, cwd)) as [{ filename: string }];
+    const [packed] = JSON.parse(run(pack, cwd)) as [
+      { readonly filename: string; readonly files: readonly { readonly path: string }[] },
+    ];
     const tarball = join(folder, packed.filename);
     run(installed("publint", "publint", ["run", tarball, "--strict"]), cwd);
     // A command has no entry points to resolve, so only the library is checked.
     if (name === "ashlar") {
+      checkManual(cwd, new Set(packed.files.map(({ path }) => path)));
       run(installed("@arethetypeswrong/cli", "attw", [tarball, "--profile", "esm-only", "--format", "ascii"]), cwd);
     }
   }
