@@ -52,7 +52,8 @@ describe("the built site", () => {
     // The build checks every link and anchor.
     expect(built.code, built.output).toBe(0);
     site = await serveFolder(folder);
-  });
+    // Half a minute of a processor's time, which a busy machine has to share.
+  }, 600_000);
   afterAll(async () => {
     await site?.close();
     remove();
