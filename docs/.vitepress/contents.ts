@@ -100,7 +100,7 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Reference",
-        pages: ["index", "configuration", "errors", "commands", "events"].map((name) => `reference/${name}`),
+        pages: ["index", "configuration", "errors", "commands", "doctor", "events"].map((name) => `reference/${name}`),
       },
     ],
   },
