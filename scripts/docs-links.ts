@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, posix, relative, resolve } from "node:path";
+import { slugOf } from "../docs/.vitepress/slug.ts";
 
 /** An address of another site, or one that is not a page. */
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
@@ -69,12 +70,7 @@ function withoutCode(markdown: string): string {
 async function anchors(file: string): Promise<Set<string>> {
   const text = (await readFile(file, "utf8")).replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-    heading
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .trim()
-      .replaceAll(/\s/g, "-"),
+    slugOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")),
   );
   return new Set(headings);
 }

@@ -2,6 +2,7 @@ import { join, posix } from "node:path";
 import { type DefaultTheme, defineConfig, type UserConfig } from "vitepress";
 import { importPaths, parts, REPOSITORY, readPage } from "./contents.ts";
 import { writeMarkdownCopy } from "./markdown-copy.ts";
+import { slugOf } from "./slug.ts";
 
 const link = (page: string): string => `/${page.replace(/(^|\/)index$/, "$1")}`;
 
@@ -104,6 +105,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         }),
   },
   markdown: {
+    anchor: { slugify: slugOf },
     languageAlias: { caddy: "nginx" },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
