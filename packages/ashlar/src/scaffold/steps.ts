@@ -14,7 +14,7 @@ export interface RemainingStep {
 
 /** A change of a file with code. */
 export interface CodeStep extends RemainingStep {
-  /** What it adds, for {@link linesFor}: `ApiProvider`, `web`. */
+  /** What it adds, for `linesFor`: `ApiProvider`, `web`. */
   readonly adds?: string;
   readonly edit: Edit;
 }
