@@ -65,6 +65,8 @@ describe("isScrypt", () => {
     ["a cost that is no power of two", "n=16383,r=8,p=1", false],
     ["a cost of one", "n=1,r=8,p=1", false],
     ["a cost of two", "n=2,r=8,p=1", true],
+    ["the highest cost with one block", "n=32768,r=1,p=1", true],
+    ["more than one block allows", "n=65536,r=1,p=1", false],
     ["no blocks", "n=16384,r=0,p=1", false],
     ["no lanes", "n=16384,r=8,p=0", false],
     ["another order", "r=8,n=16384,p=1", false],
@@ -74,6 +76,16 @@ describe("isScrypt", () => {
   ])("%s: %s", (_, parameters, expected) => {
     expect(isScrypt(`$scrypt$${parameters}$${SALT}$${TAG}`)).toBe(expected);
   });
+
+  test.each(["n=32768,r=1,p=1", "n=2,r=1,p=1", "n=2,r=8,p=16", "ln=15,r=8,p=1,nfkc=1"])(
+    "what is accepted can be computed: %s",
+    (parameters) => {
+      const hash = `$scrypt$${parameters}$${SALT}$${TAG}`;
+      expect(isScrypt(hash)).toBe(true);
+      const [computed, stored] = scryptTags(hash, "a password");
+      expect(computed.length).toBe(stored.length);
+    },
+  );
 
   test.each([
     ["a salt of 7 bytes", base64("seven77"), TAG],

@@ -33,8 +33,9 @@ function readScrypt(hash: string): ScryptHash | null {
   const cost = n === undefined ? 2 ** Number(ln) : Number(n);
   const blockSize = Number(r);
   const parallelization = Number(p);
-  // RFC 7914 §2: a power of two above 1.
-  if (cost < 2 || !Number.isInteger(Math.log2(cost)) || parallelization > MAX_PARALLELIZATION) return null;
+  // RFC 7914 §2: a power of two above 1, and less than 2^(128 · r / 8). Node refuses to compute anything else.
+  if (cost < 2 || !Number.isInteger(Math.log2(cost)) || cost >= 2 ** (16 * blockSize)) return null;
+  if (parallelization > MAX_PARALLELIZATION) return null;
   if (128 * cost * blockSize > MAX_BYTES || cost * blockSize * parallelization > MAX_WORK) return null;
   if (measureSaltAndTag(salt!, tag!) === null) return null;
   return { cost, blockSize, parallelization, normalizes: nfkc !== undefined, salt: salt!, tag: tag! };
