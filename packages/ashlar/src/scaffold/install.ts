@@ -222,16 +222,24 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
     name?: string;
     dependencies?: Readonly<Record<string, string>>;
   };
-  const [providers, routes, user, settings] = await Promise.all(
-    ["config/providers.ts", "routes/web.ts", "app/models/user.ts", "config/app.ts"].map((file) => codeOf(root, file)),
+  const [providers, routes, user, settings, api] = await Promise.all(
+    ["config/providers.ts", "routes/web.ts", "app/models/user.ts", "config/app.ts", "config/api.ts"].map((file) =>
+      codeOf(root, file),
+    ),
   );
   // Whoever generated the pages without a feature, or removed it, doesn't want it back.
   const hasAccountPages = /\bAuth\.routes\(/.test(routes!);
   return {
     name,
     title: titleOf(name),
-    api: /\bApiProvider\b/.test(providers!),
-    pages: /\bMailProvider\b/.test(providers!),
+    // A feature is there as soon as anything of it is: the lines that its command has printed may not be in place yet, and
+    // what it has already added must stay.
+    api:
+      /\bApiProvider\b/.test(providers!) ||
+      /\bApi\.routes\(/.test(routes!) ||
+      /\bAuthenticatesTokens\b/.test(user!) ||
+      api !== "",
+    pages: /\bMailProvider\b/.test(providers!) || hasAccountPages || /\bMustVerifyEmail\b/.test(user!),
     registration: !(hasAccountPages && /\bregister\s*:\s*false\b/.test(routes!)),
     verification: !hasAccountPages || /\bMustVerifyEmail\b/.test(user!),
     language: /\blanguage\s*:\s*["']de["']/.test(settings!) ? "de" : "en",

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
 import type { Application } from "../boot/index.ts";
 import type { HttpResponse } from "../http/index.ts";
@@ -49,6 +49,10 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/forbidden", () => Promise.reject(new AshlarError("E_FORBIDDEN"))),
   Route.view("/foreign", "form"),
   Route.post("/foreign", () => Promise.reject(Object.assign(new Error("no"), { code: "E_TOO_MANY_REQUESTS" }))),
+  Route.get("/things", ({ view }) => view.render("list")),
+  Route.view("/things/create", "form"),
+  Route.post("/things", () => "done"),
+  Route.post("/things/often", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
   Route.post("/busy", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
 ];
 
@@ -58,8 +62,11 @@ let asked = 0;
 
 function create(): Promise<Application> {
   logged.length = 0;
-  return sessionApplication({ routes: ROUTES, views: { form: FORM }, logged });
+  return sessionApplication({ routes: ROUTES, views: { form: FORM, list: `<h1>all things</h1>${FORM}` }, logged });
 }
+
+/** Sent without the address of the form's page, as some browsers do: the form's page is then the one at its path. */
+const ANONYMOUS = { headers: { referer: null } };
 
 /** A browser that has a session. */
 async function known(application: Application): Promise<Browser> {
@@ -85,7 +92,7 @@ test.each([
   [300, "nowhere", 419],
 ])("an expired form whose page responds with %i and leads %s gets %i", async (status, place, answered) => {
   const browser = await known(await create());
-  const { status: given, headers } = await browser.post(`/${status}/${place}`);
+  const { status: given, headers } = await browser.post(`/${status}/${place}`, {}, ANONYMOUS);
   expect([given, headers.get("location")]).toEqual([answered, answered === 303 ? "/form" : null]);
   expect(logged).toEqual([]);
 });
@@ -98,7 +105,7 @@ test("a page that redirects after an expired form starts no session", async () =
 
 test("problems that the page itself has found are shown at the redirect's target, after an expired form too", async () => {
   const browser = await known(await create());
-  expect((await browser.post("/checked")).status).toBe(303);
+  expect((await browser.post("/checked", {}, ANONYMOUS)).status).toBe(303);
   const { text } = await browser.open("/form");
   expect(text).toContain("<p>name: Choose a name first.</p>");
   expect(text).not.toContain("had expired");
@@ -107,20 +114,53 @@ test("problems that the page itself has found are shown at the redirect's target
 
 test("a page that no longer exists is not sent as a form again, even if it is rendered with the messages", async () => {
   const browser = await known(await create());
-  const { status, text } = await browser.post("/gone");
+  const { status, text } = await browser.post("/gone", {}, ANONYMOUS);
   expect([status, text.includes("<form")]).toEqual([419, false]);
 });
 
 test("a throttled form does not follow its page's redirect", async () => {
   const browser = await known(await create());
-  const answer = await browser.post("/busy", { __token: browser.token });
+  const answer = await browser.post("/busy", { __token: browser.token }, ANONYMOUS);
   expect([answer.status, answer.headers.get("location")]).toEqual([429, null]);
 });
 
 test("a form at an address without a page is refused, and nothing else fails", async () => {
   const browser = await known(await create());
-  expect((await browser.post("/apart")).status).toBe(419);
+  expect((await browser.post("/apart", {}, ANONYMOUS)).status).toBe(419);
   expect(logged).toEqual([]);
+});
+
+describe("a form that is sent to another path than its page's", () => {
+  test.each([
+    ["expired", "/things", 419],
+    ["throttled", "/things/often", 429],
+  ])("is shown again with what was typed: %s", async (_, path, answered) => {
+    const browser = new Browser(await create());
+    await browser.open("/things/create?draft=1");
+    const token = answered === 429 ? browser.token : "stale";
+    const { status, text } = await browser.post(path, { __token: token, article: "a lamp" });
+    expect([status, text.includes("<form"), text.includes('value="a lamp"')]).toEqual([answered, true, true]);
+    expect(text).not.toContain("all things");
+  });
+
+  test.each([
+    ["a page of another site", "http://evil.example/things/create"],
+    ["an address that no route has", "http://localhost/nowhere"],
+    ["no address", null],
+  ])("is shown as the page at its own path, if it names %s", async (_, referer) => {
+    const browser = new Browser(await create());
+    await browser.open("/things/create");
+    const { status, text } = await browser.post("/things", { __token: "stale" }, { headers: { referer } });
+    expect([status, text.includes("all things")]).toEqual([419, true]);
+  });
+
+  test("S27 is not shown, if the browser doesn't say that this site sent it", async () => {
+    const browser = new Browser(await create());
+    await browser.open("/things/create");
+    const headers = { "sec-fetch-site": "none" };
+    const { status, text } = await browser.post("/things", { article: "a lamp" }, { headers });
+    expect([status, text.includes("all things"), text.includes("a lamp")]).toEqual([419, true, false]);
+  });
 });
 
 test("S27 the body of a request that is not known to come from this site is not even read", async () => {

@@ -1,5 +1,5 @@
 import { FastResponse } from "srvx";
-import { type HttpContext, pageContext, requestAuthority, toResponse } from "../http/index.ts";
+import { type HttpContext, ownPath, pageContext, requestAuthority, toResponse } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
@@ -28,8 +28,8 @@ export class ExpiredPageError extends AshlarError {
 /**
  * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
  * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
- * own status: the page that GET shows at the same path. If a form has expired and its page now redirects elsewhere,
- * such as to the login page, the visitor is redirected there.
+ * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If a form has
+ * expired and its page now redirects elsewhere, such as to the login page, the visitor is redirected there.
  *
  * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
  * Otherwise another site could fill in the form that the visitor is about to send.
@@ -45,10 +45,23 @@ export function formAgain(
 ): Promise<unknown> | null {
   const { request } = context;
   if (!mayBeSentAgain(error) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
-  const page = router.match("GET", request.getPath(), requestAuthority(request.raw));
+  const page = pageOf(context, router);
   return error instanceof ExpiredPageError
     ? overtaken(context, held, error, page)
     : showAgain(context, held, error, page);
+}
+
+/**
+ * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`.
+ *
+ * Security: the address of the page counts only if the browser says that the form was sent from this site.
+ */
+function pageOf(context: HttpContext, router: Router): CompiledMatch | null {
+  const { request, services } = context;
+  const authority = requestAuthority(request.raw);
+  const from = comesFromHere(request, services.appUrl) ? ownPath(context, request.header("referer")) : null;
+  const page = from === null ? null : router.match("GET", from.replace(/[?#].*$/, ""), authority);
+  return page ?? router.match("GET", request.getPath(), authority);
 }
 
 /** Another tab may already have done what the form asks for. Then nothing is done, and the visitor is redirected. */

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 const SOURCE = join(import.meta.dirname, "../../src");
 /** The folder of the store that keeps logins in the table. */
 const OWNER = "auth/logins/database";
-/** The table as a statement names it: alone, with a column, or with an alias. */
-const NAMED = /^["'`]?logins["'`]?(?:$|[\s.])/;
+/** The table as a statement names it: alone, with a column, or with an alias. The doctor has findings of that name. */
+const NAMED = /^["'`]?logins["'`]?(?:$|[\s.](?!long["'`]?$))/;
 const IN_SQL =
   /^\s*(?:alter|delete|drop|insert|select|update|with)\b.*\b(?:from|into|join|table|update)\s+["'`]?logins\b/is;
 /** Methods of the container, whose key `logins` holds the stores, and of routes, whose names can begin with it. */

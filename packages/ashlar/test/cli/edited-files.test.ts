@@ -182,3 +182,24 @@ describe("an interrupted command", () => {
     }
   });
 });
+
+test("while printed lines are missing, the commands keep what the other one has added, and its secret", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  // A spread, whose providers a command can't know, at a place where it would insert its own.
+  await edit(
+    root,
+    "config/providers.ts",
+    ["// The active", "const extra = [] as never[];\n\n// The active"],
+    ["\n];", "\n  ...extra,\n];"],
+  );
+  const secret = async () => /^JWT_SECRET=.+$/m.exec(await readFile(join(root, ".env"), "utf8"))?.[0];
+  await ashlar(root, "auth");
+  await ashlar(root, "api:install");
+  const issued = await secret();
+  const files = await filesOf(root);
+  for (const command of COMMANDS) await ashlar(root, command);
+  expect(await filesOf(root)).toEqual(files);
+  expect([issued, await secret()]).toEqual([expect.stringMatching(/^JWT_SECRET=[\w-]{86}$/), issued]);
+  expect(files["app/models/user.ts"]).toContain("compose(Model, Authenticates, AuthenticatesTokens, MustVerifyEmail)");
+  expect(files["config/auth.ts"]).toMatch(/web: \{ model: User \}[\s\S]*jwt: \{ model: User \}[\s\S]*ACCOUNTS/);
+});
