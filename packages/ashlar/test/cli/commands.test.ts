@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseEnv, promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { COMMAND, execute, generatedApplication } from "../support/generated-application.ts";
+import { COMMAND, edit, execute, generatedApplication } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Every file below a folder, by path, with its text. */
@@ -327,3 +327,14 @@ describe("an old Node", () => {
     expect(failure?.stderr).toMatch(/^[^\n]+\.\n$/);
   });
 });
+
+test.for(["doctor", "routes", "lang:keys"])(
+  "%s ends, even if a module of the application has a timer",
+  async (command) => {
+    const root = await generatedApplication();
+    await edit(root, "routes/web.ts", ["export const ROUTES", "setInterval(() => {}, 1000);\n\nexport const ROUTES"]);
+    await execute(root, process.execPath, [COMMAND, "migrate"]);
+    const { code, output } = await execute(root, process.execPath, [COMMAND, command]);
+    expect([code, output.length > 20]).toEqual([0, true]);
+  },
+);
