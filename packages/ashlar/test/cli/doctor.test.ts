@@ -1,10 +1,13 @@
 import { readdir, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { error } from "../../src/cli/doctor/finding.ts";
+import { redactionFor } from "../../src/cli/doctor/redaction.ts";
+import { Subject } from "../../src/cli/doctor/subject.ts";
 import { ashlar } from "../support/command-line.ts";
-import { doctor, setVariables } from "../support/doctor.ts";
-import { execute, freePort, generatedApplication } from "../support/generated-application.ts";
+import { copyOf, doctor, setVariables } from "../support/doctor.ts";
+import { edit, execute, freePort, generatedApplication } from "../support/generated-application.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { onPostgres, postgres } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -177,6 +180,66 @@ describe("the report", () => {
     expect(output).toContain("[secret.shared]");
     expect(output).toContain("[database.connection]");
     for (const secret of ["4f9a8b7c6d5e", "pass-8f3e2d"]) expect(output + errors).not.toContain(secret);
+  });
+
+  test("contains no secret that others repeat, however they write it", async () => {
+    const root = await generatedApplication();
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.write("220 mail.example\r\n");
+      socket.on("data", (data) => {
+        const line = data.toString();
+        if (/^EHLO/.test(line)) socket.write("250-mail.example\r\n250 AUTH PLAIN\r\n");
+        else if (/^AUTH/.test(line)) socket.write(`535 5.7.8 What is ${line.trim()}?\r\n`);
+        else socket.end("221 Bye\r\n");
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
+    const { port } = server.address() as AddressInfo;
+    const pasted = "x4Kq9ZrT2vLm8NwB6yHd3JfG/7sPc5AeU1oViX0lRzQt";
+    await setVariables(
+      root,
+      ...["APP_ENV=development", "SMTP_HOST=127.0.0.1", `SMTP_PORT=${port}`, "SMTP_USER=shop-mails"],
+      ...["SMTP_PASSWORD=h4nd", `TRUSTED_PROXIES=${pasted}`],
+    );
+    await edit(root, "config/mail.ts", ["  smtp: {", '  transport: "smtp",\n  smtp: {']);
+    const told = JSON.stringify(await doctor(root));
+    expect(told).toContain('TRUSTED_PROXIES names \\"[TRUSTED_PROXIES]\\"');
+    expect(told).not.toContain(pasted.slice(0, 12));
+
+    const valid = await copyOf(root);
+    await setVariables(valid, "TRUSTED_PROXIES=");
+    const { findings } = await doctor(valid);
+    const mail = findings.find(({ id }) => id === "mail.server")!;
+    expect(mail.problem).toBe("Mails can't be delivered: Invalid login: 535 5.7.8");
+  });
+
+  test("redacts a password in each encoding, a short one as a word, and leaves commands as they are", async () => {
+    const root = await generatedApplication();
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    await setVariables(
+      root,
+      ...["APP_ENV=development", "SMTP_USER=shop-mails", "SMTP_PASSWORD=h4nd", "SHOP_API_TOKEN=own-token"],
+      "DATABASE_URL=postgres://shop:p%40ss%2Fw%3Ard@127.0.0.1:1/shop",
+    );
+    const subject = await Subject.load(root, false);
+    onTestFinished(() => subject.close());
+    const redacted = redactionFor(subject);
+    const shown = (problem: string) => redacted(error("boot.failed", { problem, run: "npx h4nd" }));
+    for (const [text, name] of [
+      ["p@ss/w:rd", "DATABASE_URL"],
+      ["p%40ss%2Fw%3Ard", "DATABASE_URL"],
+      ["h4nd", "SMTP_PASSWORD"],
+      [base64("h4nd"), "SMTP_PASSWORD"],
+      [base64("\0shop-mails\0h4nd"), "SMTP_PASSWORD"],
+      [base64("shop-mails"), "SMTP_USER"],
+      ["own-token", "SHOP_API_TOKEN"],
+    ] as const) {
+      expect(shown(`It was "${text}".`).problem).toBe(`It was "[${name}]".`);
+    }
+    expect(shown("unh4nded").problem).toBe("unh4nded");
+    expect(shown("").remedy.run).toBe("npx h4nd");
   });
 
   test("says so if there is no application in the folder", async () => {

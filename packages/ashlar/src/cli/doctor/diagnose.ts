@@ -14,7 +14,7 @@ import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
 import { hasApi } from "./features.ts";
 import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
 import { limited, reasonOf } from "./limited.ts";
-import { searchedSecretsOf } from "./secrets-of.ts";
+import { redactionFor } from "./redaction.ts";
 import { Subject } from "./subject.ts";
 
 /** The checks, in the order of the report. */
@@ -82,7 +82,8 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
         skipped.push({ check: check.name, reason: "the application doesn't boot" });
       } else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
     }
-    const told = withoutSecrets(withoutEchoes(sections), subject);
+    const redacted = redactionFor(subject);
+    const told = withoutEchoes(sections).map(({ name, findings }) => ({ name, findings: findings.map(redacted) }));
     return { environment: subject.environment, sections: told, skipped, notes: notesOf(subject) };
   } finally {
     await limited(SECONDS, "The shutdown", () => subject.close()).catch(() => {});
@@ -110,17 +111,6 @@ function withoutEchoes(sections: readonly Section[]): Section[] {
   const isEcho = ({ id, problem }: Finding): boolean =>
     id === "boot.failed" && patterns.some(([, pattern]) => pattern.test(problem));
   return sections.map(({ name, findings }) => ({ name, findings: findings.filter((one) => !isEcho(one)) }));
-}
-
-/** Errors of other code, which findings quote, may repeat what they were given. */
-function withoutSecrets(sections: readonly Section[], subject: Subject): Section[] {
-  const secrets = searchedSecretsOf(subject);
-  const redacted = (text: string): string =>
-    secrets.reduce((before, { name, value }) => before.replaceAll(value, `[${name}]`), text);
-  return sections.map(({ name, findings }) => ({
-    name,
-    findings: findings.map((one) => ({ ...one, problem: redacted(one.problem) })),
-  }));
 }
 
 function notesOf(subject: Subject): string[] {

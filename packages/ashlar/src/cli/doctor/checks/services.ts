@@ -48,11 +48,19 @@ async function mailFindings({ boot }: Subject): Promise<Finding[]> {
     await limited(SECONDS, "The mail server", () => container.make("mail").check());
     return [];
   } catch (thrown) {
-    const problem = `Mails can't be delivered: ${reasonOf(thrown)}`;
+    const problem = `Mails can't be delivered: ${mailReasonOf(thrown)}`;
     const note =
       "Correct SMTP_HOST, SMTP_PORT, SMTP_USER and SMTP_PASSWORD, which config/mail.ts reads, or start the server.";
     return [error("mail.server", { file: "config/mail.ts", problem, note })];
   }
+}
+
+/** The reason without the server's words, which may repeat what it was sent: the login with its password. */
+function mailReasonOf(thrown: unknown): string {
+  const { response } = Object(thrown) as { readonly response?: unknown };
+  if (!(thrown instanceof Error) || typeof response !== "string" || response === "") return reasonOf(thrown);
+  const code = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?/.exec(response)?.[0] ?? "a reply without a code";
+  return reasonOf(new Error(thrown.message.replaceAll(response, () => code)));
 }
 
 async function sessionFindings({ boot }: Subject): Promise<Finding[]> {
