@@ -400,6 +400,39 @@ describe("code", () => {
     await mendAll(production, ["limits.memory"], { args: ["--production"], isCode: true });
   });
 
+  test("needs a limit that fits on each handler that tries a password, whatever the route's name", async () => {
+    const root = await copyOf(original);
+    await edit(root, "routes/web.ts", [
+      "  ...Auth.routes(AuthControllers),\n",
+      `  ...Auth.routes(AuthControllers, { login: false }),
+  Route.get("/login", [AuthControllers.login, "show"]).name("login"),
+  Route.post("/sign-in", [AuthControllers.login, "store"]).name("x"),
+  Route.post("/login", [AuthControllers.login, "store"]).name("login.store").middleware("throttle:api"),
+  Route.post("/own", async ({ auth }) => String(await auth.attempt("ada@shop.example", "x"))).middleware("throttle:api"),
+  Route.post("/fits", [AuthControllers.login, "store"]).middleware("throttle:api", "throttle:login"),
+  Route.post("/as-well", [AuthControllers.login, "store"]).middleware("throttle:change_password"),
+  Route.post("/logout", [AuthControllers.login, "destroy"]).name("logout"),
+`,
+    ]);
+    const { findings } = await doctor(root);
+    expect(findings.map(({ id, problem }) => [id, problem.split(" has ")[0]])).toEqual([
+      ["limits.route", "POST /sign-in"],
+      ["limits.route", "POST /login"],
+      ["limits.route", "POST /own"],
+    ]);
+    for (const { remedy } of findings) expect(remedy.note).toContain('dd .middleware("throttle:login") to the route.');
+    const mended = await copyOf(root);
+    const routes = join(mended, "routes/web.ts");
+    const text = await readFile(routes, "utf8");
+    await writeFile(
+      routes,
+      text
+        .replaceAll(/\("throttle:api"\)/g, '("throttle:api", "throttle:login")')
+        .replace('.name("x")', '.name("x").middleware("throttle:login")'),
+    );
+    expect((await doctor(mended)).findings).toEqual([]);
+  });
+
   test("with routes off their stacks gets them back on", async () => {
     const root = await copyOf(original);
     await edit(root, "routes/web.ts", [

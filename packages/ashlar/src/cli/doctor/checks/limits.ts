@@ -1,6 +1,6 @@
 import { isTokenEndpoint } from "../../../api/index.ts";
 import { hasTable } from "../../../database/index.ts";
-import type { CompiledRoute } from "../../../routing/index.ts";
+import type { CompiledRoute, ControllerClass } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, ThrottleProvider } from "../../../throttle/index.ts";
 import { withDatabase } from "../database.ts";
@@ -21,6 +21,21 @@ const LIMITED = new Map([
   ["account.email.store", "throttle:email.resend,user"],
 ]);
 
+/** What tries a password, or sends a mail that anyone may ask for, in the code of a handler, with its limit. */
+const CALLS: readonly (readonly [call: RegExp, limit: string])[] = [
+  [/\bauth\s*\.\s*(?:login|attempt)\s*\(/, "throttle:login"],
+  [/\.\s*confirmPassword\s*\(/, "throttle:login,user"],
+  [/\baccounts\s*\.\s*changePassword\s*\(/, "throttle:login,user"],
+  [/\baccounts\s*\.\s*requestEmailChange\s*\(/, "throttle:email.resend,user"],
+  [/\baccounts\s*\.\s*register\s*\(/, "throttle:register"],
+  [/\baccounts\s*\.\s*requestPasswordReset\s*\(/, "throttle:change_password"],
+  [/\baccounts\s*\.\s*resetPassword\s*\(/, "throttle:password_reset"],
+  [/\baccounts\s*\.\s*sendVerification\s*\(/, "throttle:email.resend,user"],
+];
+
+/** A limit with another name is as good, if one of its buckets allows no more than this. */
+const MAX_ATTEMPTS_PER_HOUR = 600;
+
 /** The limits on attempts. */
 export const LIMITS: Check = {
   name: "Limits",
@@ -40,24 +55,54 @@ export const LIMITS: Check = {
 function routeFindings(subject: Subject): Finding[] {
   return (subject.boot.application?.router.routes ?? []).flatMap((route) => {
     const limit = limitOf(route);
-    if (limit === null || route.middleware.some((name) => /^throttle:/.test(name))) return [];
+    if (limit === null) return [];
+    const limits = route.middleware.filter((text) => text.startsWith("throttle:"));
+    if (limits.some((given) => fits(subject, nameOf(given), nameOf(limit)))) return [];
     const place = subject.placeOf(route.location);
-    const problem = `${route.methods.join("|")} ${route.pattern} has no limit, so passwords or mails can be tried without end.`;
+    const label = `${route.methods.join("|")} ${route.pattern}`;
+    if (limits.length > 0) {
+      const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
+      return [error("limits.route", { ...place, problem, note: `Add .middleware("${limit}") to the route.` })];
+    }
+    const problem = `${label} has no limit, so passwords or mails can be tried without end.`;
     const removed = `.withoutMiddleware("throttle")`;
     const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
     return [error("limits.route", { ...place, problem, remove: removed, note })];
   });
 }
 
+/** The limit's name in `throttle:login,user`. */
+function nameOf(text: string): string {
+  return text.slice("throttle:".length).split(",")[0]!;
+}
+
+function fits({ boot }: Subject, name: string, expected: string): boolean {
+  if (name === expected) return true;
+  const { buckets } = boot.application!.container.make("throttle").limit(name);
+  return buckets.some(({ attempts, windowSeconds }) => (attempts * 3600) / windowSeconds <= MAX_ATTEMPTS_PER_HOUR);
+}
+
 function hasLimitedRoute({ boot }: Subject): boolean {
   return boot.application?.router.routes.some((route) => limitOf(route) !== null) ?? false;
 }
 
+/** The limit that a route needs: by what its handler does, whatever its path and name, or else by its name. */
 function limitOf(route: CompiledRoute): string | null {
   if (isTokenEndpoint(route)) return null;
+  const code = codeOf(route);
+  const [, called] = CALLS.find(([call]) => call.test(code)) ?? [];
+  if (called !== undefined) return called;
   const name = route.name ?? "";
   const [, limit] = [...LIMITED].find(([known]) => name === known || name.endsWith(`.${known}`)) ?? [];
   return limit ?? null;
+}
+
+/** The code of a route's handler, without comments; empty for a page or a redirect. */
+function codeOf({ handler }: CompiledRoute): string {
+  const method: unknown = Array.isArray(handler)
+    ? (handler[0] as ControllerClass<Record<string, unknown>>).prototype[handler[1]]
+    : handler;
+  return typeof method === "function" ? String(method).replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "") : "";
 }
 
 async function storeFindings(subject: Subject): Promise<Finding[]> {
