@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -121,6 +121,26 @@ describe("secrets", () => {
     const { findings } = await doctor(root);
     expect(findings).toMatchObject([{ id: "secret.tracked", file: "deploy.sh", line: 2 }]);
     await mendAll(root, ["secret.tracked"]);
+  });
+
+  test("in the repository are found whatever git's configuration, of which no program is run", async () => {
+    const root = await copyOf(original);
+    const [, key] = /^APP_KEY=(.*)$/m.exec(await readFile(join(root, ".env"), "utf8"))!;
+    await writeFile(join(root, ".gitattributes"), ".env diff=spy\n");
+    await writeFile(join(root, "deploy.sh"), `#!/bin/sh\nAPP_KEY=${key} npm start\n`);
+    await sh(root, `git init -q && git add --force .env && git add . && ${GIT} commit -qm "Begin"`);
+    await sh(root, `git rm -q --cached .env && ${GIT} commit -qm "Remove"`);
+    for (const setting of [
+      ...["color.ui always", "color.grep always", "grep.column true", "grep.fullName true"],
+      ...["core.fsmonitor 'touch ../ran; true'", "diff.spy.textconv 'touch ../ran; true'"],
+    ]) {
+      await sh(root, `git config ${setting}`);
+    }
+    await rm(join(root, "../ran"), { force: true });
+    const { findings } = await doctor(root);
+    expect(findings.map(({ id }) => id)).toEqual(["secret.tracked", "secret.history", "secret.history"]);
+    expect(findings[0]).toMatchObject({ file: "deploy.sh", line: 2 });
+    await expect(stat(join(root, "../ran"))).rejects.toThrow("ENOENT");
   });
 
   test("in public/ are taken out of it", async () => {

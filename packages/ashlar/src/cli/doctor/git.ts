@@ -1,7 +1,14 @@
 import { spawn } from "node:child_process";
+import { devNull } from "node:os";
 
 /** How long one call may take, in milliseconds. */
 const TIMEOUT_MS = 8000;
+
+/** The configuration, of the user or in the repository, that must neither run a program nor change the output. */
+const SETTINGS = [
+  ...["core.fsmonitor=false", `core.hooksPath=${devNull}`, "submodule.recurse=false", "log.showSignature=false"],
+  ...["color.ui=false", "color.grep=false", "grep.column=false", "grep.fullName=false"],
+].flatMap((setting) => ["-c", setting]);
 
 /** What git answered. */
 export interface GitAnswer {
@@ -10,7 +17,7 @@ export interface GitAnswer {
 }
 
 /**
- * Asks git about a folder. Nothing is changed.
+ * Asks git about a folder. Nothing is changed, and no program that the repository names is run.
  *
  * @param input what it reads from standard input; secrets go there, because other users see a command's arguments
  * @returns `null` if there is no git on this machine
@@ -18,8 +25,10 @@ export interface GitAnswer {
 export async function git(root: string, args: readonly string[], input = ""): Promise<GitAnswer | null> {
   return await new Promise((resolve) => {
     // GIT_OPTIONAL_LOCKS: without it, some commands refresh the index.
-    const child = spawn("git", ["--no-optional-locks", ...args], {
+    const child = spawn("git", ["--no-optional-locks", "--no-pager", ...SETTINGS, ...args], {
       cwd: root,
+      // What a partial clone lacks is not fetched.
+      env: { ...process.env, GIT_NO_LAZY_FETCH: "1" },
       stdio: ["pipe", "pipe", "ignore"],
       timeout: TIMEOUT_MS,
       windowsHide: true,

@@ -70,7 +70,8 @@ async function historyFindings(subject: Subject, secrets: readonly Secret[]): Pr
   if (log === null || log.code !== 0) return [];
   const found = new Map<string, { readonly secret: Secret; readonly commit: string }>();
   for (const commit of log.output.split("\n").filter((line) => line !== "")) {
-    const file = await git(root, ["show", `${commit}:./.env`]);
+    // Not with show, which lets a program of the repository's configuration convert the file.
+    const file = await git(root, ["cat-file", "blob", `${commit}:./.env`]);
     if (file === null || file.code !== 0) continue;
     const values = Object.values(parseEnv(file.output)).join("\n");
     for (const secret of secrets) {
