@@ -143,6 +143,18 @@ describe("secrets", () => {
     await expect(stat(join(root, "../ran"))).rejects.toThrow("ENOENT");
   });
 
+  test("in public/ are found beside links, which are not followed", async () => {
+    const root = await copyOf(original);
+    await mkdir(join(root, "public/assets"), { recursive: true });
+    await cp(join(root, ".env"), join(root, "public/assets/.env"));
+    await symlink("..", join(root, "public/up"));
+    await symlink("../config", join(root, "public/assets/linked"));
+    await writeFile(join(root, "config/server.pem"), "");
+    expect((await doctor(root)).findings.map(({ id, file }) => [id, file])).toEqual([
+      ["public.private", "public/assets/.env"],
+    ]);
+  });
+
   test("in public/ are taken out of it", async () => {
     const root = await copyOf(original);
     const { JWT_SECRET: secret } = Object.fromEntries(

@@ -16,17 +16,31 @@ export const PUBLIC_FILES: Check = {
   needsBoot: false,
   async run(subject: Subject): Promise<Finding[]> {
     const folder = join(subject.root, "public");
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-    const files = entries.filter((entry) => entry.isFile()).slice(0, MAX_FILES);
+    const files = await filesIn(folder);
     const findings: Finding[] = [];
-    for (const entry of files) {
-      const path = subject.pathOf(join(entry.parentPath, entry.name));
+    for (const file of files) {
+      const path = subject.pathOf(file);
       if (PRIVATE.test(path)) findings.push(privateFile(path));
       else findings.push(...(await secretsIn(subject, path)));
     }
     return findings;
   },
 };
+
+/** The first files in a folder. Links are not followed, as the server doesn't follow them either. */
+async function filesIn(folder: string): Promise<string[]> {
+  const folders = [folder];
+  const files: string[] = [];
+  for (const one of folders) {
+    for (const entry of await readdir(one, { withFileTypes: true }).catch(() => [])) {
+      const path = join(one, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile()) files.push(path);
+    }
+    if (files.length >= MAX_FILES) break;
+  }
+  return files.slice(0, MAX_FILES);
+}
 
 function privateFile(path: string): Finding {
   const problem = `${path} is in public/, whose files anyone can download.`;
