@@ -1,6 +1,7 @@
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { error } from "../../src/cli/doctor/finding.ts";
 import { redactionFor } from "../../src/cli/doctor/redaction.ts";
@@ -94,6 +95,25 @@ describe("side effects", () => {
     const before = await listing(root);
     expect(await doctor(root)).toMatchObject(NOTHING);
     expect(await listing(root)).toEqual(before);
+  });
+
+  test("a log that a crash has left beside a database is read, and stays", async () => {
+    const root = await generatedApplication();
+    await setVariables(root, "APP_ENV=development");
+    await ashlar(root, "migrate");
+    const database = new DatabaseSync(join(root, "database/app.sqlite"));
+    onTestFinished(() => database.close());
+    database.exec("drop table email_changes");
+    // While the connection is open, the files are as a crash would leave them.
+    const crashed = await copyOf(root);
+    const before = await listing(crashed);
+    expect(before.join("\n")).toContain("database/app.sqlite-wal");
+    expect((await doctor(crashed)).findings).toMatchObject([
+      { id: "pages.tables", problem: expect.stringContaining("email_changes") },
+    ]);
+    // SQLite may rebuild the index of the log, -shm, which holds no data.
+    const kept = (lines: readonly string[]) => lines.filter((line) => !line.includes("-shm"));
+    expect(kept(await listing(crashed))).toEqual(kept(before));
   });
 
   test("an app.ts that listens is checked without listening", async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import type { CompiledQuery, QueryResult } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
@@ -146,8 +147,10 @@ export class SqliteConnection implements PhysicalConnection {
   #openFile(): DatabaseSync {
     const { path, busyTimeoutMs, isReadOnly = false } = this.#settings;
     if (isReadOnly) {
-      // Not as a read-only connection: that would leave the files of the log behind.
-      const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+      // A read-only connection leaves the files of the log behind. Any other moves a log that a crash has left into the
+      // file, and deletes it.
+      const readOnly = existsSync(`${path}-wal`);
+      const database = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly });
       database.exec("pragma query_only = on; pragma busy_timeout = 0");
       return database;
     }
