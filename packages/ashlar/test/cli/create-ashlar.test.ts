@@ -204,10 +204,12 @@ test("without registration, a script adds accounts, and refuses an address twice
     output: expect.stringMatching(/^ada@example\.com can log in with the password [\w-]{20}\n$/),
   });
   expect(await add("Ada", "ada@example.com")).toEqual({ code: 1, output: "ada@example.com already has an account.\n" });
-  expect(await add("Ada")).toEqual({
-    code: 1,
-    output: 'Give a name and an email address: add-user "Ada Lovelace" ada@example.com\n',
-  });
+  for (const incomplete of [["Ada"], ["", "bob@example.com"], [" ", "bob@example.com"]]) {
+    expect(await add(...incomplete)).toEqual({
+      code: 1,
+      output: 'Give a name and an email address: add-user "Ada Lovelace" ada@example.com\n',
+    });
+  }
 });
 
 test("a folder whose name contains shell syntax is created, and its database migrated", async () => {
