@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { intro } from "@clack/prompts";
@@ -10,6 +11,7 @@ import { removerOfDatabase, removerOfInstallation } from "./leftovers.ts";
 import { type Invocation, installInvocation, versionInvocation } from "./package-managers.ts";
 import { LINES, type Progress, TERMINAL } from "./progress.ts";
 import { type Outcome, run } from "./run.ts";
+import { shellWord } from "./shell-word.ts";
 
 /** The application is complete, but not installed and migrated. */
 export class Unfinished extends Error {}
@@ -77,13 +79,24 @@ export async function create(folder: string | undefined, flags: Flags, interrupt
   // PostgreSQL may not be running yet, or not at the default address.
   const command = choices.database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
   if (command !== null) {
+    const outside = await settingsOutside(project.root);
     await perform({
       command: commands.run("migrate"),
       begins: "Migrating the database",
       done: "Migrated the database.",
-      invocation: { command: needsNode ? ownNode(project.root) : process.execPath, args: [command, "migrate"] },
+      invocation: {
+        command: needsNode ? ownNode(project.root) : process.execPath,
+        args: [command, "migrate"],
+        env: Object.fromEntries(outside.map((name) => [name, undefined])),
+      },
       removeLeftovers: await removerOfDatabase(project.root),
     });
+    const databases = outside.filter((name) => /^DATABASE_/i.test(name));
+    if (databases.length > 0) {
+      progress.say(
+        `That is the one of .env. From this shell, the application uses another one, since it sets ${databases.join(", ")}.`,
+      );
+    }
   }
   console.log(`${asks ? "\n" : ""}${nextLines(place, left, choices).join("\n")}`);
 }
@@ -131,11 +144,7 @@ async function finish(
 
 /** Commands to type, starting in the folder where the generator was run. */
 function listed(place: string, steps: readonly string[]): string[] {
-  return [...(place === "." ? [] : [`cd ${quoted(place)}`]), ...steps].map((step) => `  ${step}`);
-}
-
-function quoted(place: string): string {
-  return /^[\w./\\:-]+$/.test(place) ? place : `"${place}"`;
+  return [...(place === "." ? [] : [`cd ${shellWord(place)}`]), ...steps].map((step) => `  ${step}`);
 }
 
 /** How to go on, in three lines: where, what to start, what to open. */
@@ -145,10 +154,17 @@ function nextLines(place: string, steps: readonly string[], choices: Choices): s
   const addUser = commandsOf(manager).runWith("add-user", '"Ada Lovelace" ada@example.com');
   const accounts = pages && !registration ? `   (add an account first: ${addUser})` : "";
   return [
-    `  Go to it   ${place === "." ? "(you are there)" : `cd ${quoted(place)}`}`,
+    `  Go to it   ${place === "." ? "(you are there)" : `cd ${shellWord(place)}`}`,
     `  Start it   ${steps.join(" && ")}`,
     `  Open it    http://localhost:${process.env.PORT || "3000"}/${path}${accounts}`,
   ];
+}
+
+/** The variables of this process that would take precedence over the new application's own settings. */
+async function settingsOutside(root: string): Promise<string[]> {
+  const own = (await readFile(join(root, ".env"), "utf8")).matchAll(/^(\w+)=/gm);
+  const names = new Set(["NODE_ENV", ...Array.from(own, ([, name]) => name!)]);
+  return Object.keys(process.env).filter((name) => /^(?:APP|DATABASE)_/i.test(name) || names.has(name.toUpperCase()));
 }
 
 /** The `ashlar` command as the new application resolves it; `null` if its packages are not installed yet. */

@@ -8,8 +8,8 @@ export interface Invocation {
   readonly args: readonly string[];
   /** Whether only a shell can start it. Its arguments are then words without a meaning to one. */
   readonly needsShell?: true;
-  /** Variables in addition to this process's. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Variables in addition to this process's; those that are `undefined` are left out. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What determines how a package manager is started; `process` has all of it. */

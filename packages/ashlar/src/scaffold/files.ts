@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
@@ -118,6 +118,13 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
       cause: error,
     });
   });
+  const link = await danglingLink(folder);
+  if (link !== null) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `${link} is a symbolic link to a folder that doesn't exist. Nothing was written. Choose another folder, or create that one.`,
+    );
+  }
   const others = entries.filter((entry) => !harmless.has(entry));
   if (others.length > 0) {
     throw new AshlarError(
@@ -126,4 +133,15 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
         "Nothing was written. Choose another folder, or empty this one.",
     );
   }
+}
+
+/** The symbolic link in a path that leads nowhere; `null` if there is none. */
+async function danglingLink(path: string): Promise<string | null> {
+  const ifPresent = (error: NodeJS.ErrnoException): null => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  };
+  if ((await stat(path).catch(ifPresent)) !== null) return null;
+  if ((await lstat(path).catch(ifPresent)) !== null) return path;
+  return path === dirname(path) ? null : await danglingLink(dirname(path));
 }

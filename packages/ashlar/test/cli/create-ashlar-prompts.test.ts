@@ -90,7 +90,7 @@ describe.skipIf(!hasPseudoTerminals)(
       expect((await manifestOf(root)).dependencies).toHaveProperty("pg");
       expect(await readFile(join(root, "config/app.ts"), "utf8")).toContain('language: "de"');
       expect(await readFile(join(root, "README.md"), "utf8")).toContain("\n    bun install\n");
-      expect(stripVTControlCharacters(terminal.raw())).toContain('Go to it   cd "my place"');
+      expect(stripVTControlCharacters(terminal.raw())).toContain("Go to it   cd 'my place'");
     });
 
     test("without account pages, their features are not asked for", async () => {

@@ -223,6 +223,31 @@ test("a folder whose name contains shell syntax is created, and its database mig
   expect(existsSync(join(parent, name, "database/app.sqlite"))).toBe(true);
 });
 
+test("the migration uses the new application's settings, not those of the shell", async () => {
+  // Inside the package, so that the new application finds the framework without an installation.
+  const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
+  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
+  const env = {
+    APP_ENV: "production",
+    APP_KEY: "short",
+    DATABASE_CONNECTION: "sqlite",
+    DATABASE_PATH: join(parent, "precious.sqlite"),
+    DATABASE_URL: "postgres://127.0.0.1:1/precious",
+    NODE_ENV: "production",
+    TRUSTED_PROXIES: "nonsense",
+  };
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", "--yes", "--no-install"], env);
+  expect([code, output]).toEqual([
+    0,
+    expect.stringContaining(
+      "Migrated the database.\nThat is the one of .env. From this shell, the application uses another one, since it sets " +
+        "DATABASE_CONNECTION, DATABASE_PATH, DATABASE_URL.\n",
+    ),
+  ]);
+  expect(existsSync(join(parent, "shop/database/app.sqlite"))).toBe(true);
+  expect(await readdir(parent)).toEqual(["shop"]);
+});
+
 /** A folder with a program called npm. */
 async function folderWithNpm(script: string): Promise<string> {
   const folder = await temporaryFolder();
@@ -258,7 +283,7 @@ test("an installation that fails leaves the complete application and nothing els
   expect(code).toBe(1);
   expect(errors).toBe(
     "the reason\nnpm install: exit code 7.\nThe application's files are complete, and what this step had begun was removed. " +
-      'To continue:\n  cd "my shop"\n  npm install\n  npm run migrate\n  npm run dev\n',
+      "To continue:\n  cd 'my shop'\n  npm install\n  npm run migrate\n  npm run dev\n",
   );
   expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
   await completeNames(join(parent, "my shop"));
@@ -380,6 +405,19 @@ test("a folder that cannot be created is reported in one sentence", async () => 
   expect(code).toBe(1);
   expect(output).toMatch(/^ENOTDIR: .+ Nothing was written\. Choose another folder\.\n$/);
   expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
+});
+
+test("a symbolic link to a folder that is not there is reported in one sentence", async () => {
+  const parent = await temporaryFolder();
+  await symlink(join(parent, "missing"), join(parent, "link"), "junction");
+  for (const folder of ["link", "link/shop"]) {
+    const { code, output } = await execute(parent, process.execPath, [SCRIPT, folder, ...HERE]);
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /^\S+[/\\]link is a symbolic link to a folder that doesn't exist\. Nothing was written\. Choose another folder, or create that one\.\n$/,
+    );
+  }
+  expect(await readdir(parent)).toEqual(["link"]);
 });
 
 test("a full disk is reported in one sentence, and leaves no new files", async () => {
