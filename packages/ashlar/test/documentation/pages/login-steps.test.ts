@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { createTestClient, resetDatabase, type TestClient, type TestResponse } from "../../../src/testing/index.ts";
 import type { FullUser } from "../../support/account-application.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
-import { checkTypes, generateApplication } from "../../support/generated-application.ts";
+import { checkTypes, generateApplication, generatedApplication } from "../../support/generated-application.ts";
 import { followSection } from "../../support/page-sections.ts";
 
 const PAGE = "docs/guides/login-steps.md";
@@ -103,4 +103,24 @@ test("S33 codes can't be guessed from any number of addresses", async () => {
     statuses.push((await send(client, "/login/code", { code: "000000" })).status);
   }
   expect(statuses).toEqual([303, 303, 303, 303, 303, 429]);
+});
+
+test("a login waits for the terms, and accepting them proves no address", async () => {
+  const root = await generatedApplication();
+  await followSection(root, PAGE, "Refuse with a page");
+  await checkTypes(root);
+  const shop = await bootApplication(root);
+  onTestFinished(shop.end);
+  const Customer = await userClass(root);
+  const user = new Customer().fill({ name: "Ada", email: EMAIL });
+  await user.setPassword(PASSWORD);
+  await user.save();
+  const client = createTestClient(shop.application);
+  (await client.get("/terms")).assertRedirect("/login");
+  (await send(client, "/login", { email: EMAIL, password: PASSWORD })).assertRedirect("/terms");
+  await client.assertGuest();
+  (await send(client, "/terms", {})).assertRedirect("/home");
+  expect((await Customer.findBy("email", EMAIL))!.hasVerifiedEmail()).toBe(false);
+  const again = createTestClient(shop.application);
+  (await send(again, "/login", { email: EMAIL, password: PASSWORD })).assertRedirect("/home");
 });
