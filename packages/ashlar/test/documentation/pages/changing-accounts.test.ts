@@ -239,10 +239,22 @@ test("without verification, a registration leads home, and a new address is stil
   expect((await shop.User.findOrFail(1)).email).toBe("lovelace@example.com");
 });
 
-test("closed registration leaves no page and no link", async () => {
+test("closed registration leaves no page and no link, and accounts made in code have addresses as they are compared", async () => {
   const shop = await shopAfter("Close registration");
   (await shop.visitor().get("/register")).assertStatus(404);
   for (const path of ["/", "/login"]) expect((await shop.visitor().get(path)).text).not.toContain("/register");
+
+  const inside = new shop.User().fill({ name: "Grace", email: "grace@example.com" });
+  await inside.setPassword(PASSWORD);
+  await inside.save();
+  const client = await shop.visitor().withCsrfToken().actingAs(inside);
+  const add = (email: string) => client.postJson("/users", { name: "Ada", email });
+  (await add(" Ada@Example.COM")).assertStatus(200);
+  expect((await shop.mail.all()).map(({ to }) => to)).toEqual([EMAIL]);
+  for (const email of [EMAIL, "ADA@example.com", "nonsense", "eve@example.com\r\nBcc: x@example.com"]) {
+    (await add(email)).assertStatus(422);
+  }
+  expect((await shop.User.all()).map(({ email }) => email)).toEqual(["grace@example.com", EMAIL]);
 });
 
 test("an invitation registers its own address, and no other", async () => {
@@ -253,7 +265,10 @@ test("an invitation registers its own address, and no other", async () => {
   const client = await shop.visitor().withCsrfToken().actingAs(inviter);
   (await client.post("/invitations", { email: EMAIL })).assertRedirect("/email/verify/notice");
   await inviter.markEmailAsVerified();
-  (await client.post("/invitations", { email: EMAIL })).assertStatus(202);
+  for (const email of ["nonsense", "", "eve@example.com\r\nBcc: x@example.com"]) {
+    (await client.postJson("/invitations", { email })).assertStatus(422);
+  }
+  (await client.post("/invitations", { email: " Ada@Example.COM" })).assertStatus(202);
   const url = new URL(linksIn((await shop.mail.all()).find(({ to }) => to === EMAIL)!)[0]!);
   const link = url.pathname + url.search;
 
@@ -333,14 +348,22 @@ test("administrators have pages, logins and mails of their own", { timeout: 60_0
   await send(shop.visitor(), "/admin/change_password", { email: "grace@example.com" });
   expect(new URL(linksIn((await shop.mail.all())[0]!)[0]!).pathname).toBe("/admin/password_reset");
 
-  for (const args of [
-    [COMMAND, "key:generate"],
-    [COMMAND, "migrate"],
-    ["scripts/create-admin.ts", "Ada", EMAIL, PASSWORD],
-  ]) {
-    const { code, output } = await execute(shop.root, process.execPath, args);
+  for (const command of ["key:generate", "migrate"]) {
+    const { code, output } = await execute(shop.root, process.execPath, [COMMAND, command]);
     expect(code, output).toBe(0);
-    if (args[0] !== COMMAND) expect(output).toContain(`${EMAIL} is an administrator.`);
+  }
+  const create = (...args: readonly string[]) =>
+    execute(shop.root, process.execPath, ["scripts/create-admin.ts", ...args]);
+  const made = await create("Ada", " Ada@Example.COM");
+  expect(made.code, made.output).toBe(0);
+  expect(made.output).toMatch(/^ada@example\.com is an administrator, and can log in with the password [\w-]{20}$/m);
+  for (const [args, message] of [
+    [["Ada", "ADA@example.com"], "ada@example.com is an administrator already."],
+    [["Ada", "nonsense"], "node scripts/create-admin.ts <name> <email>"],
+    [["", "eve@example.com"], "node scripts/create-admin.ts <name> <email>"],
+  ] as const) {
+    const refused = await create(...args);
+    expect([refused.code, refused.output]).toEqual([1, expect.stringContaining(message)]);
   }
 });
 
