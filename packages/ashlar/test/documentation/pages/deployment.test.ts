@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -87,9 +88,11 @@ describe("in production, as the page sets it up", () => {
   function ask(
     proxy: number,
     path: string,
+    host = "shop.example",
   ): Promise<{ readonly status: number; readonly text: string; readonly cookies: string[] }> {
     return new Promise((resolve, reject) => {
-      const headers = { host: "shop.example", "x-forwarded-for": "8.8.8.8", "x-forwarded-proto": "http" };
+      const forwarded = { "x-forwarded-for": "8.8.8.8", "x-forwarded-proto": "http" };
+      const headers = { host, "x-forwarded-host": "evil.example", ...forwarded };
       const options = {
         host: "127.0.0.1",
         port: proxy,
@@ -138,6 +141,8 @@ describe("in production, as the page sets it up", () => {
       const [plain, secure] = [await freePort(), await freePort()];
       const server = (await sample("nginx"))
         .replace("127.0.0.1:3000", `127.0.0.1:${port}`)
+        .replace("listen 80 default_server;", `listen 127.0.0.1:${plain} default_server;`)
+        .replace("listen 443 ssl default_server;", `listen 127.0.0.1:${secure} ssl default_server;`)
         .replace("listen 80;", `listen 127.0.0.1:${plain};`)
         .replace("listen 443 ssl http2;", `listen 127.0.0.1:${secure} ssl http2;`)
         .replace(/ssl_certificate \S+;/, `ssl_certificate ${chain};`)
@@ -149,8 +154,19 @@ describe("in production, as the page sets it up", () => {
       await writeFile(join(folder, "nginx.conf"), text);
       startProcess(folder, "nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"]);
       await passesOn(secure);
-      const response = await fetch(`http://127.0.0.1:${plain}/login?a=1`, { redirect: "manual" });
-      expect([response.status, response.headers.get("location")]).toEqual([301, "https://shop.example/login?a=1"]);
+      const visit = (host: string): Promise<readonly [status?: number, location?: string]> =>
+        new Promise((resolve, reject) => {
+          const options = { host: "127.0.0.1", port: plain, path: "/login?a=1", headers: { host } };
+          const sent = httpRequest(options, (response) => {
+            response.resume();
+            resolve([response.statusCode, response.headers.location]);
+          });
+          sent.on("error", reject).end();
+        });
+      expect(await visit("shop.example")).toEqual([301, "https://shop.example/login?a=1"]);
+      // Neither the application nor the redirect ever sees another host.
+      await expect(visit("evil.example")).rejects.toThrow("socket hang up");
+      await expect(ask(secure, "/seen", "evil.example")).rejects.toThrow("socket hang up");
     });
   });
 
@@ -209,7 +225,12 @@ test("the image is built from files that the repository has, without its secrets
       .find(({ path }) => path === ".dockerignore")!
       .text.trim()
       .split("\n");
-    expect(ignored).toEqual(expect.arrayContaining([".env", "node_modules", "database/*.sqlite*"]));
+    expect(ignored).toEqual(
+      expect.arrayContaining([".env*", "*.env", "*.jsonl", "node_modules", "database/*.sqlite*"]),
+    );
+    const commands = (await markdownSamples(PAGE)).find(({ code }) => code.startsWith("docker build"))!.code;
+    // Outside of the folder that `COPY . .` copies.
+    expect(commands.match(/--env-file \S+/g)).toEqual(["--env-file /etc/shop.env", "--env-file /etc/shop.env"]);
     const steps = instructions(await readFile(join(root, "Dockerfile"), "utf8"));
     const of = (name: string): string[] => steps.flatMap(([one, rest]) => (one === name ? [rest] : []));
     const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { engines: { node: string } };
@@ -237,4 +258,16 @@ test("the image is built from files that the repository has, without its secrets
   } finally {
     await remove();
   }
+});
+
+withProgram("sqlite3", () => {
+  test("a backup is readable by its owner only", async () => {
+    const folder = await temporaryFolder();
+    const [database, copy] = [join(folder, "app.sqlite"), join(folder, "copy.sqlite")];
+    execFileSync("sqlite3", [database, "create table users (id integer)"]);
+    const [line = ""] = (await markdownSamples(PAGE)).find(({ code }) => code.includes(".backup"))!.code.split("\n");
+    const command = line.replace("/srv/shop/database/app.sqlite", database).replace("/var/backups/shop.sqlite", copy);
+    execFileSync("sh", ["-c", command]);
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
+  });
 });
