@@ -8,7 +8,9 @@ const OF_INSTALLATION = [
 ];
 
 /** What a migration of the default SQLite database writes to its folder. */
-const OF_DATABASE = ["app.sqlite", "app.sqlite-wal", "app.sqlite-shm", "app.sqlite-journal"];
+const OF_DATABASE = ["app.sqlite", "app.sqlite-migrations"].flatMap((file) =>
+  ["", "-wal", "-shm", "-journal"].map((suffix) => `${file}${suffix}`),
+);
 
 /**
  * Notes what is in an application's folder, and returns a function that removes what an unfinished installation has added:
