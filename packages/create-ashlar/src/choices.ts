@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { type CANCEL_SYMBOL, confirm, isCancel, log, multiselect, select, text } from "@clack/prompts";
 import { requireEmptyFolder } from "../../ashlar/src/scaffold/files.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
@@ -31,18 +32,18 @@ const DEFAULT_FOLDER = { asked: "shop", unasked: "ashlar-application" };
 /**
  * Completes the flags of the command line.
  *
+ * @param folder one that {@link requirePlace} accepts; `undefined`: ask, or take the default
  * @param signal cancels a prompt; `null`: take the defaults without asking
- * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the folder isn't empty
+ * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the default folder isn't empty
  */
 export async function completeChoices(
   folder: string | undefined,
   flags: Flags,
   signal: AbortSignal | null,
 ): Promise<Choices> {
-  if (folder !== undefined) await requireEmptyFolder(resolve(folder));
   if (signal === null) {
     const place = folder ?? DEFAULT_FOLDER.unasked;
-    await requireEmptyFolder(resolve(place));
+    if (folder === undefined) await requirePlace(place);
     const { pages = true, api = true, registration = true, verification = true } = flags;
     const { database = "sqlite", language = "en", packageManager: manager = runningManager() } = flags;
     return { folder: place, pages, api, registration, verification, database, language, manager };
@@ -98,6 +99,20 @@ export async function completeChoices(
   return { folder: place, pages, ...features, api, database, language, manager };
 }
 
+/**
+ * Checks that an application can be created in a folder, as the user has named it.
+ *
+ * @throws an error with a sentence for the user if it isn't empty, can't be written, or begins with `~`
+ */
+export async function requirePlace(place: string): Promise<void> {
+  if (/^~(?:[/\\]|$)/.test(place)) {
+    throw new Error(
+      `Only a shell replaces ~ with your home folder. Nothing was written. Write it out: ${join(homedir(), place.slice(1))}`,
+    );
+  }
+  await requireEmptyFolder(resolve(place));
+}
+
 async function askFolder(signal: AbortSignal): Promise<string> {
   for (;;) {
     const { asked: fallback } = DEFAULT_FOLDER;
@@ -105,7 +120,7 @@ async function askFolder(signal: AbortSignal): Promise<string> {
       text({ message: "Project directory", placeholder: fallback, defaultValue: fallback, signal }),
     );
     try {
-      await requireEmptyFolder(resolve(place));
+      await requirePlace(place);
       return place;
     } catch (error) {
       log.warn((error as Error).message);

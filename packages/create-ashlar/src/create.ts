@@ -5,7 +5,7 @@ import { intro } from "@clack/prompts";
 import { commandsOf, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
 import { createProject, requiredNode } from "../../ashlar/src/scaffold/project.ts";
 import { NEWEST_NODE, nodeVersionProblem } from "../../ashlar/src/support/node-version.ts";
-import { bringsNode, type Choices, completeChoices, type Flags } from "./choices.ts";
+import { bringsNode, type Choices, completeChoices, type Flags, requirePlace } from "./choices.ts";
 import { Interrupted, type Interruption } from "./interruption.ts";
 import { removerOfDatabase, removerOfInstallation } from "./leftovers.ts";
 import { type Invocation, installInvocation, versionInvocation } from "./package-managers.ts";
@@ -39,6 +39,7 @@ export async function create(folder: string | undefined, flags: Flags, interrupt
   const signal = asks ? interruption.signal : null;
   const progress = asks && flags.verbose === undefined ? TERMINAL : LINES;
   if (asks) intro("A new Ashlar application");
+  if (folder !== undefined) await requirePlace(folder);
   const needsNode = nodeVersionProblem() !== null;
   if (needsNode) await checkNode(flags, signal, progress);
   const choices = await completeChoices(folder, flags, signal);

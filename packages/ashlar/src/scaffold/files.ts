@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
@@ -108,23 +108,19 @@ async function removeIfEmpty(folder: string): Promise<void> {
 /**
  * Checks that a new application can be created in a folder.
  *
- * @throws `E_COMMAND` if it cannot be read, or contains anything but a repository's own files
+ * @throws `E_COMMAND` if it or a folder on the way to it is a file, if it cannot be read or written, or if it contains
+ * anything but a repository's own files
  */
 export async function requireEmptyFolder(folder: string): Promise<void> {
-  const harmless = new Set([".git", ".gitkeep", ".DS_Store", "LICENSE", "README.md"]);
-  const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw new AshlarError("E_COMMAND", `${error.message}. Nothing was written. Choose another folder.`, {
-      cause: error,
-    });
-  });
   const link = await danglingLink(folder);
   if (link !== null) {
-    throw new AshlarError(
-      "E_COMMAND",
-      `${link} is a symbolic link to a folder that doesn't exist. Nothing was written. Choose another folder, or create that one.`,
-    );
+    const problem = `${link} is a symbolic link to a folder that doesn't exist.`;
+    throw new AshlarError("E_COMMAND", `${problem} Nothing was written. Choose another folder, or create that one.`);
   }
+  const existing = await nearestExisting(folder);
+  await requireWritable(existing);
+  const harmless = new Set([".git", ".gitkeep", ".DS_Store", "LICENSE", "README.md"]);
+  const entries = existing === folder ? await readdir(folder).catch(refuse) : [];
   const others = entries.filter((entry) => !harmless.has(entry));
   if (others.length > 0) {
     throw new AshlarError(
@@ -138,10 +134,40 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
 /** The symbolic link in a path that leads nowhere; `null` if there is none. */
 async function danglingLink(path: string): Promise<string | null> {
   const ifPresent = (error: NodeJS.ErrnoException): null => {
-    if (error.code === "ENOENT") return null;
+    // A file on the way is reported for what it is.
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
     throw error;
   };
   if ((await stat(path).catch(ifPresent)) !== null) return null;
   if ((await lstat(path).catch(ifPresent)) !== null) return path;
   return path === dirname(path) ? null : await danglingLink(dirname(path));
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+async function nearestExisting(folder: string): Promise<string> {
+  for (let path = folder; ; path = dirname(path)) {
+    const entry = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+      return refuse(error);
+    });
+    if (entry?.isDirectory()) return path;
+    if (entry !== null) refuse(new Error(`${path} is a file, not a folder`));
+    // The root of a drive that isn't there.
+    if (path === dirname(path)) refuse(new Error(`${path} doesn't exist`));
+  }
+}
+
+/**
+ * Makes a folder in another one and removes it. Permissions alone don't tell whether that is possible (`/proc`, read-only
+ * file systems), and Node's recursive `mkdir` may try forever.
+ */
+async function requireWritable(folder: string): Promise<void> {
+  const probe = await mkdtemp(join(folder, ".ashlar-")).catch((error: NodeJS.ErrnoException) =>
+    refuse(new Error(`The folder ${folder} cannot be written (${error.code})`, { cause: error })),
+  );
+  await rmdir(probe);
+}
+
+function refuse(cause: Error): never {
+  throw new AshlarError("E_COMMAND", `${cause.message}. Nothing was written. Choose another folder.`, { cause });
 }

@@ -398,13 +398,47 @@ test("an interruption during the migration leaves no database, and says how to c
   await completeNames(join(parent, "shop"));
 });
 
-test("a folder that cannot be created is reported in one sentence", async () => {
+test.for(["shop", "shop/below/it"])("%s, where shop is a file, is refused in one line", async (folder) => {
   const parent = await temporaryFolder();
   await writeFile(join(parent, "shop"), "mine");
-  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
-  expect(code).toBe(1);
-  expect(output).toMatch(/^ENOTDIR: .+ Nothing was written\. Choose another folder\.\n$/);
-  expect(await readFile(join(parent, "shop"), "utf8")).toBe("mine");
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, folder, ...HERE]);
+  const file = join(parent, "shop");
+  expect([code, output]).toEqual([1, `${file} is a file, not a folder. Nothing was written. Choose another folder.\n`]);
+  expect(await readFile(file, "utf8")).toBe("mine");
+});
+
+// The first one may be written by its permissions, and still nothing can be made in it.
+test.skipIf(process.platform !== "linux").for(["/proc/shop", "/proc/shop/below/it", "/proc"])(
+  "%s, where no folder can be made, is refused in one line",
+  async (folder) => {
+    const { code, output } = await execute(await temporaryFolder(), process.execPath, [SCRIPT, folder, ...HERE]);
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /^The folder \/proc cannot be written \(E[A-Z]+\)\. Nothing was written\. Choose another folder\.\n$/,
+    );
+  },
+);
+
+test.for(["~", "~/shop"])(
+  "%s, which only a shell would replace, is refused with the folder it means",
+  async (folder) => {
+    const parent = await temporaryFolder();
+    const env = { HOME: "/home/ada", USERPROFILE: "/home/ada" };
+    const { code, output } = await execute(parent, process.execPath, [SCRIPT, folder, ...HERE], env);
+    expect([code, output]).toEqual([
+      1,
+      "Only a shell replaces ~ with your home folder. Nothing was written. Write it out: " +
+        `${join("/home/ada", folder.slice(1))}\n`,
+    ]);
+    expect(await readdir(parent)).toEqual([]);
+  },
+);
+
+test("a folder that can't be used is refused before Node.js is spoken of", async () => {
+  const parent = await temporaryFolder();
+  await writeFile(join(parent, "shop"), "mine");
+  const { output } = await onNode(parent, "22.12.0", ["--no-node"]);
+  expect(output).toContain("is a file, not a folder");
 });
 
 test("a symbolic link to a folder that is not there is reported in one sentence", async () => {
