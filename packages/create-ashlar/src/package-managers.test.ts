@@ -126,6 +126,15 @@ describe("another package manager", () => {
     expect(installInvocation("yarn", machine)).toMatchObject({ command: "yarn", args: ["install"], needsShell: true });
   });
 
+  test("Yarn may write the lock file that a new application doesn't have, although CI is set", () => {
+    const env = { CI: "true" };
+    expect(installInvocation("yarn", { platform: "linux", execPath: "/bin/node", env })).toEqual({
+      command: "yarn",
+      args: ["install"],
+      env: { YARN_ENABLE_IMMUTABLE_INSTALLS: "false" },
+    });
+  });
+
   test("otherwise it is the one in PATH, started by a shell only on Windows", () => {
     const machine = { platform: "linux", execPath: "/bin/node", env: {} };
     expect(installInvocation("bun", machine)).toEqual({ command: "bun", args: ["install"], env: {} });

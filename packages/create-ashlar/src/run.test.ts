@@ -41,3 +41,54 @@ test("after an interruption, no program is started", () => {
   const ended = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
   expect([ended.stdout, ended.stderr]).toEqual(["SIGTERM\n", ""]);
 });
+
+describe("a program that ignores the signal", () => {
+  /** Runs one that ends only by SIGKILL, and signals this process when the program says that it is ready. */
+  const interrupted = (change: string, signals: readonly string[]): string => `
+    import { existsSync, mkdtempSync, rmSync } from "node:fs";
+    import { tmpdir } from "node:os";
+    import { join } from "node:path";
+    ${change}
+    const { Interruption } = await import(${url("interruption.ts")});
+    const { run } = await import(${url("run.ts")});
+    const folder = mkdtempSync(join(tmpdir(), "create-ashlar-"));
+    const signals = ${JSON.stringify(signals)};
+    const ignoring = \`
+      const { writeFileSync } = require("node:fs");
+      process.on("SIGINT", () => writeFileSync("ignored", ""));
+      setInterval(() => {}, 1000);
+      writeFileSync("ready", "");\`;
+    const interruption = new Interruption();
+    const running = run(folder, { command: process.execPath, args: ["--eval", ignoring] }, interruption);
+    const watching = setInterval(() => {
+      if (!existsSync(join(folder, signals.length === ${signals.length} ? "ready" : "ignored"))) return;
+      if (signals.length === 0) return clearInterval(watching);
+      process.kill(process.pid, signals.shift());
+    }, 10);
+    const { problem } = await running;
+    clearInterval(watching);
+    rmSync(folder, { recursive: true });
+    console.log(problem);`;
+
+  /** Runs a program whose timers are set as this says. */
+  const ended = (timer: string, signals: readonly string[]) => {
+    const change = `
+      const { setTimeout: wait } = globalThis;
+      globalThis.setTimeout = (listener, time) => ${timer};`;
+    const args = ["--input-type=module", "--eval", interrupted(change, signals)];
+    const { signal, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 });
+    return [signal, stdout, stderr];
+  };
+
+  test("is killed by the second one, before its time is up", () => {
+    expect(ended("wait(listener, 2 ** 30)", ["SIGINT", "SIGINT"])).toEqual([null, "SIGINT\n", ""]);
+  });
+
+  test("is killed after ten seconds", () => {
+    expect(ended('(console.log("after", time), wait(listener, 0))', ["SIGINT"])).toEqual([
+      null,
+      "after 10000\nSIGINT\n",
+      "",
+    ]);
+  });
+});

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -212,6 +212,29 @@ describe.skipIf(!hasPseudoTerminals)(
       await answer(terminal, ...accepting(words));
       expect(await terminal.ended).toBe(0);
       expect(existsSync(join(parent, "shop/.env"))).toBe(true);
+    });
+
+    test.for([
+      [0, "Installed the packages with npm."],
+      [7, "Installing the packages with npm: exit code 7"],
+    ] as const)("an installation that ends with %i stops its line, and gives the cursor back", async ([code, line]) => {
+      const parent = await temporaryFolder();
+      const programs = await temporaryFolder();
+      await writeFile(join(programs, "npm"), `#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexit ${code}\n`);
+      await chmod(join(programs, "npm"), 0o755);
+      const flags = ["shop", "--pages", "--registration", "--verification", "--api", "--database", "sqlite"];
+      const args = [SCRIPT, ...flags, "--language", "en", "--package-manager", "npm"];
+      const env = { PATH: `${programs}:/bin:/usr/bin`, npm_execpath: undefined };
+      const terminal = startInTerminal(parent, process.execPath, args, { env });
+      // The line moves while npm runs.
+      await terminal.shows(/(Installing the packages with npm …[^…]*){3}/);
+      expect(terminal.raw().lastIndexOf(HIDE)).toBeGreaterThan(terminal.raw().lastIndexOf(SHOW));
+      await writeFile(join(parent, "shop/go"), "");
+      // With the timer, the process would run on.
+      expect(await terminal.ended).toBe(Math.min(code, 1));
+      const [, after] = terminal.raw().split(SHOW);
+      expect([after, after]).toEqual([expect.stringContaining(line), expect.not.stringContaining("…")]);
+      expect(terminal.raw().lastIndexOf(SHOW)).toBeGreaterThan(terminal.raw().lastIndexOf(HIDE));
     });
 
     test("with NO_COLOR, nothing is colored", async () => {

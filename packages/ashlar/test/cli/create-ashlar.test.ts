@@ -248,6 +248,31 @@ test("the migration uses the new application's settings, not those of the shell"
   expect(await readdir(parent)).toEqual(["shop"]);
 });
 
+test("with --no-migrate, there is no database, and migrating is one of the next steps", async () => {
+  // Inside the package, so that the new application finds the framework, and could migrate.
+  const parent = await mkdtemp(join(import.meta.dirname, "../../.generated-"));
+  onTestFinished(async () => await rm(parent, { recursive: true, force: true }));
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
+  expect([code, output]).toEqual([0, expect.not.stringContaining("Migrating")]);
+  expect(await readdir(join(parent, "shop/database"))).toEqual(["migrations"]);
+});
+
+test("a default folder that is not empty is refused before the package manager is asked for its version", async () => {
+  const parent = await temporaryFolder();
+  await mkdir(join(parent, "ashlar-application"));
+  await writeFile(join(parent, "ashlar-application/mine.txt"), "mine");
+  const args = [SCRIPT, "--yes", "--package-manager", "pnpm"];
+  const { code, output } = await execute(parent, process.execPath, args, { PATH: await temporaryFolder() });
+  expect([code, output]).toEqual([1, expect.stringContaining("ashlar-application is not empty (mine.txt)")]);
+});
+
+test("a folder without a name is refused", async () => {
+  const parent = await temporaryFolder();
+  const { code, output } = await execute(parent, process.execPath, [SCRIPT, "", ...HERE]);
+  expect([code, output]).toEqual([1, "error: the project directory has no name.\n"]);
+  expect(await readdir(parent)).toEqual([]);
+});
+
 /** A folder with a program called npm. */
 async function folderWithNpm(script: string): Promise<string> {
   const folder = await temporaryFolder();
