@@ -26,10 +26,11 @@ export async function ignoredFiles(root: string, makesDatabase: boolean): Promis
   if (before === null) return { path: FILE, before, text: whole };
   const present = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, "")));
   const lines = whole.split("\n").filter((line) => {
-    const isNeeded = line.startsWith(".env")
+    const isNeeded = /^!?\.env/.test(line)
       ? !COVERS_ENVIRONMENT.test(before)
       : makesDatabase && line.includes("sqlite");
-    return isNeeded && !present.has(line);
+    // An exception is repeated after the pattern that it belongs to, unless the author ignores that file.
+    return isNeeded && !present.has(line.replace(/^!/, ""));
   });
   if (lines.length === 0) return null;
   const added = `${before === "" || before.endsWith("\n") ? "" : "\n"}${lines.join("\n")}\n`;

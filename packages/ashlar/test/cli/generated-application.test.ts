@@ -67,8 +67,9 @@ describe("a new application", () => {
     const folder = await temporaryFolder();
     await createProject({ folder, pages: true, api: true, database: "sqlite" });
     await execute(folder, "git", ["init"]);
-    const secrets = [".env", ".env.x7.tmp", "database/app.sqlite", "database/app.sqlite-wal"];
-    const ignored = [...secrets, "node_modules/ashlar/package.json", "server.log", "logs/day.log"];
+    const variables = [".env", ".env.x7.tmp", ".env.production", "shop.env"];
+    const data = ["users.jsonl", "database/app.sqlite", "database/app.sqlite-wal"];
+    const ignored = [...variables, ...data, "node_modules/ashlar/package.json", "server.log", "logs/day.log"];
     const asked = [...ignored, ".env.example", ".gitignore", "package.json", "config/app.ts"];
     const { output } = await execute(folder, "git", ["check-ignore", ...asked]);
     expect(output.trimEnd().split("\n")).toEqual(ignored);

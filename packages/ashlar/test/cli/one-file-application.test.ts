@@ -277,10 +277,13 @@ export default shop;`);
 
 describe(".gitignore keeps secrets out of the repository", () => {
   test.each([
-    ["node_modules", "node_modules\n.env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
-    ["node_modules\r\n", "node_modules\r\n.env\r\n.env.*.tmp\r\ndatabase/*.sqlite\r\ndatabase/*.sqlite-*\r\n"],
-    ["", ".env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
-    [".env.example\n# .env\n", ".env.example\n# .env\n.env\n.env.*.tmp\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    ["node_modules", "node_modules\n.env\n.env.*\n!.env.example\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    [
+      "node_modules\r\n",
+      "node_modules\r\n.env\r\n.env.*\r\n!.env.example\r\ndatabase/*.sqlite\r\ndatabase/*.sqlite-*\r\n",
+    ],
+    ["", ".env\n.env.*\n!.env.example\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
+    [".env.example\n# .env\n", ".env.example\n# .env\n.env\n.env.*\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
     [".env*\n/database/*.sqlite\n", ".env*\n/database/*.sqlite\ndatabase/*.sqlite-*\n"],
   ])("%j gets the lines that it lacks", async (before, after) => {
     const root = await oneFileApplication({ ".gitignore": before });
