@@ -125,7 +125,7 @@ export async function columnOf(application: Application, column: string): Promis
 
 /** The query of a page's command that exports users: what is in double quotes. */
 export async function exportQuery(page: string, client: string): Promise<string> {
-  const command = (await markdownSamples(page)).find(({ code }) => code.startsWith(client));
+  const command = (await markdownSamples(page)).find(({ code }) => code.startsWith(`(umask 077; ${client}`));
   return /"(select .+)"/.exec(command?.code ?? "")![1]!;
 }
 

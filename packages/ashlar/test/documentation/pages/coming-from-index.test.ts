@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -35,6 +36,26 @@ test.each(["Ashlar", "Laravel", "AdonisJS", "Better Auth", "Masonite"])(
     expect(readme!.slice(1).map((cell) => Number.parseInt(cell, 10))).toEqual(manual!.slice(1).map(listed));
   },
 );
+
+test.each([
+  ["adonisjs", 1],
+  ["better-auth", 1],
+  ["express-passport", 3],
+  ["laravel", 1],
+  ["masonite", 1],
+])("what the page on %s exports is readable by its owner only, and deleted after the move", async (page, exports) => {
+  const samples = await markdownSamples(`docs/coming-from/${page}.md`);
+  const commands = samples.filter(({ code }) => code.includes("users.jsonl") && !code.startsWith("node "));
+  expect(commands).toHaveLength(exports);
+  for (const { code } of commands) {
+    const folder = await temporaryFolder();
+    // The shell makes the file, whether or not it finds the client; mongoexport makes its own.
+    const line = code.replace(/mongoexport .*--out (\S+?)\)/, ": > $1)");
+    spawnSync("/bin/sh", ["-c", line], { cwd: folder, env: { PATH: "" } });
+    expect((await stat(join(folder, "users.jsonl"))).mode & 0o777).toBe(0o600);
+  }
+  expect(await readFile(join(REPOSITORY, PAGE), "utf8")).toMatch(/^5\. Delete `users\.jsonl`/m);
+});
 
 // With CI set, a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;
