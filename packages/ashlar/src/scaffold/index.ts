@@ -1,7 +1,7 @@
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
-export { type Feature, linesFor } from "./install-steps.ts";
+export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
 export {
   makeController,
   makeMiddleware,

@@ -1,6 +1,21 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { AshlarError } from "../support/index.ts";
+import { Code } from "./edits/code.ts";
 import { initialValueOf } from "./edits/declarations.ts";
-import { all, binding, declaring, importing, inList, inMiddleware, inObject, inRoutes, mixing } from "./edits/edits.ts";
+import {
+  all,
+  binding,
+  type Composition,
+  compositionOf,
+  declaring,
+  importing,
+  inList,
+  inMiddleware,
+  inObject,
+  inRoutes,
+  mixing,
+} from "./edits/edits.ts";
 import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
 import type { ApplicationTraits } from "./stub-files.ts";
 
@@ -223,4 +238,33 @@ export function linesFor(feature: Feature, adds: string): RemainingStep {
   const step = { pages: PAGES, api: API }[feature].find((one) => "adds" in one && one.adds === adds);
   if (step === undefined) throw new AshlarError("E_INTERNAL", `No step of "${feature}" adds ${adds}.`);
   return { file: step.file, lines: step.lines };
+}
+
+/**
+ * The lines that add a mixin to a model, with the mixins that its class has already. If these can't be read, the lines name
+ * the one that is missing.
+ *
+ * @param model the name of the class
+ */
+export async function linesForMixin(
+  root: string,
+  feature: Feature,
+  { name, model }: { readonly name: string; readonly model: string },
+): Promise<RemainingStep> {
+  const { file, lines } = linesFor(feature, name);
+  const composition = await compositionIn(join(root, file));
+  const [base, ...mixins] = composition?.className === model ? composition.parts : [];
+  const others = lines.filter((line) => !line.startsWith("//"));
+  if (base === undefined) return { file, lines: [...others, `// add the mixin to the class: ${name}`] };
+  // The other mixins need it.
+  const composed = name === "Authenticates" ? [base, name, ...mixins] : [base, ...mixins, name];
+  return { file, lines: [...others, `// add the mixin to the class: compose(${composed.join(", ")})`] };
+}
+
+async function compositionIn(file: string): Promise<Composition | null> {
+  try {
+    return compositionOf(await Code.of(await readFile(file, "utf8"), file));
+  } catch {
+    return null;
+  }
 }

@@ -82,7 +82,7 @@ async function addLines(root: string, file: string, lines: readonly string[]): P
   let place: string | null = null;
   for (const line of lines) {
     const [, mixins] = /^\/\/ add the mixin to the class: (compose\(.+\))$/.exec(line) ?? [];
-    if (mixins !== undefined) text = text.replace(/compose\(.*\)/, withMixins(text, mixins));
+    if (mixins !== undefined) text = text.replace(/compose\(.*\)/, mixins);
     else if (line.startsWith("//")) place = line;
     else if (line.startsWith("import ")) text = imported(text, line);
     else text = inserted(text, place, line);
@@ -96,12 +96,6 @@ function imported(text: string, line: string): string {
   const imports = text.match(/^import [\s\S]*?from ".+";$/gm) ?? [];
   const missing = names!.split(", ").filter((name) => !imports.some((one) => new RegExp(`\\b${name}\\b`).test(one)));
   return missing.length === 0 ? text : `import { ${missing.join(", ")} } from ${from};\n${text}`;
-}
-
-/** The class's own mixins, and the one that is added last. */
-function withMixins(text: string, mixins: string): string {
-  const own = /compose\((.*)\)/.exec(text)![1]!;
-  return `compose(${own}, ${/(\w+)\)$/.exec(mixins)![1]})`;
 }
 
 /** A text with a line where a comment says: `// in PROVIDERS, after EventProvider:`. */

@@ -158,6 +158,21 @@ export function mixing(name: string, from: string): Edit {
   };
 }
 
+/** What the class of users is composed of, from `Model` on, as it is written there. */
+export interface Composition {
+  readonly className: string;
+  readonly parts: readonly string[];
+}
+
+/** Tells what the class of users is composed of; `null` if that can't be read. */
+export function compositionOf(code: Code): Composition | null {
+  const user = userOf(code);
+  if (!user?.id) return null;
+  const parent = user.superClass!;
+  const parts = parent.type === "CallExpression" ? parent.arguments : [parent];
+  return { className: user.id.name, parts: parts.map((one) => code.textOf(one)) };
+}
+
 /** Adds a property to an object that a variable has, before the others or after them. */
 export function inObject(variable: string, key: string, value: string, place: "first" | "last" = "last"): Edit {
   return (code) => {

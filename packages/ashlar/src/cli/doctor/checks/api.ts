@@ -2,7 +2,7 @@ import { ApiProvider, isTokenEndpoint, JWTAuthenticationMiddleware } from "../..
 import { AuthProvider, isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
 import { findModule } from "../../../boot/index.ts";
 import { DatabaseProvider } from "../../../database/index.ts";
-import { linesFor } from "../../../scaffold/index.ts";
+import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
 import { SessionMiddleware } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
 import { hasApi } from "../features.ts";
@@ -20,13 +20,13 @@ const PROVIDERS = [
 export const API: Check = {
   name: "API tokens",
   needsBoot: false,
-  run(subject: Subject): Finding[] {
+  async run(subject: Subject): Promise<Finding[]> {
     if (!hasApi(subject)) return [];
     return [
       ...configFindings(subject),
       ...providerFindings(subject),
       ...kernelFindings(subject),
-      ...modelFindings(subject),
+      ...(await modelFindings(subject)),
       ...endpointFindings(subject),
     ];
   },
@@ -96,19 +96,20 @@ export function tokenModelOf(subject: Subject): Readonly<Record<string, unknown>
     : null;
 }
 
-function modelFindings(subject: Subject): Finding[] {
+async function modelFindings(subject: Subject): Promise<Finding[]> {
   const model = tokenModelOf(subject);
   if (model === null) return [];
   const name = String(model.name ?? "The model");
-  if (!isAuthenticatableClass(model)) return [lacking(name, "Authenticates")];
+  if (!isAuthenticatableClass(model)) return [await lacking(subject, name, "Authenticates")];
   const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
   const methods = [model.replaceToken, prototype.holdsToken, prototype.activateToken, prototype.revokeToken];
-  return methods.every((method) => typeof method === "function") ? [] : [lacking(name, "AuthenticatesTokens")];
+  const isComplete = methods.every((method) => typeof method === "function");
+  return isComplete ? [] : [await lacking(subject, name, "AuthenticatesTokens")];
 }
 
-function lacking(name: string, mixin: string): Finding {
-  const { file, lines } = linesFor("api", mixin);
-  const problem = `${name} doesn't have the mixin ${mixin}, so it can't hold tokens.`;
+async function lacking({ root }: Subject, model: string, mixin: string): Promise<Finding> {
+  const { file, lines } = await linesForMixin(root, "api", { name: mixin, model });
+  const problem = `${model} doesn't have the mixin ${mixin}, so it can't hold tokens.`;
   return error("api.model", { file, problem, lines });
 }
 

@@ -12,7 +12,7 @@ import { DatabaseProvider } from "../../../database/index.ts";
 import { EventProvider } from "../../../events/index.ts";
 import { SecurityHeadersMiddleware } from "../../../http/index.ts";
 import { MailProvider } from "../../../mail/index.ts";
-import { linesFor } from "../../../scaffold/index.ts";
+import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
@@ -49,12 +49,12 @@ const NAMED = [
 export const PAGES: Check = {
   name: "Account pages",
   needsBoot: false,
-  run(subject: Subject): Finding[] {
+  async run(subject: Subject): Promise<Finding[]> {
     if (!hasPages(subject)) return [];
     return [
       ...providerFindings(subject),
       ...kernelFindings(subject),
-      ...guardFindings(subject),
+      ...(await guardFindings(subject)),
       ...routeFindings(subject),
     ];
   },
@@ -81,7 +81,7 @@ function kernelFindings(subject: Subject): Finding[] {
   return [...stack, ...named.map(([name]) => lacking("pages.middleware", name, `routeMiddleware has no "${name}".`))];
 }
 
-function guardFindings(subject: Subject): Finding[] {
+async function guardFindings(subject: Subject): Promise<Finding[]> {
   const auth = subject.sections.get("auth");
   if (auth === undefined) return [];
   const guards = isPlainObject(auth.GUARDS) ? auth.GUARDS : {};
@@ -96,7 +96,7 @@ function guardFindings(subject: Subject): Finding[] {
     findings.push(lackingMailables(isPlainObject(auth.ACCOUNTS)));
   }
   const { model } = web[1] as { readonly model?: unknown };
-  return [...findings, ...modelFindings(model)];
+  return [...findings, ...(await modelFindings(subject, model))];
 }
 
 /** @param hasAccounts whether there are other settings in `ACCOUNTS` */
@@ -113,13 +113,17 @@ function lackingMailables(hasAccounts: boolean): Finding {
   return { ...finding, remedy: { ...finding.remedy, lines } };
 }
 
-function modelFindings(model: unknown): Finding[] {
+async function modelFindings(subject: Subject, model: unknown): Promise<Finding[]> {
   if (typeof model !== "function") return [];
-  const problem = (mixin: string): string => `${model.name} doesn't have the mixin ${mixin}.`;
-  if (!isAuthenticatableClass(model)) return [lacking("pages.model", "Authenticates", problem("Authenticates"))];
+  if (!isAuthenticatableClass(model)) return [await lackingMixin(subject, model.name, "Authenticates")];
   const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
   if (typeof prototype.hasVerifiedEmail === "function") return [];
-  return [lacking("pages.model", "MustVerifyEmail", problem("MustVerifyEmail"))];
+  return [await lackingMixin(subject, model.name, "MustVerifyEmail")];
+}
+
+async function lackingMixin({ root }: Subject, model: string, mixin: string): Promise<Finding> {
+  const { file, lines } = await linesForMixin(root, "pages", { name: mixin, model });
+  return error("pages.model", { file, problem: `${model} doesn't have the mixin ${mixin}.`, lines });
 }
 
 function routeFindings({ boot }: Subject): Finding[] {
