@@ -49,13 +49,19 @@ export async function mend(root: string, { file, line, remedy }: Finding): Promi
   if (remedy.remove !== null) await removeText(root, remedy.file!, line!, remedy.remove);
   if (remedy.lines.length > 0) await addLines(root, remedy.file!, remedy.lines);
   for (const command of remedy.run?.split(" && ") ?? []) await run(root, command);
-  const [, from, to] = /^Move the line from ROUTES of (\S+) to ROUTES of (\S+)\.$/.exec(remedy.note ?? "") ?? [];
+  const [, from, to, path] =
+    /^Move the line from ROUTES of (\S+) to ROUTES of ([\w/]+\.ts)(?:, which .* write (\S+) there)?\./.exec(
+      remedy.note ?? "",
+    ) ?? [];
   if (from === undefined) return;
   expect(file).toBe(from);
   const lines = (await readFile(join(root, from), "utf8")).split("\n");
   const [moved] = lines.splice(line! - 1, 1);
   await writeFile(join(root, from), lines.join("\n"));
-  await addLines(root, to!, ["// in ROUTES:", moved!.trim()]);
+  await addLines(root, to!, [
+    "// in ROUTES:",
+    path === undefined ? moved!.trim() : moved!.trim().replace(/"[^"]*"/, `"${path}"`),
+  ]);
 }
 
 async function run(root: string, command: string): Promise<void> {

@@ -3,6 +3,7 @@ import { LoadUserMiddleware } from "../../../auth/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
+import { hasPages } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -14,56 +15,106 @@ export const ROUTES: Check = {
   name: "Routes",
   needsBoot: true,
   run(subject: Subject): Finding[] {
-    return subject.boot.application!.router.routes.flatMap((route) => routeFindings(subject, route));
+    const { routes } = subject.boot.application!.router;
+    return [...webFindings(subject, routes), ...routes.flatMap((route) => routeFindings(subject, route))];
   },
 };
 
+/** What the stack web lacks, all its routes lack: that is one finding, or the one of the account pages. */
+function webFindings(subject: Subject, routes: readonly CompiledRoute[]): Finding[] {
+  const open = routes.filter((route) => isOnWeb(route) && lacksCsrfProtection(subject, route));
+  if (open.length === 0 || (hasPages(subject) && subject.routeMiddleware !== null)) return [];
+  const { file, lines } = linesFor("pages", "web");
+  const all = open.map(labelOf).join(", ");
+  const problem = `The stack web has no VerifyCsrfToken, so any site can make a visitor's browser send: ${all}.`;
+  return [error("routes.csrf", { file, problem, lines })];
+}
+
 function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
-  const runs = (middleware: object): boolean =>
-    route.middleware.some((text) => subject.stackHas(nameOf(text), middleware));
-  const label = `${route.methods.join("|")} ${route.pattern}`;
+  const label = labelOf(route);
   const place = subject.placeOf(route.location);
   const findings: Finding[] = [];
-  const isOnWeb = route.middleware.includes("web");
-  const isOnApi = route.middleware.includes("api");
-  const hasSessions = subject.boot.application!.container.has("session");
-  const isUnsafe = route.methods.some((method) => UNSAFE.has(method));
-  const checksTokens = runs(JWTAuthenticationMiddleware);
+  const checksTokens = runs(subject, route, JWTAuthenticationMiddleware);
+  const isOnStack = isOnWeb(route) || isOnApi(route);
 
-  if (isUnsafe && hasSessions && !runs(VerifyCsrfToken) && !isTokenEndpoint(route)) {
-    const usesCookies = runs(SessionMiddleware) || (runs(LoadUserMiddleware) && !checksTokens);
-    if (usesCookies) {
-      const problem = `${label} runs with the visitor's session, and without VerifyCsrfToken: any site can make a visitor's browser send it.`;
-      findings.push(error("routes.csrf", { ...place, problem, ...csrfRemedy(subject) }));
-    } else if (!isOnWeb && !isOnApi && !checksTokens) {
-      const problem = `${label} is on neither stack: no CSRF token and no API token is checked.`;
-      const note =
-        "If another program calls the route, such as a payment service, leave it on the stack web and name it in " +
-        "except of a class that extends VerifyCsrfToken.";
-      findings.push(warning("routes.stack", { ...place, problem, remove: OFF_STACK, note }));
-    }
+  if (!isOnWeb(route) && lacksCsrfProtection(subject, route)) {
+    const problem = `${label} runs with the visitor's session, and without VerifyCsrfToken: any site can make a visitor's browser send it.`;
+    const note = "The route needs the whole stack web, with VerifyCsrfToken.";
+    findings.push(error("routes.csrf", { ...place, problem, remove: OFF_STACK, note }));
+  } else if (!isOnStack && !checksTokens && needsProtection(subject, route)) {
+    const problem = `${label} is on neither stack: no CSRF token and no API token is checked.`;
+    const note =
+      "If another program calls the route, such as a payment service, leave it on the stack web and name it in " +
+      "except of a class that extends VerifyCsrfToken.";
+    findings.push(warning("routes.stack", { ...place, problem, remove: OFF_STACK, note }));
   }
-  if (isOnWeb && !checksTokens && route.middleware.includes("guard:jwt")) {
-    const problem = `${label} is for API clients (guard:jwt), and on the stack web: it asks them for a session and a CSRF token.`;
-    findings.push(warning("routes.api", { ...place, problem, note: moving("routes/web.ts", "routes/api.ts") }));
-  }
-  if (isOnApi && isPage(route)) {
+  if (isOnWeb(route) && !checksTokens) findings.push(...misplacedFindings(subject, route));
+  if (isOnApi(route) && isPage(route)) {
     const problem = `${label} is a page, and on the stack api: it has no session, no logged-in user and no CSRF token.`;
-    findings.push(warning("routes.page", { ...place, problem, note: moving("routes/api.ts", "routes/web.ts") }));
+    findings.push(warning("routes.page", { ...place, problem, note: `${moving("routes/api.ts", "routes/web.ts")}.` }));
   }
   return findings;
 }
 
-function csrfRemedy(subject: Subject): { in?: string; lines?: string[]; remove?: string; note?: string } {
-  if (subject.stackHas("web", VerifyCsrfToken)) {
-    return { remove: OFF_STACK, note: "The route needs the whole stack web, which has VerifyCsrfToken." };
-  }
-  const { file, lines } = linesFor("pages", "web");
-  return { in: file, lines: [...lines] };
+/** Routes for API clients among those of pages. */
+function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
+  const prefix = apiPrefixOf(subject);
+  const isUnder = prefix !== null && `${route.pattern}/`.startsWith(`${prefix}/`);
+  const isForClients = route.middleware.includes("guard:jwt");
+  if (!isForClients && !(isUnder && !isPage(route) && !isTokenEndpoint(route))) return [];
+  const reason = isForClients
+    ? "is for API clients (guard:jwt), and"
+    : `is under ${prefix}, as the API's routes are, but`;
+  const problem = `${labelOf(route)} ${reason} on the stack web: it asks API clients for a session and a CSRF token.`;
+  const to = moving("routes/web.ts", "routes/api.ts");
+  const path = isUnder ? route.pattern.slice(prefix.length) || "/" : null;
+  const moved = path === null ? `${to}.` : `${to}, which puts ${prefix} before its path: write ${path} there.`;
+  const note = isForClients ? moved : `${moved} If only your own pages send it, choose another path.`;
+  return [warning("routes.api", { ...subject.placeOf(route.location), problem, note })];
+}
+
+/** What all paths of `routes/api.ts` begin with; `null` if that is nothing. */
+function apiPrefixOf({ bindings }: Subject): string | null {
+  if (!bindings?.has("routes.api.location") || !bindings.has("routes.api.prefix")) return null;
+  const prefix = `/${bindings.make("routes.api.prefix")}`.replace(/^\/+/, "/").replace(/\/+$/, "");
+  return prefix === "" ? null : prefix;
+}
+
+/** A route that changes something, in an application with sessions. */
+function needsProtection(subject: Subject, route: CompiledRoute): boolean {
+  return (
+    route.methods.some((method) => UNSAFE.has(method)) &&
+    subject.boot.application!.container.has("session") &&
+    !isTokenEndpoint(route) &&
+    !runs(subject, route, VerifyCsrfToken)
+  );
+}
+
+function lacksCsrfProtection(subject: Subject, route: CompiledRoute): boolean {
+  if (!needsProtection(subject, route)) return false;
+  const loadsUser = runs(subject, route, LoadUserMiddleware) && !runs(subject, route, JWTAuthenticationMiddleware);
+  return runs(subject, route, SessionMiddleware) || loadsUser;
+}
+
+/** Reports whether middleware of a class runs before a route's handler. */
+function runs(subject: Subject, { middleware }: CompiledRoute, type: object): boolean {
+  return middleware.some((text) => subject.stackHas(nameOf(text), type));
+}
+
+function isOnWeb({ middleware }: CompiledRoute): boolean {
+  return middleware.includes("web");
+}
+
+function isOnApi({ middleware }: CompiledRoute): boolean {
+  return middleware.includes("api");
+}
+
+function labelOf({ methods, pattern }: CompiledRoute): string {
+  return `${methods.join("|")} ${pattern}`;
 }
 
 function moving(from: string, to: string): string {
-  return `Move the line from ROUTES of ${from} to ROUTES of ${to}.`;
+  return `Move the line from ROUTES of ${from} to ROUTES of ${to}`;
 }
 
 /** A template, a page of an account, or a handler behind the pages' own middleware. */
