@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { subjectOf } from "../../../../test/support/subject.ts";
+import { ADDRESS } from "./address.ts";
+
+/** The findings about a production with these lines in `.env`, as `severity id: lines`. */
+async function inProduction(...lines: readonly string[]): Promise<string[]> {
+  const subject = await subjectOf({ files: { ".env": `${lines.join("\n")}\n` }, isProduction: true });
+  const findings = await ADDRESS.run(subject);
+  return findings.map(({ id, severity, remedy }) => `${severity} ${id}: ${remedy.lines.join(" ")}`);
+}
+
+const URL = "APP_URL=https://shop.example";
+const PROXIES = "TRUSTED_PROXIES=192.0.2.7";
+
+test("an address with more than an origin is invalid, and its origin is proposed", async () => {
+  for (const more of ["/path", "/?a=1", "/#top"]) {
+    expect(await inProduction(`APP_URL="https://my.example${more}"`, PROXIES)).toEqual([
+      "error url.invalid: APP_URL=https://my.example",
+    ]);
+  }
+  expect(await inProduction("APP_URL=https://user@my.example", PROXIES)).toEqual([
+    "error url.invalid: APP_URL=https://my.example",
+  ]);
+  for (const other of ["ftp://my.example", "my.example"]) {
+    expect(await inProduction(`APP_URL=${other}`, PROXIES)).toEqual([
+      "error url.invalid: APP_URL=https://shop.example",
+    ]);
+  }
+  expect(await inProduction("APP_URL=https://my.example:8443", PROXIES)).toEqual([]);
+});
+
+test("in production, no spelling of this machine is a site's address", async () => {
+  for (const host of ["localhost", "shop.localhost", "127.0.0.1", "127.8.9.1", "[::1]"]) {
+    expect(await inProduction(`APP_URL=https://${host}`, PROXIES)).toEqual([
+      "warning url.loopback: APP_URL=https://shop.example",
+    ]);
+  }
+});
+
+test("ranges larger than a /16 or a /48 are too wide for proxies", async () => {
+  for (const range of ["private", "10.0.0.0/8", "172.16.0.0/15", "fd00::/47"]) {
+    expect(await inProduction(URL, `TRUSTED_PROXIES=192.0.2.7,${range}`)).toEqual([
+      "warning proxies.wide: TRUSTED_PROXIES=loopback",
+    ]);
+  }
+  for (const range of ["10.1.0.0/16", "192.168.1.0/24", "fd00::/48"]) {
+    expect(await inProduction(URL, `TRUSTED_PROXIES=${range}`)).toEqual([]);
+  }
+});
+
+test("behind a proxy on this machine, the server listens there alone", async () => {
+  for (const host of ["", "0.0.0.0", "::"]) {
+    for (const proxies of ["loopback", "127.0.0.1", "::1"]) {
+      expect(await inProduction(URL, `TRUSTED_PROXIES=${proxies}`, `HOST=${host}`)).toEqual([
+        "warning host.public: HOST=127.0.0.1",
+      ]);
+    }
+  }
+  expect(await inProduction(URL, "TRUSTED_PROXIES=loopback", "HOST=127.0.0.1")).toEqual([]);
+  expect(await inProduction(URL, "TRUSTED_PROXIES=loopback,192.0.2.7", "HOST=0.0.0.0")).toEqual([]);
+});
