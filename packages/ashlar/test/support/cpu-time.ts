@@ -15,14 +15,23 @@ export async function cpuTimeUntil(task: () => Promise<unknown>): Promise<number
   return since(before);
 }
 
+/** Returns the CPU time of all threads of this process, in milliseconds, until an asynchronous task is done. */
+export async function processTimeUntil(task: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await task();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
 /**
  * Returns the share of the process's CPU time, from 0 to 1, that this thread uses until an asynchronous task is done.
  */
 export async function shareOfThisThread(task: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  const here = await cpuTimeUntil(task);
-  const { user, system } = process.cpuUsage(before);
-  return here / ((user + system) / 1000);
+  let here = 0;
+  const everywhere = await processTimeUntil(async () => {
+    here = await cpuTimeUntil(task);
+  });
+  return here / everywhere;
 }
 
 function since(before: NodeJS.CpuUsage): number {

@@ -1,10 +1,12 @@
 import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { processTimeUntil } from "../../../test/support/cpu-time.ts";
 import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
-import { argon2id } from "./argon2id.ts";
+import { Argon2Hasher, argon2id } from "./argon2id.ts";
 import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 import { hashPassword } from "./passwords.ts";
+import { unknownHash } from "./verifiable-hashes.ts";
 
 const PLAIN = "correct horse battery staple";
 
@@ -80,6 +82,16 @@ describe("the parameters", () => {
     }
     expect(jobs[0]?.imported).toMatch(/^\$2y\$12\$[./\w]{53}$/);
     expect(jobs[1]?.imported).toBe(jobs[0]?.imported);
+  });
+
+  test("S32 the threads do the work of an imported hash even if there is no hash", async () => {
+    const imported = unknownHash("$2y$10$")!;
+    const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory: 64, passes: 1 }, imported);
+    const work = (hash: string | null) => processTimeUntil(() => hasher.verify(hash, PLAIN));
+    // The first verification may start a thread, and bcrypt gets faster while it is compiled.
+    await hasher.verify(imported, PLAIN);
+    const ofImported = await work(imported);
+    expect(await work(null)).toBeGreaterThan(ofImported / 4);
   });
 
   test("an imported hash is verified on the threads", async () => {
