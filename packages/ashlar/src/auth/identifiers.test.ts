@@ -26,6 +26,13 @@ class OnlyNamed extends Named {
   static override identifiesByEmail = false;
 }
 
+/** A user whose name is looked up as it was typed. */
+class AsTyped extends OnlyNamed {
+  static override normalizeIdentifier(typed: string): string | null {
+    return typed;
+  }
+}
+
 const BY_ACCOUNT = { account: "name", buckets: [{ by: ["account"], attempts: 2, windowSeconds: 60 }] };
 const ROUTES: readonly RouteEntry[] = [
   Route.post("/attempt", async ({ auth, request }) => {
@@ -105,6 +112,13 @@ test("S33 a login by either name, or a new password, gives back the attempts at 
   expect(await attempts(accounts, password, "ada", ADA.email)).toEqual([1, 1]);
 });
 
+test("S33 a login gives back no attempts at a name that is only the user's address", async () => {
+  const accounts = await shop(OnlyNamed);
+  await Object.assign((await OnlyNamed.find(BOB.id))!, { name: ADA.email }).save();
+  expect(await attempts(accounts, "wrong", ADA.email, ADA.email)).toEqual([null, null]);
+  expect(await attempts(accounts, PASSWORD, "ada", ADA.email)).toEqual([ADA.id, 429]);
+});
+
 test("S33 a device that an account was used on has its own attempts at both names", async () => {
   const limit = { account: "name", buckets: [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }] };
   const accounts = await shop(Named, { login: limit });
@@ -120,15 +134,18 @@ test("S33 a device that an account was used on has its own attempts at both name
   }
 });
 
-test("S33 requests for a link are counted by the address in its normal form, whatever users log in with", async () => {
-  const limit = { account: "email", buckets: [{ by: ["account"], attempts: 1, windowSeconds: 60 }] };
-  const accounts = await shop(OnlyNamed, { change_password: limit });
-  const statuses: number[] = [];
-  for (const email of [ADA.email, "ADA@example.com"]) {
-    statuses.push((await accounts.visitor().post("/change_password", { email })).status);
-  }
-  expect(statuses).toEqual([302, 429]);
-});
+test.for(["change_password", "register"])(
+  "S33 attempts at %s are counted by the address in its normal form, whatever users log in with",
+  async (name) => {
+    const limit = { account: "email", buckets: [{ by: ["account"], attempts: 1, windowSeconds: 60 }] };
+    const accounts = await shop(AsTyped, { [name]: limit });
+    const refused: boolean[] = [];
+    for (const email of [ADA.email, "ADA@example.com"]) {
+      refused.push((await accounts.visitor().post(`/${name}`, { email })).status === 429);
+    }
+    expect(refused).toEqual([false, true]);
+  },
+);
 
 test("a registration stores the name as it is looked up, and refuses one that could not be, or is taken in another case", async () => {
   const accounts = await shop();

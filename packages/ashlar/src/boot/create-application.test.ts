@@ -8,6 +8,7 @@ import { Route } from "../routing/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { Application } from "./application.ts";
 import { type ApplicationOptions, createApplication } from "./create-application.ts";
+import { Inspection } from "./inspection.ts";
 
 const ROUTING = pathToFileURL(join(import.meta.dirname, "../routing/index.ts")).href;
 const FOUNDATION = pathToFileURL(join(import.meta.dirname, "index.ts")).href;
@@ -196,6 +197,14 @@ describe("an application with a folder", () => {
       false,
     ]);
   });
+});
+
+test("an inspection's variables replace those that the application sets itself", async () => {
+  const inspection = new Inspection({ environment: { APP_ENV: "production", APP_KEY: KEY } });
+  const environment = { APP_ENV: "test", APP_URL: "https://shop.example.com" };
+  const application = await inspection.run(() => createApplication({ environment }));
+  const { environment: mode, url } = application.settings;
+  expect([mode, String(url)]).toEqual(["production", "https://shop.example.com"]);
 });
 
 describe("a boot that fails names the place of the mistake", () => {

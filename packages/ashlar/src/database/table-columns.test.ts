@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { onPostgres, postgres } from "../../test/support/services.ts";
 import { Database } from "./database.ts";
 import { Model } from "./model.ts";
-import { hasTable, tableHasColumn } from "./table-columns.ts";
+import { hasTable, tableHasColumn, uniqueColumnNamesOf } from "./table-columns.ts";
 
 class Note extends Model {
   static override timestamps = false;
@@ -82,6 +82,14 @@ test("a view is found, and so is a table whose name is in capitals", async () =>
   await sql.raw("create view titles as select title from memos").execute(database.kysely);
   await sql.raw('create table "Orders" (id integer)').execute(database.kysely);
   expect([await hasTable(database, "titles"), await hasTable(database, "Orders")]).toEqual([true, true]);
+});
+
+test("a column isn't unique if its unique index leaves rows out", async () => {
+  const { schema } = database.kysely;
+  await schema.createIndex("texts").on("notes").column("text").unique().execute();
+  await schema.createIndex("titles").on("memos").column("title").unique().where("title", "<>", "").execute();
+  const unique = (table: string) => uniqueColumnNamesOf(database.connection(), table);
+  expect([await unique("notes"), await unique("memos")]).toEqual([new Set(["text"]), new Set()]);
 });
 
 await onPostgres("schemas of PostgreSQL", () => {
