@@ -154,7 +154,7 @@ describe("in production, as the page sets it up", () => {
       await writeFile(join(folder, "nginx.conf"), text);
       startProcess(folder, "nginx", ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"]);
       await passesOn(secure);
-      const visit = (host: string): Promise<readonly [status?: number, location?: string]> =>
+      const visit = (host: string): Promise<readonly [status: number | undefined, location: string | undefined]> =>
         new Promise((resolve, reject) => {
           const options = { host: "127.0.0.1", port: plain, path: "/login?a=1", headers: { host } };
           const sent = httpRequest(options, (response) => {
