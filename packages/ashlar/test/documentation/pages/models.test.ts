@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
-import { type Database, Migrations, type Model, type ModelClass } from "../../../src/database/index.ts";
+import { type Database, Migrations, type Model, type ModelClass, sql } from "../../../src/database/index.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
 import { checkTypes, edit, generateApplication } from "../../support/generated-application.ts";
@@ -33,9 +33,11 @@ beforeAll(async () => {
   for (const page of FOLLOWED) await followPage(root, page);
   await edit(root, "routes/web.ts", [
     "export const ROUTES: RouteEntry[] = [",
-    `import { OrdersController } from "../app/controllers/orders-controller.ts";
+    `import { NewOrdersController } from "../app/controllers/new-orders-controller.ts";
+import { OrdersController } from "../app/controllers/orders-controller.ts";
 
 export const ROUTES: RouteEntry[] = [
+  Route.post("/orders", [NewOrdersController, "store"]),
   Route.api("orders", OrdersController, { only: ["index", "show"] }),`,
   ]);
   const booted = await bootApplication(root);
@@ -90,10 +92,23 @@ test("deleting an order deletes its items, as the migration says, and a note is 
   await expect(Order.create({ number: 4, note: null } as object)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
 });
 
+test("the controller with a transaction stores an order with its item, or neither", async () => {
+  const client = createTestClient(application).withCsrfToken();
+  (await client.postJson("/orders", { number: 60, sku: "D-1" })).assertStatus(201).assertJsonContains({ number: 60 });
+  await sql`create trigger refuse before insert on items when new.sku = 'D-2' begin select raise(abort, 'no'); end`.execute(
+    database.kysely,
+  );
+  (await client.postJson("/orders", { number: 61, sku: "D-2" })).assertStatus(500);
+  expect(await Order.where("number" as never, 60).count()).toBe(1);
+  expect(await Order.where("number" as never, 61).count()).toBe(0);
+  await sql`drop trigger refuse`.execute(database.kysely);
+});
+
 const PAGE_MIGRATIONS = [
   "2026_11_20_090000_create_orders",
   "2026_11_20_090100_create_items",
   "2026_11_21_090000_require_order_notes",
+  "2026_11_22_090000_add_phone_to_orders",
 ];
 
 /** How many migrations to roll back until one of the page's is undone: those of the application are as old as the test. */
@@ -118,4 +133,13 @@ test("rows survive the migration that creates their table again", async () => {
   await migrations.up();
   expect((await Order.findOrFail(order.id)).note).toBe("kept");
   expect(await order.items().count()).toBe(1);
+});
+
+test("rows that were there before a column was added have none of its values", async () => {
+  const migrations = new Migrations(database, join(root, "database/migrations"));
+  await migrations.rollback({ steps: await stepsTo(migrations, PAGE_MIGRATIONS[3]!) });
+  const order = await Order.create({ number: 6, note: "" } as object);
+  expect(await Order.findOrFail(order.id)).not.toHaveProperty("phone");
+  await migrations.up();
+  expect(await Order.findOrFail(order.id)).toHaveProperty("phone", null);
 });
