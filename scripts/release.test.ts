@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -7,6 +7,7 @@ import { releasedChangelog, sectionOf } from "./release/changelog.ts";
 import { isNewer, isVersion } from "./release/versions.ts";
 
 const SCRIPT = join(import.meta.dirname, "release.ts");
+const OWNER = { repository: "https://github.com/example/ashlar", homepage: "https://ashlar.example" };
 const CHANGELOG = `# Changelog
 
 The format is Keep a Changelog.
@@ -92,8 +93,23 @@ function git(folder: string, ...args: readonly string[]): string {
 }
 
 function release(folder: string, ...args: readonly string[]): readonly [status: number | null, output: string] {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT, ...args], { cwd: folder, encoding: "utf8" });
+  return runIn(folder, SCRIPT, args);
+}
+
+function runIn(folder: string, script: string, args: readonly string[]): readonly [number | null, string] {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], { cwd: folder, encoding: "utf8" });
   return [status, stdout + stderr];
+}
+
+/** The script with an owner who has filled in the addresses. */
+function ownedScript(): string {
+  const folder = mkdtempSync(join(tmpdir(), "ashlar-owned-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(import.meta.dirname, "release"), join(folder, "release"), { recursive: true });
+  cpSync(SCRIPT, join(folder, "release.ts"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(folder, "owner.ts"), `export const OWNER = ${JSON.stringify(OWNER)};`);
+  return join(folder, "release.ts");
 }
 
 describe("prepare", () => {
@@ -142,6 +158,21 @@ test("check refuses a tag that doesn't fit the packages, and lists everything th
   expect(output).toContain("packages/create-ashlar/package.json has version 0.1.0, not 0.3.0.");
   expect(output).toContain('CHANGELOG.md has no section "## 0.3.0 - <date>"');
   expect(output).toContain('packages/ashlar/package.json has no "repository".');
+});
+
+test("check accepts what prepare has prepared, once the owner's addresses are filled in", () => {
+  const folder = repository();
+  const script = ownedScript();
+  expect(runIn(folder, script, ["prepare", "0.2.0"])[0]).toBe(0);
+  expect(runIn(folder, script, ["check", "v0.2.0"])).toEqual([0, "v0.2.0 can be published.\n"]);
+  for (const directory of ["packages/ashlar", "packages/create-ashlar"]) {
+    expect(JSON.parse(readFileSync(join(folder, directory, "package.json"), "utf8"))).toMatchObject({
+      version: "0.2.0",
+      homepage: OWNER.homepage,
+      repository: { type: "git", url: `git+${OWNER.repository}.git`, directory },
+      bugs: `${OWNER.repository}/issues`,
+    });
+  }
 });
 
 test.for([[[]], [["prepare"]], [["publish", "0.2.0"]]])("%j prints how it is used", ([args]) => {

@@ -37,3 +37,14 @@ test("each system and each supported Node.js runs the README's two commands", ()
   expect(job).toContain(`node: ["${oldest}.0", "${readFileSync(join(root, ".nvmrc"), "utf8").trim()}"]`);
   for (const step of ["npm ci", "node scripts/try-start.ts", "npm test"]) expect(job).toContain(`run: ${step}\n`);
 });
+
+test("each change runs the whole suite, and a release also every other check before it publishes", () => {
+  expect(commandsOf(".github/workflows/ci.yml")).toContain("bash .ci/run");
+  const commands = commandsOf(".github/workflows/release.yml");
+  const publishing = commands.findIndex((command) => command.startsWith("npm publish"));
+  expect(commands.slice(0, publishing)).toEqual([
+    'node scripts/release.ts check "$GITHUB_REF_NAME"',
+    "bash .ci/run",
+    "npm run check",
+  ]);
+});
