@@ -163,6 +163,9 @@ test("step 6: a comment is mailed to the author of the issue", async () => {
   const added = await send(ada, await open(ada, "/issues/25"), "#comments", { comment });
   added.assertSee(reader.told("Your comment has been added."), comment);
   await expect.poll(async () => (await mailbox()).length).toBe(1);
+  (await open(eve, "/issues/25"))
+    .assertSee(reader.told("Verify your email address to add a comment."))
+    .assertDontSee("Add comment");
   await send(ada, await open(ada, "/issues/26"), "#comments", { comment: "It is about the index." });
   const [mail, ...others] = await mailbox();
   expect(others).toEqual([]);
@@ -191,11 +194,12 @@ test("step 9: limits hold, and the list is in German, too", async () => {
 
   const page = await guest.withLanguage("de").get("/issues");
   page.assertSee("Meldungen", "27 Meldungen", "Nr. 27 von Ada", "erledigt", "Ältere");
-  const create = async (): Promise<TestResponse> =>
+  const create = async (body = "And again."): Promise<TestResponse> =>
     await send(ada, await open(ada, "/issues/create"), '[action="/issues"]', {
       title: "Once more",
-      body: "And again.",
+      body,
     });
+  for (let n = 1; n <= 6; n++) (await create(" ")).assertStatus(200).assertSee("Describe what happened.");
   for (let n = 1; n <= 5; n++) (await create()).assertStatus(200).assertSee("has been created.");
   (await create()).assertStatus(429).assertSee(reader.told("Too many attempts. Try again in 10 minutes."));
 });
