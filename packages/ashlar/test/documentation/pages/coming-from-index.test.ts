@@ -84,7 +84,12 @@ describe.skipIf(isMissing)(`the commands of the count${isMissing ? " (no registr
     const origin = `http://localhost:${port}`;
     const terminal = startProcess(parent, "sh", ["-ec", lines.slice(0, 3).join("\n")], environment);
     // Each of these may take as long as a test waits for one.
-    for (const step of [/Created \d+ files/, /added \d+ packages/, /Migrated \S+/, /is listening on http/]) {
+    for (const step of [
+      /Created \d+ files/,
+      /Installed the packages/,
+      /Migrated the database/,
+      /is listening on http/,
+    ]) {
       await terminal.printed(step);
     }
     const before = await changes(root);
