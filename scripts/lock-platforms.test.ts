@@ -41,7 +41,7 @@ function dropPlatforms(lock: string): string[] {
   });
   for (const path of dropped) delete content.packages[path];
   writeFileSync(lock, `${JSON.stringify(content, null, 2)}\n`);
-  return dropped.map((path) => path.replace(/^node_modules\//, ""));
+  return dropped.map((path) => path.replace(/^(?:.*\/)?node_modules\//, ""));
 }
 
 function run(folder: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -64,12 +64,14 @@ test("entries of other platforms that an installation dropped are reported, and 
   const check = run(folder);
   expect(check.status).toBe(1);
   const reported = check.stderr.match(/^\S+(?=, which \S+ depends on, has no entry\.$)/gm);
-  expect(reported?.toSorted()).toEqual(dropped.toSorted());
+  // Several packages may depend on one.
+  expect(new Set(reported)).toEqual(new Set(dropped));
   expect(check.stderr).toMatch(/\nRun: npm run lock\n$/);
 
   const restored = run(folder, "--restore");
   expect([restored.status, restored.stderr]).toEqual([0, ""]);
-  expect(restored.stdout.match(/^Restored \S+ \(last commit\)\.$/gm)).toHaveLength(dropped.length);
+  const names = restored.stdout.matchAll(/^Restored (\S+)@\S+ \(last commit\)\.$/gm);
+  expect(new Set([...names].map(([, name]) => name))).toEqual(new Set(dropped));
   expect(readFileSync(lock, "utf8")).toBe(readFileSync(LOCK, "utf8"));
 });
 

@@ -38,11 +38,16 @@ function placesOf(name: string, parent: string): string[] {
   return [...new Set([...places, `node_modules/${name}`])];
 }
 
+/** Whether an entry is the version that is asked for: packages for platforms are asked for exactly. */
+function fits(entry: Entry | undefined, range: string): boolean {
+  return entry !== undefined && (!/^\d/.test(range) || entry.version === range);
+}
+
 /** Optional packages without an entry, each with the package that depends on it. */
 function missingOf(entries: Entries): { name: string; range: string; parent: string }[] {
   return Object.entries(entries).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
-      .filter(([name]) => !placesOf(name, parent).some((place) => Object.hasOwn(entries, place)))
+      .filter(([name, range]) => !placesOf(name, parent).some((place) => fits(entries[place], range)))
       .map(([name, range]) => ({ name, range, parent })),
   );
 }
@@ -88,7 +93,12 @@ function committed(): Entries {
 function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
   const before = committed();
   for (const { name, range, parent } of missingOf(lock.packages)) {
-    const place = `node_modules/${name}`;
+    const places = placesOf(name, parent);
+    // Where it was, or the widest place that no other version has.
+    const place =
+      places.find((one) => fits(before[one], range)) ??
+      places.toReversed().find((one) => lock.packages[one] === undefined) ??
+      `node_modules/${name}`;
     const isSame = before[place]?.version === range || before[parent]?.optionalDependencies?.[name] === range;
     const known = isSame ? before[place] : undefined;
     const found = known ?? published(name, range);
