@@ -1,6 +1,7 @@
 import { join, posix } from "node:path";
 import { type DefaultTheme, defineConfig, type UserConfig } from "vitepress";
-import { importPaths, parts, REPOSITORY, readPage } from "./contents.ts";
+import { OWNER } from "../../scripts/owner.ts";
+import { importPaths, parts, readPage } from "./contents.ts";
 import { writeMarkdownCopy } from "./markdown-copy.ts";
 import { slugOf } from "./slug.ts";
 
@@ -97,11 +98,11 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
     docFooter: { prev: "Previous", next: "Next" },
     footer: { message: "MIT license" },
     externalLinkIcon: true,
-    ...(REPOSITORY === ""
+    ...(OWNER.repository === ""
       ? {}
       : {
-          socialLinks: [{ icon: "github", link: REPOSITORY }],
-          editLink: { pattern: `${REPOSITORY}/edit/main/docs/:path`, text: "Edit this page" },
+          socialLinks: [{ icon: "github", link: OWNER.repository }],
+          editLink: { pattern: `${OWNER.repository}/edit/main/docs/:path`, text: "Edit this page" },
         }),
   },
   markdown: {
@@ -123,7 +124,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
             const href = token.attrGet("href") ?? "";
             if (token.type === "link_open" && posix.join(posix.dirname(page), href).startsWith("../")) {
               const path = posix.join("docs", posix.dirname(page), href);
-              if (REPOSITORY !== "") token.attrSet("href", `${REPOSITORY}/blob/main/${path}`);
+              if (OWNER.repository !== "") token.attrSet("href", `${OWNER.repository}/blob/main/${path}`);
               else isLeaving = true;
             }
             if (!isLeaving) continue;

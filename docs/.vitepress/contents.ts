@@ -5,12 +5,6 @@ import { join } from "node:path";
 /** The folder of the manual. */
 export const DOCS: string = join(import.meta.dirname, "..");
 
-/**
- * The address of the repository, such as `https://github.com/example/ashlar`. While it is empty, the site has no links to
- * the repository and none to edit a page. Set it here once the repository is public: nothing else needs to change.
- */
-export const REPOSITORY: string = "";
-
 /** A part of the manual with a sidebar of its own. */
 export interface Part {
   readonly title: string;

@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { secretsOf } from "./secrets-of.ts";
+import { decoded, secretsOf } from "./secrets-of.ts";
 import type { Subject } from "./subject.ts";
 
 /** Variables that other code reads as passwords, keys or tokens. */
@@ -75,14 +75,6 @@ function secretsIn(name: string, value: string): Form[] {
   const written = /^[\w+.-]+:\/\/[^:/?#@\s]*:(.+)@/.exec(value)?.[1] ?? "";
   const password = URL.parse(value)?.password ?? "";
   return [written, password, decoded(written)].map((text) => ({ name, text }));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** What is in a variable and can't be meant for it. A mistyped address or name is short, and quoted. */

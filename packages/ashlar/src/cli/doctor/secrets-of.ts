@@ -49,11 +49,15 @@ export function previousKeysOf(subject: Subject): string[] {
 }
 
 function passwordIn(url: string): string {
-  const password = URL.parse(url)?.password ?? "";
+  return decoded(URL.parse(url)?.password ?? "");
+}
+
+/** A part of an address without its percent-encoding; as it is, if it isn't encoded. */
+export function decoded(text: string): string {
   try {
-    return decodeURIComponent(password);
+    return decodeURIComponent(text);
   } catch {
-    return password;
+    return text;
   }
 }
 

@@ -188,15 +188,13 @@ export class Subject {
   }
 }
 
-interface Parts {
-  readonly root: string;
-  readonly asProduction: boolean;
-  readonly written: EnvironmentVariables | null;
-  readonly environmentError: unknown;
-  readonly variables: EnvironmentVariables;
-  readonly sections: ReadonlyMap<SectionName, Readonly<Record<string, unknown>>>;
-  readonly failedSections: ReadonlyMap<SectionName, unknown>;
-  readonly boot: BootOutcome;
+/** What a subject is made of. */
+interface Parts
+  extends Pick<
+    Subject,
+    "root" | "asProduction" | "written" | "environmentError" | "variables" | "sections" | "failedSections" | "boot"
+  > {
+  /** What `app.ts` calls `createApplication` with; `null` if it doesn't. */
   readonly options: ApplicationOptions | null;
 }
 
