@@ -31,16 +31,28 @@ export function isPageFile({ file, code }: Sample): boolean {
  */
 export async function pageFiles(page: string): Promise<PageFile[]> {
   return (await markdownSamples(page)).flatMap(({ code, line }) => {
-    const path = pathOf(code);
-    const text = `${code.slice(code.indexOf("\n") + 1).replace(/^\n+/, "")}\n`;
-    return path === null ? [] : [{ path, line, text }];
+    const file = fileIn(code);
+    return file === null ? [] : [{ ...file, line }];
   });
+}
+
+/** The complete file that a fence shows; `null` if its first line doesn't name one. */
+export function fileIn(code: string): Omit<PageFile, "line"> | null {
+  const path = pathOf(code);
+  return path === null ? null : { path, text: `${code.slice(code.indexOf("\n") + 1).replace(/^\n+/, "")}\n` };
 }
 
 /** The path that the first line of a fence names; `null` if it is not a complete file. */
 export function pathOf(code: string): string | null {
   const [head = ""] = code.split("\n");
   return PATH.exec(head)?.[1] ?? null;
+}
+
+/** Writes a file of a page into an application. */
+export async function writePageFile(root: string, { path, text }: Omit<PageFile, "line">): Promise<void> {
+  const file = join(root, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
 }
 
 /**
@@ -52,9 +64,6 @@ export function pathOf(code: string): string | null {
  */
 export async function followPage(root: string, page: string): Promise<string[]> {
   const files = await pageFiles(page);
-  for (const { path, text } of files) {
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), text);
-  }
+  for (const file of files) await writePageFile(root, file);
   return files.map(({ path }) => path);
 }

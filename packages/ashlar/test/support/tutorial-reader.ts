@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { type Application, createApplication } from "../../src/boot/index.ts";
 import { createTestClient, type TestClient } from "../../src/testing/index.ts";
 import { COMMAND, checkTypes, execute, freePort, type ServedProcess, startServing } from "./generated-application.ts";
-import { pathOf } from "./page-files.ts";
+import { changed, pageChanges } from "./page-changes.ts";
+import { fileIn, writePageFile } from "./page-files.ts";
 import { markdownSamples, REPOSITORY, type Sample } from "./samples.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
@@ -149,8 +150,8 @@ export class TutorialReader {
   async #followFence(fence: Sample, shown: Sample | null, previous: string | undefined): Promise<void> {
     const { language } = fence;
     const code = this.#here(fence.code);
-    const path = pathOf(code);
-    if (path !== null) return await this.#write(path, `${code.slice(code.indexOf("\n") + 1).replace(/^\n+/, "")}\n`);
+    const file = fileIn(code);
+    if (file !== null) return await this.#write(file.path, file.text);
     if (language === "diff") return await this.#change(code);
     if (language === "sh") return await this.#type(code, shown === null ? null : this.#here(shown.code));
     // Already compared with what its command has printed.
@@ -168,9 +169,7 @@ export class TutorialReader {
   }
 
   async #write(path: string, text: string): Promise<void> {
-    const file = join(this.#folder, await this.#own(path));
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text);
+    await writePageFile(this.#folder, { path: await this.#own(path), text });
     this.#isStale = true;
   }
 
@@ -183,25 +182,13 @@ export class TutorialReader {
     return folder + own[0];
   }
 
-  /** Makes a change: each of its parts has to fit one place of the file. */
+  /** Makes the changes of a fence. */
   async #change(code: string): Promise<void> {
-    const [head = "", ...lines] = code.split("\n");
-    const path = /^--- (\S+)$/.exec(head)?.[1];
-    if (path === undefined) throw new Error("A change begins with the path of its file: --- routes/web.ts");
-    // `PORT=3000` is the generated file's own.
-    let text = this.#here(await readFile(join(this.#folder, path), "utf8"));
-    for (const part of lines.join("\n").split(/^@@$\n/m)) {
-      const changed = part.replace(/\n$/, "").split("\n");
-      const before = changed.filter((line) => !line.startsWith("+"));
-      const after = changed.filter((line) => !line.startsWith("-"));
-      const [from, to] = [before, after].map((side) => side.map((line) => line.slice(1)).join("\n")) as [
-        string,
-        string,
-      ];
-      expect(text.split(from).length - 1, `${path} has this in one place:\n${from}`).toBe(1);
-      text = text.replace(from, () => to);
+    for (const change of pageChanges(code)) {
+      // `PORT=3000` is the generated file's own.
+      const text = this.#here(await readFile(join(this.#folder, change.path), "utf8"));
+      await this.#write(change.path, changed(text, change));
     }
-    await this.#write(path, text);
   }
 
   /** Types commands, and compares what they print with what is shown, where `…` stands for anything. */

@@ -8,6 +8,7 @@ import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
+import { labelOf } from "./routes.ts";
 
 /** The names of routes that check a password, or send a mail, each with its limit. */
 const LIMITED = new Map([
@@ -59,7 +60,7 @@ function routeFindings(subject: Subject): Finding[] {
     const limits = route.middleware.filter((text) => text.startsWith("throttle:"));
     if (limits.some((given) => fits(subject, nameOf(given), nameOf(limit)))) return [];
     const place = subject.placeOf(route.location);
-    const label = `${route.methods.join("|")} ${route.pattern}`;
+    const label = labelOf(route);
     if (limits.length > 0) {
       const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
       return [error("limits.route", { ...place, problem, note: `Add .middleware("${limit}") to the route.` })];

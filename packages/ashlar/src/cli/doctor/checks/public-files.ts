@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Check, error, type Finding } from "../finding.ts";
-import { searchedSecretsOf } from "../secrets-of.ts";
+import { type Secret, searchedSecretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
 const PRIVATE =
@@ -17,11 +17,12 @@ export const PUBLIC_FILES: Check = {
   async run(subject: Subject): Promise<Finding[]> {
     const folder = join(subject.root, "public");
     const files = await filesIn(folder);
+    const secrets = searchedSecretsOf(subject);
     const findings: Finding[] = [];
     for (const file of files) {
       const path = subject.pathOf(file);
       if (PRIVATE.test(path)) findings.push(privateFile(path));
-      else findings.push(...(await secretsIn(subject, path)));
+      else findings.push(...(await secretsIn(subject, path, secrets)));
     }
     return findings;
   },
@@ -59,11 +60,11 @@ function quoted(path: string): string {
   return `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-async function secretsIn(subject: Subject, path: string): Promise<Finding[]> {
+async function secretsIn(subject: Subject, path: string, secrets: readonly Secret[]): Promise<Finding[]> {
   const file = join(subject.root, path);
   if ((await stat(file)).size > MAX_BYTES) return [];
   const text = await readFile(file, "latin1");
-  return searchedSecretsOf(subject)
+  return secrets
     .filter(({ value }) => text.includes(value))
     .map(({ name, value }) => {
       const line = text.slice(0, text.indexOf(value)).split("\n").length;

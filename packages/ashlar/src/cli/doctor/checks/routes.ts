@@ -109,7 +109,8 @@ function isOnApi({ middleware }: CompiledRoute): boolean {
   return middleware.includes("api");
 }
 
-function labelOf({ methods, pattern }: CompiledRoute): string {
+/** A route as findings name it: `POST /orders`. */
+export function labelOf({ methods, pattern }: CompiledRoute): string {
   return `${methods.join("|")} ${pattern}`;
 }
 
