@@ -227,7 +227,7 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
       codeOf(root, file),
     ),
   );
-  // Whoever generated the pages without a feature, or removed it, doesn't want it back.
+  // An author who left a feature out of the pages, or removed it, doesn't want it back.
   const hasAccountPages = /\bAuth\.routes\(/.test(routes!);
   return {
     name,

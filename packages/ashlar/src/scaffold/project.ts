@@ -115,7 +115,7 @@ type Render = (path: string, from: string) => Promise<NewFile>;
 /** What a package manager needs in files of its own. */
 async function managerFiles(manager: PackageManager, bringsNode: boolean, stub: Render): Promise<NewFile[]> {
   return [
-    // For whoever uses pnpm, whatever the application was created with.
+    // For authors who use pnpm, whatever the application was created with.
     ...(bringsNode ? [await stub("pnpm-workspace.yaml", "application/pnpm-workspace.yaml")] : []),
     ...(manager === "yarn" ? [await stub(".yarnrc.yml", "application/yarnrc.yml")] : []),
   ];

@@ -33,7 +33,7 @@ function tokenFindings(subject: Subject): Finding[] {
   // A stored token can be revoked, whenever it is renewed.
   if (isRevocable || (jwt.reauthWithinMinutes ?? null) !== null) return [];
   const problem =
-    "An expired token can be renewed forever, and authenticates is false: whoever has one keeps the access.";
+    "An expired token can be renewed forever, and authenticates is false: anyone who has one keeps the access.";
   const lines = ["// in DRIVERS.jwt:", "reauthWithinMinutes: 20160,"];
   return [warning("tokens.renewal", { file, problem, lines })];
 }
