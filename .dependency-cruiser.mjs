@@ -9,10 +9,11 @@ export const layers = [
   ["kernel"],
   ["server"],
   ["boot"],
-  ["events", "database", "views"],
+  ["events", "database", "redis", "views"],
   ["session", "throttle", "mail"],
   ["auth"],
   ["api"],
+  ["metrics", "telemetry"],
   ["scaffold", "testing"],
   ["cli", "public"],
 ];
@@ -45,6 +46,20 @@ export default {
     ...noImportUpward,
     ...noNeighborAtRunTime,
     {
+      name: "client-alone",
+      comment: "What runs in browsers imports nothing else of the framework, not even types, and no package.",
+      severity: "error",
+      from: { path: folder(["client"]), pathNot: tests },
+      to: { pathNot: folder(["client"]) },
+    },
+    {
+      name: "client-unused",
+      comment: "The server does not use its client.",
+      severity: "error",
+      from: { path: source, pathNot: `${folder(["client", "public"])}|${tests}` },
+      to: { path: folder(["client"]) },
+    },
+    {
       name: "only-index",
       comment: "Another folder is imported through its index.ts.",
       severity: "error",
@@ -66,7 +81,8 @@ export default {
       to: {
         dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
-        pathNot: "node_modules/(@babel/parser|pg|mysql2|youch|commander|diff|edge\\.js|parse5|pino|re2js|rou3|srvx)/",
+        pathNot:
+          "node_modules/(@babel/parser|ioredis|pg|prom-client|@opentelemetry/api|mysql2|youch|commander|diff|edge\\.js|parse5|pino|re2js|rou3|srvx)/",
       },
     },
     {

@@ -20,7 +20,7 @@ const CI_SEED = 1;
 
 /** Tests of parts of the framework that keep nothing in their modules. Their files can share a process, and what it loaded. */
 const UNITS =
-  "packages/ashlar/src/{boot,cli,database,events,http,kernel,mail,node,routing,scaffold,security,server,session,support,testing,throttle,views}/**/*.test.ts";
+  "packages/ashlar/src/{boot,cli,client,database,events,http,kernel,mail,node,redis,routing,scaffold,security,server,session,support,testing,throttle,views}/**/*.test.ts";
 
 /** Tests of features with users, whose files share a process among themselves. */
 const FEATURES = [

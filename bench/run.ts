@@ -2,13 +2,16 @@
 // another. Each round measures every server once, and only ratios within a round are compared.
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { logInAsBrowsers } from "./browser-logins.ts";
 import { LOGINS, makeFixtures, TOKENS, USERS } from "./fixtures.ts";
+import { HEADING as GROWTH } from "./growth/report.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLogins, measureLoginsOnOneProcessor } from "./logins.ts";
+import { measureOverload } from "./overload.ts";
 import { type Contestant, has } from "./processes.ts";
+import { RESULTS, sectionOf, withSection } from "./results.ts";
 import { measureStart } from "./start.ts";
 import { type Credential, measureThroughput, type Scenario } from "./throughput.ts";
 
@@ -19,7 +22,31 @@ const bare: Contestant = { name: "node:http", script: "bare.ts", port: 4101 };
 const fastify: Contestant = { name: "Fastify", script: "fastify.ts", port: 4102 };
 const ashlar: Contestant = { name: "Ashlar", script: "ashlar.ts", port: 4103 };
 const ashlarWithDatabase: Contestant = { ...ashlar, port: 4104, environment: { AUTHENTICATES: "true" } };
+const ashlarWithMany: Contestant = {
+  ...ashlar,
+  port: 4106,
+  environment: { AUTHENTICATES: "true", DRIVER: "many" },
+};
+const ashlarSigned: Contestant = { ...ashlar, port: 4107, environment: { DRIVER: "signed" } };
+const jose: Contestant = { name: "node:http with jose", script: "jose.ts", port: 4108 };
 const ashlarPages: Contestant = { name: "Ashlar", script: "ashlar-pages.ts", port: 4105 };
+
+/** Servers that refuse requests while their event loop is later than this, in milliseconds. */
+const LIMITS_MS = [100, 500, 1000];
+const shedding: readonly Contestant[] = [
+  fastify,
+  ...LIMITS_MS.map((ms) => ({
+    ...fastify,
+    name: `Fastify, under-pressure with maxEventLoopDelay ${ms}`,
+    environment: { MAX_LOOP_DELAY: String(ms) },
+  })),
+  { ...ashlar, name: "Ashlar, no limit" },
+  ...LIMITS_MS.map((ms) => ({
+    ...ashlar,
+    name: `Ashlar, maxLoopDelayMs ${ms}`,
+    environment: { MAX_LOOP_DELAY: String(ms) },
+  })),
+];
 
 function version(packageName: string): string {
   const path = join(import.meta.dirname, "..", "node_modules", packageName, "package.json");
@@ -31,9 +58,13 @@ if (!has("wrk")) {
   process.exit(1);
 }
 
-const { tokens } = await makeFixtures();
-const bearers = tokens.map((token) => `Bearer ${token}`);
-const wanted = process.argv.slice(2);
+const { tokens, accessTokens, signedTokens } = await makeFixtures();
+const asBearers = (list: readonly string[]): string[] => list.map((token) => `Bearer ${token}`);
+const bearers = asBearers(tokens);
+const given = process.argv.slice(2);
+/** Several tokens per user, and a signature that others can verify. */
+const TOKEN_SCENARIOS = ["6", "7"];
+const wanted = given.join() === "tokens" ? TOKEN_SCENARIOS : given;
 const wants = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
 const cookies = wants("5") ? await logInAsBrowsers(ashlarPages, LOGINS) : [];
 const bearer = (values: readonly string[]): Credential => {
@@ -82,8 +113,25 @@ const scenarios: readonly Scenario[] = [
     contestants: [bare, fastify, ashlarPages],
     goal: 0.72,
   },
+  {
+    title: `Behind a JWT checked against its row in SQLite, with several tokens per user: ${count(TOKENS)} in turn`,
+    path: "/devices/7",
+    credential: bearer(asBearers(accessTokens)),
+    refusal: 401,
+    contestants: [bare, fastify, ashlarWithMany],
+    goal: 0.75,
+  },
+  {
+    title: `Behind a JWT with EdDSA, ${count(TOKENS)} tokens in turn`,
+    path: "/signed/7",
+    credential: bearer(asBearers(signedTokens)),
+    refusal: 401,
+    contestants: [bare, fastify, jose, ashlarSigned],
+    goal: 0.88,
+  },
 ];
 
+const busy = loadavg();
 const sections: string[] = [];
 
 function take({ lines, reached }: { readonly lines: readonly string[]; readonly reached: boolean }): void {
@@ -100,6 +148,7 @@ const others = {
   logins: () => measureLogins([bare, ashlarPages], ROUNDS, SECONDS),
   processor: () => measureLoginsOnOneProcessor([bare, fastify, ashlarPages], ROUNDS, SECONDS),
   latency: () => measureLatency([bare, fastify, ashlar], ROUNDS),
+  overload: () => measureOverload(shedding, Math.min(ROUNDS, 3)),
   start: () => measureStart(),
 };
 for (const [name, measure] of Object.entries(others)) {
@@ -117,6 +166,24 @@ const introduction = [
   `${cpus()[0]?.model.trim() ?? "unknown processor"}, ${cpus().length} processors · Node.js ${process.versions.node} · Fastify ${version("fastify")} · @fastify/jwt ${version("@fastify/jwt")} · @fastify/cookie ${version("@fastify/cookie")} · ${new Date().toISOString().slice(0, 10)}`,
   "",
 ];
-// Only a complete run is written to the file.
-if (wanted.length === 0)
-  await writeFile(join(import.meta.dirname, "RESULTS.md"), [...introduction, ...sections].join("\n"));
+// A complete run replaces the file. `npm run bench -- overload` and `npm run bench -- tokens`, for which the numbers of the
+// others don't matter, replace their own sections.
+if (wanted.length === 0) {
+  // The growth has a run of its own.
+  const growth = sectionOf(readFileSync(RESULTS, "utf8"), GROWTH);
+  await writeFile(RESULTS, [...introduction, ...sections].join("\n") + growth);
+} else if (given.join() === "overload" || given.join() === "tokens") {
+  const [load = 0] = busy;
+  const others =
+    given.join() === "overload"
+      ? `@fastify/under-pressure ${version("@fastify/under-pressure")}`
+      : `jose ${version("jose")}`;
+  const measured = [
+    `Measured on its own on ${new Date().toISOString().slice(0, 10)}, with ${others}: ${ROUNDS} rounds of ${SECONDS} s. The load average of the`,
+    `machine was ${load.toFixed(1)} before the run: with more than a tenth of its ${cpus().length} processors busy, repeat it on an idle one.`,
+  ];
+  for (const section of sections.join("\n").split(/^(?=## )/m)) {
+    const lines = [...section.trimEnd().split("\n"), "", ...measured, ""];
+    await writeFile(RESULTS, withSection(readFileSync(RESULTS, "utf8"), lines));
+  }
+}

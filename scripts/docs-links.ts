@@ -23,15 +23,26 @@ export async function brokenSiteLinks(folder: string): Promise<string[]> {
   for (const [page, { links }] of pages) {
     for (const link of links) {
       if (ELSEWHERE.test(link)) continue;
-      const [path = "", hash = ""] = link.split("#");
+      const [path = "", hash = ""] = partsOf(link);
       const from = path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(page), path);
       const target = path === "" ? page : from.replace(/(^|\/)$/, "$1index.html");
       const found = pages.get(target);
-      const isThere = found === undefined ? files.has(target) : hash === "" || found.ids.has(decodeURIComponent(hash));
+      const isThere = found === undefined ? files.has(target) : hash === "" || found.ids.has(hash);
       if (!isThere) broken.push(`${page}: ${link}`);
     }
   }
   return broken;
+}
+
+/** What a link has before and after its `#`, without percent-encoding. What isn't encoded correctly stays as it is. */
+function partsOf(link: string): string[] {
+  return link.split("#").map((part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  });
 }
 
 /** The values of an attribute in a page. */
@@ -52,7 +63,7 @@ export async function brokenMarkdownLinks(root: string, files: readonly string[]
     const text = withoutCode(await readFile(join(root, file), "utf8"));
     for (const [, link = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (ELSEWHERE.test(link) || link.startsWith("/")) continue;
-      const [path = "", hash = ""] = link.split("#");
+      const [path = "", hash = ""] = partsOf(link);
       const target = path === "" ? join(root, file) : resolve(root, dirname(file), path);
       const isThere =
         existsSync(target) && (hash === "" || !target.endsWith(".md") || (await anchors(target)).has(hash));

@@ -1,22 +1,30 @@
 // Builds the manual's site: `npm run docs`. First the API reference, out of the doc comments, then the pages, then a check
 // of every link and anchor. The site is in docs/.vitepress/dist, or in the folder after `--out`.
 //
-// `--serve` serves the site after that. `npm run docs:dev` (`--dev`) serves the pages while you write them, and shows
-// each change at once.
+// `--from` names another folder with pages to build, without the reference. `--serve` serves the site after that.
+// `npm run docs:dev` (`--dev`) serves the pages while you write them, and shows each change at once.
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { build, createServer, serve } from "vitepress";
-import { writeApiReference } from "../docs/.vitepress/api-reference.ts";
 import { brokenSiteLinks } from "./docs-links.ts";
 
-const docs = join(import.meta.dirname, "../docs");
 const { values } = parseArgs({
-  options: { serve: { type: "boolean" }, dev: { type: "boolean" }, out: { type: "string" }, port: { type: "string" } },
+  options: {
+    serve: { type: "boolean" },
+    dev: { type: "boolean" },
+    from: { type: "string" },
+    out: { type: "string" },
+    port: { type: "string" },
+  },
 });
+const docs = values.from === undefined ? join(import.meta.dirname, "../docs") : resolve(values.from);
 const port = Number(values.port ?? 5173);
 
-await writeApiReference(join(docs, "reference/api"));
+if (values.from === undefined) {
+  const { writeApiReference } = await import("../docs/.vitepress/api-reference.ts");
+  await writeApiReference(join(docs, "reference/api"));
+}
 if (values.dev) {
   const server = await createServer(docs, { port, host: "127.0.0.1" });
   await server.listen();

@@ -6,10 +6,10 @@
 //   npm run matrix -- --all         every combination with every package manager and Node.js
 //   npm run matrix -- --only de     those whose name contains a text; several may be given
 //   npm run matrix -- --list        only their names
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
+//
+// A signal ends what it has started, and removes its folders and databases.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
@@ -18,7 +18,10 @@ import { freePort } from "../packages/ashlar/test/support/free-port.ts";
 import { startRegistry } from "../packages/ashlar/test/support/registry-server.ts";
 import { OLDEST_RUNTIME, RUNTIMES, type Runtime } from "../packages/ashlar/test/support/runtimes.ts";
 import { shellEnvironment } from "../packages/ashlar/test/support/shell-environment.ts";
+import { Interruption } from "../packages/create-ashlar/src/interruption.ts";
 import { type Choices, combinations, nameOf } from "./matrix/combinations.ts";
+import { type OwnDatabase, ownDatabase } from "./matrix/own-database.ts";
+import { type Program, Programs } from "./matrix/programs.ts";
 import { walk } from "./matrix/walk.ts";
 
 const { values: flags } = parseArgs({
@@ -37,6 +40,10 @@ if (flags.list) {
   for (const choices of wanted) console.log(nameOf(choices));
   process.exit();
 }
+
+const interruption = new Interruption();
+const programs = new Programs();
+interruption.onSignal(() => programs.kill());
 
 const folder = mkdtempSync(join(tmpdir(), "ashlar-matrix-"));
 const registry = await startRegistry();
@@ -71,69 +78,44 @@ writeFileSync(
 /** A step that went wrong. */
 class Failure extends Error {}
 
-async function command(cwd: string, node: Runtime, line: string, more: Readonly<Record<string, string>> = {}) {
+/** Starts a line of shell with a version of Node.js. */
+function start(cwd: string, node: Runtime, line: string, more: Readonly<Record<string, string>> = {}): Program {
   const path = `${dirname(node.path)}:${join(tools, "node_modules/.bin")}:${process.env.PATH}`;
-  const child = spawn("sh", ["-ec", line], {
-    cwd,
-    env: { ...environment, PATH: path, ...more },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const output = outputOf(child);
-  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  if (code !== 0) throw new Failure(`${line}: exit code ${code}\n${output()}`);
-  return output();
+  return programs.start(line, cwd, { ...environment, PATH: path, ...more });
 }
 
-function outputOf(child: ChildProcess): () => string {
-  let output = "";
-  child.stdout?.on("data", (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  child.stderr?.on("data", (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  return () => output;
+async function command(cwd: string, node: Runtime, line: string, more: Readonly<Record<string, string>> = {}) {
+  const program = start(cwd, node, line, more);
+  const code = await program.ended;
+  if (code !== 0) throw new Failure(`${line}: exit code ${code}\n${program.output}`);
+  return program.output;
 }
 
 /** Serves an application with its own command, and walks it. */
 async function visited(cwd: string, choices: Choices): Promise<void> {
   const { manager, node } = choices;
   const port = await freePort();
-  const path = `${dirname(node.path)}:${join(tools, "node_modules/.bin")}:${process.env.PATH}`;
-  const child = spawn("sh", ["-c", `exec ${commandsOf(manager).run("start")}`], {
-    cwd,
-    env: { ...environment, ...databaseOf(choices), PATH: path, PORT: String(port) },
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  const output = outputOf(child);
-  const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
+  const line = commandsOf(manager).run("start");
+  const server = start(cwd, node, `exec ${line}`, { ...databaseOf(choices), PORT: String(port) });
   try {
-    await new Promise<void>((resolve, reject) => {
-      child.stdout.on("data", () => {
-        if (/ is listening on http/.test(output())) resolve();
-      });
-      child.on("close", () => reject(new Failure(`${commandsOf(manager).run("start")} ended:\n${output()}`)));
-    });
+    if (!(await server.printed(/ is listening on http/))) throw new Failure(`${line} ended:\n${server.output}`);
     const addUser = (args: string): Promise<string> =>
       command(cwd, node, commandsOf(manager).runWith("add-user", args), databaseOf(choices));
     await walk(`http://localhost:${port}/`, choices, addUser).catch((error: Error) => {
-      throw new Failure(`${error.message}\n${output()}`);
+      throw new Failure(`${error.message}\n${server.output}`);
     });
   } finally {
-    process.kill(-child.pid!, "SIGTERM");
-    await ended;
+    server.signal("SIGTERM");
+    await server.ended;
   }
 }
 
-await command(tools, RUNTIMES[0]!, "npm install --no-audit --no-fund");
+const databases = new Map<string, OwnDatabase>();
 
-const databases = new Map<string, string>();
-
-/** A database of its own on the PostgreSQL server for each application. */
+/** A database of its own on the server for each application that needs one. */
 function databaseOf(choices: Choices): Record<string, string> {
-  const name = databases.get(nameOf(choices));
-  return name === undefined ? {} : { DATABASE_URL: `postgres://postgres@127.0.0.1:5432/${name}` };
+  const url = databases.get(nameOf(choices))?.url;
+  return url === undefined ? {} : { DATABASE_URL: url };
 }
 
 /** The commands in the section of the generated README about another machine. */
@@ -148,7 +130,7 @@ async function check(choices: Choices): Promise<void> {
   const { manager, node } = choices;
   const place = mkdtempSync(join(folder, "application-"));
   const commands = commandsOf(manager);
-  if (choices.database === "postgres") await createDatabase(choices);
+  await createDatabase(choices);
   const more = databaseOf(choices);
   try {
     const created = await command(place, node, `create-ashlar shop --yes ${flagsOf(choices)}`, more);
@@ -157,7 +139,7 @@ async function check(choices: Choices): Promise<void> {
     }
     const shop = join(place, "shop");
     for (const script of ["types", "lint", "test"]) await command(shop, node, commands.run(script));
-    if (choices.database === "postgres") await command(shop, node, commands.run("migrate"), more);
+    if (choices.database !== "sqlite") await command(shop, node, commands.run("migrate"), more);
     await visited(shop, choices);
 
     await command(shop, node, "git init --quiet && git add --all && git commit --quiet --message Begin");
@@ -169,7 +151,7 @@ async function check(choices: Choices): Promise<void> {
     }
     // The last one, which serves it, is the walk.
     const lines = [clone.replace("<address of the repository>", `"${shop}"`), enter!, ...rest.slice(0, -1)];
-    if (choices.database === "postgres") await createDatabase(choices);
+    await createDatabase(choices);
     await command(other, node, lines.join("\n"), databaseOf(choices));
     const copy = join(other, "shop");
     if (readFileSync(join(copy, ".env"), "utf8") === readFileSync(join(shop, ".env"), "utf8")) {
@@ -182,9 +164,9 @@ async function check(choices: Choices): Promise<void> {
   }
 }
 
-function flagsOf({ pages, registration, verification, api, database, language, manager }: Choices): string {
+function flagsOf({ pages, json, registration, verification, api, database, language, manager }: Choices): string {
   return [
-    ...(pages ? [] : ["--no-pages"]),
+    ...(pages ? [] : [json ? "--json" : "--no-pages"]),
     ...(registration ? [] : ["--no-registration"]),
     ...(verification ? [] : ["--no-verification"]),
     ...(api ? [] : ["--no-api"]),
@@ -192,47 +174,43 @@ function flagsOf({ pages, registration, verification, api, database, language, m
   ].join(" ");
 }
 
+/** Creates an empty database, in the place of an earlier one. SQLite's is a file of the application. */
 async function createDatabase(choices: Choices): Promise<void> {
-  const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: "postgres://postgres@127.0.0.1:5432/postgres" });
-  await client.connect();
-  const former = databases.get(nameOf(choices));
-  if (former !== undefined) await client.query(`drop database if exists "${former}"`);
-  const name = `matrix_${randomUUID().replaceAll("-", "")}`;
-  await client.query(`create database "${name}"`);
-  await client.end();
-  databases.set(nameOf(choices), name);
+  if (choices.database === "sqlite") return;
+  await databases.get(nameOf(choices))?.remove();
+  databases.set(nameOf(choices), await ownDatabase(choices.database));
 }
 
 async function dropDatabases(): Promise<void> {
-  if (databases.size === 0) return;
-  const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: "postgres://postgres@127.0.0.1:5432/postgres" });
-  await client.connect();
-  for (const name of databases.values()) await client.query(`drop database if exists "${name}" with (force)`);
-  await client.end();
+  for (const { remove } of databases.values()) await remove();
 }
 
 let failed = 0;
 const begun = performance.now();
 try {
+  await command(tools, RUNTIMES[0]!, "npm install --no-audit --no-fund");
   for (const choices of wanted) {
     const start = performance.now();
     const failure = await check(choices).then(
       () => null,
       (error: Error) => error,
     );
+    if (interruption.cause !== null) break;
     const seconds = ((performance.now() - start) / 1000).toFixed(0);
     console.log(`${failure === null ? "ok    " : "FAILED"} ${nameOf(choices)} (${seconds} s)`);
     if (failure === null) continue;
     failed++;
     console.log(failure.message);
   }
+} catch (error) {
+  if (interruption.cause === null) throw error;
 } finally {
-  await dropDatabases();
   registry.end();
   rmSync(folder, { recursive: true, force: true });
+  await dropDatabases();
+  interruption.end();
 }
+if (interruption.cause !== null) process.exit(128 + constants.signals[interruption.cause]);
 const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
 console.log(`\n${wanted.length - failed} of ${wanted.length} combinations are as they should be (${minutes} minutes).`);
 process.exitCode = failed === 0 ? 0 : 1;

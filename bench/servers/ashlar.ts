@@ -1,10 +1,10 @@
 // Ashlar with its defaults: the api stack checks the token, the model fetches the row.
 import { createApplication, HttpKernel, Route } from "ashlar";
-import { ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware } from "ashlar/api";
+import { ApiProvider, AuthenticatesTokens, JWTAuthenticationMiddleware, many } from "ashlar/api";
 import { Authenticates, AuthProvider, GuardMiddleware } from "ashlar/auth";
 import { compose, DatabaseProvider, Model } from "ashlar/database";
 import { EventProvider } from "ashlar/events";
-import { DATABASE, SECRET } from "../fixtures.ts";
+import { ACCESS_MINUTES, DATABASE, PRIVATE_PEM, SECRET } from "../fixtures.ts";
 import { spin } from "./spin.ts";
 
 class User extends compose(Model, Authenticates, AuthenticatesTokens) {
@@ -19,21 +19,34 @@ class Kernel extends HttpKernel {
   override routeMiddleware = { web: [], api: [JWTAuthenticationMiddleware], guard: [GuardMiddleware] };
 }
 
+/** The driver of tokens that a scenario asks for. */
+const DRIVERS = {
+  single: { algorithm: "HS512", secret: SECRET, expires: null },
+  many: { algorithm: "HS512", secret: SECRET, tokens: many({ accessMinutes: ACCESS_MINUTES }) },
+  signed: { algorithm: "EdDSA", secret: PRIVATE_PEM, expires: null },
+} as const;
+
 const application = await createApplication({
   kernel: Kernel,
   providers: [EventProvider, DatabaseProvider, AuthProvider, ApiProvider],
   environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
   config: {
     // The other servers don't log requests either.
-    app: { APP: { name: "bench", url: "http://127.0.0.1", key: SECRET, log: { requests: false } } },
+    app: {
+      APP: {
+        name: "bench",
+        url: "http://127.0.0.1",
+        key: SECRET,
+        log: { requests: false },
+        server: { maxLoopDelayMs: Number(process.env.MAX_LOOP_DELAY ?? 0) },
+      },
+    },
     database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },
     api: {
       DRIVERS: {
         jwt: {
-          algorithm: "HS512",
-          secret: SECRET,
+          ...DRIVERS[(process.env.DRIVER ?? "single") as keyof typeof DRIVERS],
           model: User,
-          expires: null,
           authenticates: process.env.AUTHENTICATES === "true",
           version: null,
         },
@@ -50,10 +63,16 @@ const application = await createApplication({
       id: request.param("id"),
       user: apiToken.claims?.sub,
     })).middleware("api"),
-    Route.get("/accounts/@id", ({ request }) => {
-      const user = request.user() as User;
-      return { id: request.param("id"), name: user.name, email: user.email };
-    }).middleware("api", "guard:jwt"),
+    Route.get("/signed/@id", ({ request, apiToken }) => ({
+      id: request.param("id"),
+      user: apiToken.claims?.sub,
+    })).middleware("api"),
+    ...["/accounts/@id", "/devices/@id"].map((path) =>
+      Route.get(path, ({ request }) => {
+        const user = request.user() as User;
+        return { id: request.param("id"), name: user.name, email: user.email };
+      }).middleware("api", "guard:jwt"),
+    ),
   ],
 });
 

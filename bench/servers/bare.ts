@@ -1,14 +1,15 @@
 // The reference: node:http, with the token checked by hand and the row fetched by a prepared statement.
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual, verify as verifySignature } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { verify as verifyPassword } from "@node-rs/argon2";
-import { DATABASE, SECRET } from "../fixtures.ts";
-import { FIND_LOGIN, type LoginRow, PAGE_HEADERS, page } from "./page.ts";
+import { DATABASE, PUBLIC_KEY, SECRET } from "../fixtures.ts";
+import { type AccessRow, FIND_LOGIN, FIND_TOKEN, isActive, type LoginRow, PAGE_HEADERS, page } from "./page.ts";
 import { spin } from "./spin.ts";
 
 const database = new DatabaseSync(DATABASE);
 const findByDigest = database.prepare("SELECT * FROM users WHERE id = ? AND api_token = ?");
+const findToken = database.prepare(FIND_TOKEN);
 const findLogin = database.prepare(FIND_LOGIN);
 const findPassword = database.prepare("SELECT password FROM users WHERE email = ?");
 
@@ -16,6 +17,7 @@ interface Claims {
   sub: string;
   iat: number;
   exp?: number;
+  sid?: string;
 }
 
 function verify(token: string): Claims | null {
@@ -23,6 +25,16 @@ function verify(token: string): Claims | null {
   const expected = createHmac("sha512", SECRET).update(token.slice(0, dot)).digest();
   const given = Buffer.from(token.slice(dot + 1), "base64url");
   if (expected.length !== given.length || !timingSafeEqual(expected, given)) return null;
+  return claimsOf(token, dot);
+}
+
+function verifySigned(token: string): Claims | null {
+  const dot = token.lastIndexOf(".");
+  const signature = Buffer.from(token.slice(dot + 1), "base64url");
+  return verifySignature(null, Buffer.from(token.slice(0, dot)), PUBLIC_KEY, signature) ? claimsOf(token, dot) : null;
+}
+
+function claimsOf(token: string, dot: number): Claims | null {
   const claims = JSON.parse(Buffer.from(token.slice(token.indexOf(".") + 1, dot), "base64url").toString()) as Claims;
   return claims.exp !== undefined && claims.exp <= Date.now() / 1000 ? null : claims;
 }
@@ -68,8 +80,15 @@ createServer((request, response) => {
     return answer(response, 200, { hello: "world" });
   }
   const token = request.headers.authorization?.slice("Bearer ".length);
-  const claims = token === undefined ? null : verify(token);
+  const isSigned = url.startsWith("/signed/");
+  const claims = token === undefined ? null : isSigned ? verifySigned(token) : verify(token);
   if (claims === null) return answer(response, 401, { error: "unauthorized" });
+  if (isSigned) return answer(response, 200, { id: url.slice("/signed/".length), user: claims.sub });
+  if (url.startsWith("/devices/")) {
+    const row = findToken.get(claims.sid ?? "") as unknown as AccessRow | undefined;
+    if (!isActive(row, claims.sub)) return answer(response, 401, { error: "unauthorized" });
+    return answer(response, 200, { id: url.slice("/devices/".length), name: row.name, email: row.email });
+  }
   if (url.startsWith("/users/")) return answer(response, 200, { id: url.slice("/users/".length), user: claims.sub });
   if (url.startsWith("/accounts/")) {
     const digest = createHash("sha256").update(token!).digest("base64url");

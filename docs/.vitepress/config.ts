@@ -107,7 +107,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
   },
   markdown: {
     anchor: { slugify: slugOf },
-    languageAlias: { caddy: "nginx" },
+    languageAlias: { caddy: "nginx", haproxy: "nginx" },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     config(md) {
       // Templates of Edge have the same braces as those of Vue, which would evaluate them.

@@ -23,6 +23,8 @@ const APART = {
 /** Applications use its types too, so it is also installed, in exactly the bundled version. */
 const BUNDLED_DEPENDENCIES = ["kysely"];
 const publicFolder = join(here, "src/public");
+/** What runs in browsers. It shares nothing with the rest, not even the helpers that a bundle begins with. */
+const CLIENT = "client.ts";
 
 await rm(dist, { recursive: true, force: true });
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8")) as {
@@ -34,7 +36,9 @@ const packages = Object.keys({ ...dependencies, ...peerDependencies }).filter(
 const bundle = await rolldown({
   input: {
     ...Object.fromEntries(
-      readdirSync(publicFolder).map((file) => [file.replace(/\.ts$/, ""), join(publicFolder, file)]),
+      readdirSync(publicFolder)
+        .filter((file) => file !== CLIENT)
+        .map((file) => [file.replace(/\.ts$/, ""), join(publicFolder, file)]),
     ),
     cli: join(here, "src/cli/main.ts"),
     "hashing-worker": join(here, "src/security/password/hashing-worker.ts"),
@@ -57,6 +61,8 @@ const { output } = await bundle.write({
     groups: Object.entries(APART).map(([name, test]) => ({ name, test })),
   },
 });
+const client = await rolldown({ input: join(publicFolder, CLIENT), platform: "neutral" });
+await client.write({ dir: dist, format: "esm", comments: { legal: false, jsdoc: false, annotation: true } });
 const files = output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
 const folders = new Set(files.flatMap((file) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(file) ?? []));
 await writeFile(join(here, "NOTICE.md"), notice([...folders].map(licenseOf).sort()));
@@ -66,7 +72,7 @@ await writeMarkdownCopy(here, "docs");
 const compiler = join(here, "../../node_modules/typescript/bin/tsc");
 execFileSync(process.execPath, [compiler, "-p", join(here, "tsconfig.build.json")], { stdio: "inherit" });
 
-/** What others wrote, and under which license: bundled packages, those that are installed with this one, word lists. */
+/** What others wrote, and under which license: bundled packages, those that are installed with this one, data. */
 function notice(bundled: readonly string[]): string {
   const installed = Object.keys(dependencies ?? {}).map((name) => {
     const { version, license } = manifestOf(folderOf(name));
@@ -88,6 +94,10 @@ ${installed.join("\n")}
 
 \`data/common-passwords.txt\`, \`data/common-words.txt\` and \`data/common-endings.txt\` were compiled for this project and are
 under its license.
+
+## Dashboard
+
+\`data/grafana-dashboard.json\` was written for this project and is under its license.
 
 ## Bundled
 

@@ -3,10 +3,12 @@ import type { Runtime } from "../../packages/ashlar/test/support/runtimes.ts";
 /** What an application of the matrix is created and run with. */
 export interface Choices {
   readonly pages: boolean;
+  /** Accounts without pages; never with them. */
+  readonly json: boolean;
   readonly registration: boolean;
   readonly verification: boolean;
   readonly api: boolean;
-  readonly database: "sqlite" | "postgres";
+  readonly database: "sqlite" | "postgres" | "mariadb";
   readonly language: "en" | "de";
   readonly manager: "npm" | "pnpm";
   readonly node: Runtime;
@@ -15,17 +17,22 @@ export interface Choices {
 const BOTH = [true, false];
 
 /** Everything that the generator can be asked for, without how it is installed. */
-const APPLICATIONS: readonly Omit<Choices, "manager" | "node">[] = BOTH.flatMap((pages) =>
-  (pages ? BOTH : [true]).flatMap((registration) =>
-    (pages ? BOTH : [true]).flatMap((verification) =>
+const APPLICATIONS: readonly Omit<Choices, "manager" | "node">[] = [
+  { pages: true, json: false },
+  { pages: false, json: true },
+  { pages: false, json: false },
+].flatMap((form) => {
+  const either = form.pages || form.json ? BOTH : [true];
+  return either.flatMap((registration) =>
+    either.flatMap((verification) =>
       BOTH.flatMap((api) =>
-        (["sqlite", "postgres"] as const).flatMap((database) =>
-          (["en", "de"] as const).map((language) => ({ pages, registration, verification, api, database, language })),
+        (["sqlite", "postgres", "mariadb"] as const).flatMap((database) =>
+          (["en", "de"] as const).map((language) => ({ ...form, registration, verification, api, database, language })),
         ),
       ),
     ),
-  ),
-);
+  );
+});
 
 type Way = Pick<Choices, "manager" | "node">;
 
@@ -59,9 +66,14 @@ export function pairsOf({ node, ...others }: Choices): string[] {
 
 /** A combination's name in one line: what it has, and how it is run. */
 export function nameOf(choices: Choices): string {
-  const { pages, registration, verification, api, database, language, manager, node } = choices;
-  const accounts = pages
-    ? ["pages", ...(registration ? ["registration"] : []), ...(verification ? ["verification"] : [])].join("+")
-    : "no pages";
+  const { pages, json, registration, verification, api, database, language, manager, node } = choices;
+  const accounts =
+    pages || json
+      ? [
+          pages ? "pages" : "json",
+          ...(registration ? ["registration"] : []),
+          ...(verification ? ["verification"] : []),
+        ].join("+")
+      : "no pages";
   return [accounts, api ? "api" : "no api", database, language, manager, `Node ${node.version}`].join(", ");
 }

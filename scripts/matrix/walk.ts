@@ -40,6 +40,15 @@ class Visitor {
     assert.equal(status, 302, `POST ${action}: ${status}\n${text}`);
     return new URL(location!, this.#base).pathname;
   }
+
+  /** Sends JSON with a CSRF token, and returns the `data` of the response. */
+  async sendJson(path: string, fields: object, status: number): Promise<Readonly<Record<string, unknown>>> {
+    const { token } = JSON.parse(await this.get("/csrf")) as { token: string };
+    const headers = { "content-type": "application/json", "x-csrf-token": token };
+    const response = await this.request(path, { method: "POST", headers, body: JSON.stringify(fields) });
+    assert.equal(response.status, status, `POST ${path}: ${response.status}\n${response.text}`);
+    return (JSON.parse(response.text) as { data: Readonly<Record<string, unknown>> }).data;
+  }
 }
 
 /** What pages say, by language. */
@@ -57,9 +66,35 @@ const EMAIL = "ada@example.com";
  * @param base where it is served
  * @param addUser runs the application's script that adds accounts, and returns what it prints
  */
-export async function walk(base: string, choices: Choices, addUser: (args: string) => Promise<string>): Promise<void> {
-  const sentences = SENTENCES[choices.language];
+export async function walk(base: string, choices: Choices, addUser: AddUser): Promise<void> {
   const visitor = new Visitor(base);
+  const password = choices.json
+    ? await walkJson(visitor, choices, addUser)
+    : await walkPages(visitor, choices, addUser, new Visitor(base));
+  const token = { method: "POST", body: new URLSearchParams({ username: EMAIL, password }) };
+  const issued = await visitor.request("/api/auth", token);
+  if (!choices.api) return assert.equal(issued.status, 404, issued.text);
+  // Without accounts there is no user: the token endpoint says so, and the API stays closed.
+  if (!choices.pages && !choices.json) {
+    assert.ok([401, 422].includes(issued.status), `${issued.status} ${issued.text}`);
+    return assert.equal((await visitor.request("/api/me")).status, 401);
+  }
+  assert.equal(issued.status, 200, issued.text);
+  const { data } = JSON.parse(issued.text) as { data: string };
+  const me = await visitor.request("/api/me", { headers: { authorization: `Bearer ${data}` } });
+  assert.equal(me.status, 200, me.text);
+  assert.equal((JSON.parse(me.text) as { email: string }).email, EMAIL);
+}
+
+type AddUser = (args: string) => Promise<string>;
+
+/**
+ * Registers, verifies the address and logs in on the pages, and returns the password.
+ *
+ * @param other another browser, which logs in
+ */
+async function walkPages(visitor: Visitor, choices: Choices, addUser: AddUser, other: Visitor): Promise<string> {
+  const sentences = SENTENCES[choices.language];
   const front = unescaped(await visitor.get("/"));
   assert.ok(front.includes(`<html lang="${choices.language}">`), front);
   assert.ok(front.includes(sentences.on), front);
@@ -82,26 +117,38 @@ export async function walk(base: string, choices: Choices, addUser: (args: strin
       assert.equal((await visitor.request(link)).status, 302, `GET ${link}`);
       assert.ok(unescaped(await visitor.get("/home")).includes(sentences.verified));
     }
-    const other = new Visitor(base);
     assert.equal(await other.send("/login", "/login", { email: EMAIL, password }), "/home");
     assert.ok(unescaped(await other.get("/home")).includes(sentences.hello));
   } else {
     assert.equal((await visitor.request("/login")).status, 404);
   }
+  return password;
+}
 
-  const token = { method: "POST", body: new URLSearchParams({ username: EMAIL, password }) };
-  const issued = await visitor.request("/api/auth", token);
-  if (!choices.api) return assert.equal(issued.status, 404, issued.text);
-  // Without the pages there is no account: the token endpoint says so, and the API stays closed.
-  if (!choices.pages) {
-    assert.ok([401, 422].includes(issued.status), `${issued.status} ${issued.text}`);
-    return assert.equal((await visitor.request("/api/me")).status, 401);
+/** Does the same without pages, as a front end does, and returns the password. */
+async function walkJson(visitor: Visitor, choices: Choices, addUser: AddUser): Promise<string> {
+  assert.equal((await visitor.request("/")).status, 200);
+  assert.equal((await visitor.request("/login")).status, 405);
+  let password = "a password of hers";
+  if (choices.registration) {
+    const fields = { name: "Ada", email: EMAIL, password, password_confirmation: password };
+    const { status, verificationSent } = await visitor.sendJson("/register", fields, 201);
+    assert.deepEqual([status, verificationSent], ["complete", choices.verification]);
+  } else {
+    const printed = await addUser(`Ada ${EMAIL}`);
+    password = /can log in with the password (\S+)/.exec(printed)?.[1] ?? assert.fail(printed);
+    assert.equal((await visitor.sendJson("/login", { email: EMAIL, password }, 200)).status, "complete");
   }
-  assert.equal(issued.status, 200, issued.text);
-  const { data } = JSON.parse(issued.text) as { data: string };
-  const me = await visitor.request("/api/me", { headers: { authorization: `Bearer ${data}` } });
-  assert.equal(me.status, 200, me.text);
-  assert.equal((JSON.parse(me.text) as { email: string }).email, EMAIL);
+  if (choices.verification) {
+    if (!choices.registration) await visitor.sendJson("/email/resend", {}, 202);
+    const { email, status } = await visitor.sendJson(await mailedLink(visitor), {}, 200);
+    assert.deepEqual([email, status], [EMAIL, "verified"]);
+  }
+  assert.equal((await visitor.sendJson("/logout", {}, 200)).status, "logged_out");
+  assert.equal((await visitor.sendJson("/login", { email: EMAIL, password }, 200)).status, "complete");
+  const home = await visitor.request("/home");
+  assert.equal((JSON.parse(home.text) as { data: { user: { email: string } } }).data.user.email, EMAIL);
+  return password;
 }
 
 /** The link in the newest mail of the development mailbox. */

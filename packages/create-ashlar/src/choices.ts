@@ -4,14 +4,16 @@ import { type CANCEL_SYMBOL, confirm, isCancel, log, multiselect, select, text }
 import { requireEmptyFolder } from "../../ashlar/src/scaffold/files.ts";
 import { PACKAGE_MANAGERS, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
 import type { ProjectOptions } from "../../ashlar/src/scaffold/project.ts";
+import type { ApplicationDatabase } from "../../ashlar/src/scaffold/stub-files.ts";
 import { Interrupted } from "./interruption.ts";
 import { runningManager } from "./package-managers.ts";
 
 /** The flags of the command line. One that is missing is `undefined`. */
 export interface Flags {
   readonly api?: boolean;
-  readonly database?: "sqlite" | "postgres";
+  readonly database?: ApplicationDatabase;
   readonly install: boolean;
+  readonly json?: true;
   readonly language?: "en" | "de";
   readonly migrate: boolean;
   readonly node?: boolean;
@@ -44,21 +46,23 @@ export async function completeChoices(
   if (signal === null) {
     const place = folder ?? DEFAULT_FOLDER.unasked;
     if (folder === undefined) await requirePlace(place);
-    const { pages = true, api = true, registration = true, verification = true } = flags;
+    const { json = false, pages = !json, api = true, registration = true, verification = true } = flags;
     const { database = "sqlite", language = "en", packageManager: manager = runningManager() } = flags;
-    return { folder: place, pages, api, registration, verification, database, language, manager };
+    return { folder: place, pages, json, api, registration, verification, database, language, manager };
   }
   const place = folder ?? (await askFolder(signal));
   const pages =
-    flags.pages ??
-    (await asked(
-      confirm({
-        message: "Add account pages (login, passwords, devices) and their mails?",
-        initialValue: true,
-        signal,
-      }),
-    ));
-  const features = pages ? await askFeatures(flags, signal) : { registration: true, verification: true };
+    flags.json !== true &&
+    (flags.pages ??
+      (await asked(
+        confirm({
+          message: "Add account pages (login, passwords, devices) and their mails?",
+          initialValue: true,
+          signal,
+        }),
+      )));
+  const json = flags.json ?? (!pages && flags.pages === undefined && (await askForJson(signal)));
+  const features = pages || json ? await askFeatures(flags, signal) : { registration: true, verification: true };
   const api =
     flags.api ??
     (await asked(confirm({ message: "Add an API with token authentication?", initialValue: true, signal })));
@@ -70,6 +74,7 @@ export async function completeChoices(
         options: [
           { value: "sqlite" as const, label: "SQLite", hint: "a file, nothing to install" },
           { value: "postgres" as const, label: "PostgreSQL" },
+          { value: "mariadb" as const, label: "MariaDB", hint: "or MySQL" },
         ],
         signal,
       }),
@@ -96,7 +101,7 @@ export async function completeChoices(
         signal,
       }),
     ));
-  return { folder: place, pages, ...features, api, database, language, manager };
+  return { folder: place, pages, json, ...features, api, database, language, manager };
 }
 
 /**
@@ -128,12 +133,18 @@ async function askFolder(signal: AbortSignal): Promise<string> {
   }
 }
 
+/** Asks someone who wants no pages for accounts whether a front end has them. */
+function askForJson(signal: AbortSignal): Promise<boolean> {
+  const message = "Add accounts with JSON instead, for a front end of your own?";
+  return asked(confirm({ message, initialValue: false, signal }));
+}
+
 const FEATURES = [
   { value: "registration" as const, label: "Registration", hint: "visitors create their own accounts" },
   { value: "verification" as const, label: "Verification", hint: "users verify their email address" },
 ];
 
-/** Asks for the features of the pages that no flag decides. */
+/** Asks for the features of the accounts that no flag decides. */
 async function askFeatures(
   flags: Flags,
   signal: AbortSignal,

@@ -77,7 +77,7 @@ export async function create(folder: string | undefined, flags: Flags, interrupt
       removeLeftovers: await removerOfInstallation(project.root),
     });
   } else if (ashlarCommand(project.root) !== null) left.shift();
-  // PostgreSQL may not be running yet, or not at the default address.
+  // A server may not be running yet, or not at the default address.
   const command = choices.database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
   if (command !== null) {
     const outside = await settingsOutside(project.root);
@@ -150,10 +150,10 @@ function listed(place: string, steps: readonly string[]): string[] {
 
 /** How to go on, in three lines: where, what to start, what to open. */
 function nextLines(place: string, steps: readonly string[], choices: Choices): string[] {
-  const { pages, registration, manager } = choices;
-  const path = pages ? (registration ? "register" : "login") : "";
+  const { pages, json, registration, manager } = choices;
+  const path = pages ? (registration ? "register" : "login") : json ? "csrf" : "";
   const addUser = commandsOf(manager).runWith("add-user", '"Ada Lovelace" ada@example.com');
-  const accounts = pages && !registration ? `   (add an account first: ${addUser})` : "";
+  const accounts = (pages || json) && !registration ? `   (add an account first: ${addUser})` : "";
   return [
     `  Go to it   ${place === "." ? "(you are there)" : `cd ${shellWord(place)}`}`,
     `  Start it   ${steps.join(" && ")}`,

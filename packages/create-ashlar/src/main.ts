@@ -48,6 +48,7 @@ function program(interruption: Interruption): Command {
     .optionsGroup("What it has:")
     .addOption(yes("pages"))
     .option("--no-pages", "no account pages: login, registration, passwords, mails")
+    .option("--json", "accounts without pages, for a front end of your own: JSON only")
     .addOption(yes("registration"))
     .option("--no-registration", "visitors can't register: a script adds accounts")
     .addOption(yes("verification"))
@@ -55,7 +56,11 @@ function program(interruption: Interruption): Command {
     .addOption(yes("api"))
     .option("--no-api", "no API: token endpoints, routes/api.ts, the api stack")
     .addOption(
-      new Option("--database <name>", "the database to start with (default: sqlite)").choices(["sqlite", "postgres"]),
+      new Option("--database <name>", "the database to start with (default: sqlite)").choices([
+        "sqlite",
+        "postgres",
+        "mariadb",
+      ]),
     )
     .addOption(
       new Option("--language <tag>", "the language of pages, mails and errors (default: en)").choices(["en", "de"]),
@@ -80,12 +85,16 @@ In a terminal, each choice that no flag makes is asked for. A flag without "no-"
 Examples:
   $ npm create ashlar@latest shop
   $ npm create ashlar@latest shop -- --yes --no-api --database postgres
+  $ npm create ashlar@latest shop -- --yes --json
   $ pnpm create ashlar shop --language de --no-registration`,
     );
   return command.action(async (folder: string | undefined, flags: Flags) => {
     const needsPages = (["registration", "verification"] as const).find((name) => flags[name] === true);
-    if (flags.pages === false && needsPages !== undefined) {
-      command.error(`error: --${needsPages} needs the account pages, which --no-pages leaves out.`);
+    if (flags.pages === true && flags.json === true) {
+      command.error("error: --json is without the pages that --pages adds. Their routes respond with JSON, too.");
+    }
+    if (flags.pages === false && flags.json !== true && needsPages !== undefined) {
+      command.error(`error: --${needsPages} needs accounts: the pages, which --no-pages leaves out, or --json.`);
     }
     if (folder === "") command.error("error: the project directory has no name.");
     await create(folder, flags, interruption);

@@ -227,7 +227,7 @@ describe("what makes the boot fail", () => {
     class Loner extends compose(Model, AuthenticatesTokens) {}
     await expect(new Loner().generateJwt()).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
-      message: expect.stringContaining("DRIVERS.jwt.model"),
+      message: expect.stringContaining("the model of a driver in config/api.ts: DRIVERS"),
     });
   });
 });

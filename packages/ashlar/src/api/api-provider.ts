@@ -1,43 +1,98 @@
-import { authSettingsOf, installAuth, userClassOf } from "../auth/index.ts";
-import { Provider } from "../boot/index.ts";
+import {
+  auditUsersOf,
+  authSettingsOf,
+  installAuth,
+  requireEmailColumns,
+  requireHashing,
+  userClassOf,
+} from "../auth/index.ts";
+import { type FeatureCommand, Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
+import type { AuditLog } from "../events/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
-import { ConfigurationError } from "../support/index.ts";
-import { limitsOf } from "../throttle/index.ts";
+import { ConfigurationError, isOrExtends } from "../support/index.ts";
+import { type LimitName, limitsOf } from "../throttle/index.ts";
+import { GrantedAbilities } from "./abilities.ts";
+import { ForeignGuard } from "./foreign/foreign-guard.ts";
+import { ForeignTokens } from "./foreign/foreign-tokens.ts";
+import { IssuerKeys } from "./foreign/issuer-keys.ts";
+import { type CompleteForeignSettings, requireHttps } from "./foreign/settings.ts";
 import { JwtGuard } from "./jwt-guard.ts";
 import { TOKEN_LIMITS } from "./limits.ts";
+import { ManyTokenParts } from "./many/many-token-parts.ts";
+import { ManyTokens } from "./many/many-tokens.ts";
 import { API_MESSAGES } from "./messages.ts";
-import { PresentedToken } from "./presented-token.ts";
-import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
+import { TOKEN_COMMANDS } from "./personal/commands/token-commands.ts";
+import { PersonalTokenParts } from "./personal/personal-token-parts.ts";
+import { requirePersonalTokens } from "./personal/personal-token-routes.ts";
+import { PersonalTokens } from "./personal/personal-tokens.ts";
+import { PresentedTokens } from "./presented-tokens.ts";
+import {
+  type CompleteDriverSettings,
+  type CompleteJwtSettings,
+  DRIVERS_PLACE,
+  readAbilities,
+  readApiSettings,
+} from "./settings.ts";
+import { SingleTokens } from "./single-tokens.ts";
 import { TokenController } from "./token-controller.ts";
-import { JWT_GUARD, TokenService } from "./token-service.ts";
+import { type TokenDriver, TokenDrivers } from "./token-drivers.ts";
+import { TokenEvents } from "./token-events.ts";
+import { deleteTokensWithUsers } from "./token-owners.ts";
+import { TokenService } from "./token-service.ts";
 import "./events.ts";
 import "./limits.ts";
 import "./messages.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** Issues, verifies and renews API tokens. */
+    /** Issues, verifies and renews the tokens of the first driver that issues any. */
     api: TokenService;
+    /** The drivers of API tokens. */
+    apiDrivers: TokenDrivers;
   }
+}
+
+/** Adds the events about tokens to the audit log. */
+function auditTokens(audit: AuditLog): void {
+  audit.add("api.token_issued");
+  audit.add("api.token_renewed");
+  audit.add("api.token_revoked");
+  audit.add("api.token_reused", ({ name }) => ({ name }));
+  audit.add("api.personal_token_issued", ({ tokenId }) => ({ tokenId }));
+  audit.add("api.personal_token_revoked", ({ tokenId }) => ({ tokenId }));
+  audit.add("api.token_refused", ({ reason }) => ({ reason }));
 }
 
 /** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
 export function isTokenEndpoint({ handler }: CompiledRoute): boolean {
-  return Array.isArray(handler) && handler[0] === TokenController;
+  return Array.isArray(handler) && isOrExtends(handler[0], TokenController);
+}
+
+/** The limit that a token endpoint counts under by itself, without middleware; `null` for other routes. */
+export function tokenLimitOf(route: CompiledRoute): LimitName | null {
+  if (!isTokenEndpoint(route)) return null;
+  const [, method] = route.handler as readonly [unknown, keyof typeof TokenController.limits];
+  return TokenController.limits[method];
 }
 
 /**
- * Adds API tokens to the application: the guard `jwt`, `context.apiToken`, and what the token endpoints and
- * `JWTAuthenticationMiddleware` need. Configured by `DRIVERS.jwt` in `config/api.ts`.
+ * Adds API tokens to the application: a guard for each driver, `context.apiToken`, and what the token endpoints and
+ * `JWTAuthenticationMiddleware` need. Configured by `DRIVERS` in `config/api.ts`.
  */
 export class ApiProvider extends Provider {
+  static override readonly commands: readonly FeatureCommand[] = TOKEN_COMMANDS;
+  readonly #issuerKeys: IssuerKeys[] = [];
+  readonly #manyTokens: ManyTokenParts = new ManyTokenParts(this.application);
+  readonly #personalTokens: PersonalTokenParts = new PersonalTokenParts(this.application);
+
   override register(): void {
     this.application.messages.declare(API_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container } = this.application;
     installAuth(this.application);
     limitsOf(container).add(TOKEN_LIMITS, "ApiProvider");
-    container.singleton("api", () => this.#makeService());
+    container.singleton("apiDrivers", () => this.#makeDrivers());
+    container.singleton("api", () => container.make("apiDrivers").service());
   }
 
   /**
@@ -46,33 +101,51 @@ export class ApiProvider extends Provider {
    */
   override boot(): void {
     const { container } = this.application;
-    const service = container.make("api");
-    const { model } = service.settings;
-    claimModel(model, this.application);
-    container.make("auth").registerDriver(
-      JWT_GUARD,
-      ({ name }) =>
-        (context) =>
-          new JwtGuard(name, context, model),
-      model,
-    );
-    this.#tellRemainingTokens(service.settings);
-    this.application.contextProperty("apiToken", (context) => new PresentedToken(context, service));
+    const drivers = container.make("apiDrivers");
+    for (const driver of drivers) this.#addGuard(driver);
+    const owners = [...this.#manyTokens.owners, ...this.#personalTokens.owners];
+    if (owners.length > 0) deleteTokensWithUsers(container.make("database"), owners);
+    this.#tellRemainingTokens([...drivers].map(({ settings }) => settings));
+    auditUsersOf(this.application);
+    if (container.has("audit")) auditTokens(container.make("audit"));
+    this.application.contextProperty("apiTokens", (context) => new PresentedTokens(context, drivers));
+    this.application.contextProperty("personalTokens", (context) => new PersonalTokens(context, drivers));
+    this.application.contextProperty("apiToken", ({ apiTokens }) => apiTokens.active, { isKept: false });
   }
 
   /**
    * @throws `E_INVALID_CONFIGURATION` in production, if there are token endpoints but no limits; also if
-   * `ACCOUNTS.preventEnumeration` is set, but nothing enforces it
+   * `ACCOUNTS.preventEnumeration` is set, but nothing enforces it, or if users with a page of personal tokens can't have any;
+   * `E_INVALID_MODEL` if users who log in with their address have no column for it
    */
-  override ready(): void {
+  override async ready(): Promise<void> {
     const { container, environment, logger, router } = this.application;
     this.#requireAccounts();
+    requirePersonalTokens(router.routes, container.make("auth"), container.make("apiDrivers"));
+    // AuthProvider does it, too.
+    if (!container.has("accounts")) await requireEmailColumns(this.application);
+    await requireHashing(container.make("auth").hasher);
     if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
     const problem = "the token endpoints have no limits, so passwords can be guessed there indefinitely.";
     const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
     const missing = new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     if (environment === "production") throw missing;
     logger.warn(missing.message);
+  }
+
+  /** The keys of other issuers are fetched before the first token comes. A server starts without them if it has to. */
+  override listening(): void {
+    for (const keys of this.#issuerKeys) void keys.refresh();
+  }
+
+  override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
+    return { ...(await this.#manyTokens.prune(signal)), ...(await this.#personalTokens.prune(signal)) };
+  }
+
+  override async shutdown(): Promise<void> {
+    for (const keys of this.#issuerKeys) keys.close();
+    await this.#manyTokens.flush();
+    await this.#personalTokens.flush();
   }
 
   /** Without accounts, nothing would keep users with an unverified address from getting a token. */
@@ -84,27 +157,80 @@ export class ApiProvider extends Provider {
     throw new ConfigurationError("config/auth.ts: ACCOUNTS.preventEnumeration", problem, remedy);
   }
 
-  #makeService(): TokenService {
-    const { config, container } = this.application;
-    const settings = readApiSettings(config.optionalSection("api", ["DRIVERS"]).DRIVERS);
+  #addGuard(driver: TokenDriver): void {
+    const { model } = driver.settings;
+    claimModel(model, this.application);
+    this.application.container.make("auth").registerDriver(
+      driver.name,
+      ({ name }) =>
+        (context) =>
+          driver.settings.kind === "foreign"
+            ? new ForeignGuard(name, context, driver)
+            : new JwtGuard(name, context, driver),
+      model,
+    );
+  }
+
+  #makeDrivers(): TokenDrivers {
+    const { DRIVERS, ABILITIES } = this.application.config.optionalSection("api", ["DRIVERS", "ABILITIES"]);
+    const listed = readAbilities(ABILITIES);
+    const drivers = readApiSettings(DRIVERS).map((settings) => this.#makeDriver(settings, listed));
+    return new TokenDrivers(drivers, new GrantedAbilities(listed));
+  }
+
+  #makeDriver(settings: CompleteDriverSettings, listed: readonly string[] | null): TokenDriver {
+    const { container } = this.application;
+    const { name } = settings;
+    const events = new TokenEvents(
+      name,
+      container.has("events") ? container.make("events") : null,
+      container.make("logger"),
+    );
+    if (settings.kind === "foreign") {
+      const verifiers = [this.#acceptIssuer(settings)];
+      return Object.freeze({ name, settings, events, service: null, personal: null, verifiers });
+    }
     this.#warnOfEndlessTokens(settings);
-    const events = container.has("events") ? container.make("events") : null;
-    return new TokenService(settings, events, container.make("logger"));
+    const abilities = new GrantedAbilities(listed, settings.abilitiesOf);
+    const { tokens } = settings;
+    const service = new TokenService(settings, events, (jwts) => {
+      return tokens.kind === "single"
+        ? new SingleTokens(jwts, abilities)
+        : new ManyTokens(jwts, tokens, { ...this.#manyTokens.of(settings, events), abilities });
+    });
+    const requireUserClass = (userClass: object) => service.requireUserClass(userClass);
+    const personal = this.#personalTokens.of(settings, events, abilities, requireUserClass);
+    const verifiers = personal === null ? [service] : [personal, service];
+    return Object.freeze({ name, settings, events, service, personal, verifiers });
+  }
+
+  #acceptIssuer(settings: CompleteForeignSettings): ForeignTokens {
+    if (this.application.environment === "production") requireHttps(settings, `${DRIVERS_PLACE}.${settings.name}`);
+    const keys = new IssuerKeys(settings, this.application.container.make("logger"));
+    this.#issuerKeys.push(keys);
+    return new ForeignTokens(settings, keys);
   }
 
   /** Pages and mails about ended access must be correct about API tokens too, which only this provider knows about. */
-  #tellRemainingTokens({ model, authenticates, expiresInMinutes }: CompleteJwtSettings): void {
+  #tellRemainingTokens(all: readonly CompleteDriverSettings[]): void {
     const { container } = this.application;
-    if (authenticates || !container.has("accounts")) return;
-    const remaining = Object.freeze({ expiresInMinutes });
-    container.make("accounts").remainingTokens.use((users) => (bearsTokensOf(users, model) ? remaining : null));
+    const remaining = all.filter((one): one is CompleteJwtSettings => one.kind === "issuing" && !one.authenticates);
+    if (remaining.length === 0 || !container.has("accounts")) return;
+    container.make("accounts").remainingTokens.use((users) => {
+      const lifetimes = remaining.flatMap(({ model, expiresInMinutes }) => {
+        return bearsTokensOf(users, model) ? [expiresInMinutes ?? Number.POSITIVE_INFINITY] : [];
+      });
+      if (lifetimes.length === 0) return null;
+      const longest = Math.max(...lifetimes);
+      return { expiresInMinutes: Number.isFinite(longest) ? longest : null };
+    });
   }
 
-  #warnOfEndlessTokens({ expiresInMinutes, authenticates }: CompleteJwtSettings): void {
+  #warnOfEndlessTokens({ name, expiresInMinutes, authenticates }: CompleteJwtSettings): void {
     if (this.application.environment !== "production" || expiresInMinutes !== null || authenticates) return;
     this.application.logger.warn(
-      "API tokens never expire and cannot be revoked. Set DRIVERS.jwt.expires to a number of minutes in config/api.ts, " +
-        "or authenticates to true.",
+      `API tokens never expire and cannot be revoked. Set DRIVERS.${name}.expires to a number of minutes in ` +
+        "config/api.ts, or authenticates to true.",
     );
   }
 }

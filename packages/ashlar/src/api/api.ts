@@ -1,35 +1,155 @@
-import { Route, type RouteDefinition } from "../routing/index.ts";
-import { TokenController } from "./token-controller.ts";
+import type { HttpContext } from "../http/index.ts";
+import { type ControllerClass, Route, RouteCollection, type RouteDefinition } from "../routing/index.ts";
+import { ConfigurationError } from "../support/index.ts";
+import { KeysController, keysControllerOf } from "./keys-controller.ts";
+import { markPersonalTokens } from "./personal/personal-token-routes.ts";
+import { isDriverName } from "./settings.ts";
+import { TokenController, tokenControllerOf } from "./token-controller.ts";
 
-/** The paths of the token endpoints. */
+/** The paths of the token endpoints, and their driver. */
 export interface ApiRouteOptions {
-  /** Where credentials are exchanged for a token; default: `/api/auth`. */
+  /** Where credentials are exchanged for a token; default: `/api/auth`, or `/api/<driver>/auth` if a driver is named. */
   readonly authRoute?: string;
-  /** Where a token is exchanged for a new one; default: `/api/reauth`. */
+  /** Where a token is exchanged for a new one; default: `/api/reauth`, or `/api/<driver>/reauth`. */
   readonly reauthRoute?: string;
+  /**
+   * Where a token is revoked; default: `/api/logout`, or `/api/<driver>/logout`. A route of your own at this path replaces
+   * it.
+   */
+  readonly logoutRoute?: string;
+  /** The driver whose tokens are issued; default: the first one of `DRIVERS` that issues any. */
+  readonly driver?: string;
+}
+
+/** Where the public keys are, and whose they are. */
+export interface KeyRouteOptions {
+  /** Default: `/.well-known/jwks.json`, or `/.well-known/<driver>/jwks.json` if a driver is named. */
+  readonly path?: string;
+  /** The driver whose keys are published; default: the first one of `DRIVERS` that issues tokens. */
+  readonly driver?: string;
+}
+
+/** The page of personal tokens. */
+export interface PersonalTokensController {
+  /** `GET /account/tokens`, for users: their tokens, and a form with `name`, `abilities`, `days` and `form`. */
+  index(context: HttpContext): unknown;
+  /** `POST /account/tokens`, for users: creates one. The response is the only one that has the token. */
+  store(context: HttpContext): unknown;
+  /** `DELETE /account/tokens/@id`, for users: revokes one. */
+  destroy(context: HttpContext): unknown;
+}
+
+/** Whose page of personal tokens it is, and whether it is a page. */
+export interface PersonalTokenRouteOptions {
+  /** The name of the guard whose users have the tokens; default: the default guard. */
+  readonly guard?: string;
+  /** `true` for an application without pages: every route responds with JSON, errors included. */
+  readonly json?: true;
 }
 
 /** The token endpoints, for the web routes list: `ROUTES = [..., ...Api.routes()]`. */
-export const Api: { readonly routes: (options?: ApiRouteOptions) => readonly RouteDefinition[] } = Object.freeze({
+export const Api: {
+  readonly routes: (options?: ApiRouteOptions) => readonly RouteDefinition[];
+  readonly keys: (options?: KeyRouteOptions) => readonly RouteDefinition[];
+  readonly personalTokens: (
+    controller: ControllerClass<PersonalTokensController>,
+    options?: PersonalTokenRouteOptions,
+  ) => RouteCollection;
+} = Object.freeze({
   /**
-   * The routes `api.auth` and `api.reauth`. They are outside of the `web` stack: no session, no cookie, no CSRF check.
+   * The routes `api.auth`, `api.reauth` and `api.logout`. They are outside of the `web` stack: no session, no cookie, no CSRF check.
    *
    * ```ts
    * export const ROUTES = [...Api.routes({ authRoute: "/token", reauthRoute: "/token/renew" })];
    * ```
+   *
+   * Those of another driver have names that begin with it, such as `admin.api.auth` of `Api.routes({ driver: "admin" })`.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
    */
-  routes({ authRoute = "/api/auth", reauthRoute = "/api/reauth" }: ApiRouteOptions = {}): readonly RouteDefinition[] {
+  routes({ driver, ...paths }: ApiRouteOptions = {}): readonly RouteDefinition[] {
+    const base = driver === undefined ? "/api" : `/api/${driver}`;
+    const { authRoute = `${base}/auth`, reauthRoute = `${base}/reauth`, logoutRoute = `${base}/logout` } = paths;
+    const controller = driver === undefined ? TokenController : tokenControllerOf(checked(driver, "Api.routes"));
+    const prefix = driver === undefined ? "" : `${driver}.`;
+    const endpoint = (path: string, method: "issue" | "renew" | "revoke", name: string): RouteDefinition => {
+      return Route.post(path, [controller, method])
+        .name(`${prefix}${name}`)
+        .withoutMiddleware("web")
+        .respondsWithJson()
+        .bodyLimit("64kb");
+    };
     return [
-      Route.post(authRoute, [TokenController, "issue"])
-        .name("api.auth")
-        .withoutMiddleware("web")
-        .respondsWithJson()
-        .bodyLimit("64kb"),
-      Route.post(reauthRoute, [TokenController, "renew"])
-        .name("api.reauth")
-        .withoutMiddleware("web")
-        .respondsWithJson()
-        .bodyLimit("64kb"),
+      endpoint(authRoute, "issue", "api.auth"),
+      endpoint(reauthRoute, "renew", "api.reauth"),
+      endpoint(logoutRoute, "revoke", "api.logout").with({ isReplaceable: true }),
     ];
   },
+
+  /**
+   * The route `api.keys`, which publishes the public keys that tokens are verified with (RFC 7517), for other services. It is
+   * outside of the `web` stack, and responds with 404 if the tokens are signed with a secret.
+   *
+   * ```ts
+   * export const ROUTES = [...Api.routes(), ...Api.keys()];
+   * ```
+   *
+   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
+   */
+  keys({ driver, ...options }: KeyRouteOptions = {}): readonly RouteDefinition[] {
+    const { path = driver === undefined ? "/.well-known/jwks.json" : `/.well-known/${driver}/jwks.json` } = options;
+    const controller = driver === undefined ? KeysController : keysControllerOf(checked(driver, "Api.keys"));
+    return [
+      Route.get(path, [controller, "show"])
+        .name(`${driver === undefined ? "" : `${driver}.`}api.keys`)
+        .withoutMiddleware("web")
+        .respondsWithJson(),
+    ];
+  },
+
+  /**
+   * The routes `account.tokens`, `account.tokens.store` and `account.tokens.destroy`: the page on which users create and revoke
+   * personal tokens. They are for users who are logged in with a cookie and have proved their password within three hours
+   * (`password.confirm`).
+   *
+   * ```ts
+   * export const ROUTES = [...Auth.routes(AuthControllers), ...Api.personalTokens(TokensController)];
+   * ```
+   *
+   * To keep users with an unverified address out, add `.middleware("verified")`. Those of another guard have names that begin
+   * with it, such as `admin.account.tokens` of `Api.personalTokens(Controller, { guard: "admin" })`.
+   *
+   * @param controller the application's class
+   * @throws `E_INVALID_CONFIGURATION` if `guard` cannot be the name of a guard
+   */
+  personalTokens(
+    controller: ControllerClass<PersonalTokensController>,
+    { guard, json }: PersonalTokenRouteOptions = {},
+  ): RouteCollection {
+    markPersonalTokens(controller);
+    const path = "/account/tokens";
+    const routes = [
+      Route.get(path, [controller, "index"]).name("account.tokens"),
+      Route.post(path, [controller, "store"]).name("account.tokens.store"),
+      Route.delete(`${path}/@id`, [controller, "destroy"]).name("account.tokens.destroy"),
+    ];
+    const own = guard === undefined ? null : checked(guard, "Api.personalTokens", "guard");
+    const middleware = own === null ? ["auth"] : [`guard:${own}`, `auth:${own}`];
+    const all = new RouteCollection(
+      routes.map((route) => {
+        const { name } = route.attributes;
+        const limit = name === "account.tokens.store" ? ["throttle:personal_tokens,user"] : [];
+        return route.bodyLimit("64kb").with({
+          name: own === null ? name : `${own}.${name}`,
+          middleware: ["auth.page", ...middleware, "password.confirm", ...limit],
+        });
+      }),
+    );
+    return json === true ? all.respondsWithJson() : all;
+  },
 });
+
+function checked(name: unknown, where: string, option: "driver" | "guard" = "driver"): string {
+  if (typeof name === "string" && isDriverName(name)) return name;
+  throw new ConfigurationError(where, `${option} is not the name of a ${option}.`, `Write { ${option}: "admin" }.`);
+}

@@ -18,6 +18,7 @@ import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
+import { isRefused } from "./token-verifier.ts";
 import "../kernel/index.ts";
 
 /** What {@link AuthenticatesTokens} adds to a model. */
@@ -30,8 +31,7 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsTok
    *
    * @returns the JWT
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
-   * is gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if `DRIVERS.jwt.model` is another
-   * class
+   * is gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if no driver has the class as its `model`
    */
   generateJwt(): Promise<string>;
   /** The digest of the user's active API token, as it was read; `null` if there is none. */
@@ -85,7 +85,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       if (typeof token !== "string") return null;
       const service = serviceOf(this);
       const verification = service.verify(token);
-      if ("failure" in verification) return null;
+      if (isRefused(verification)) return null;
       return service.findActiveUser(token, verification.claims) as Promise<M | null>;
     }
 
@@ -153,12 +153,13 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
 
 function serviceOf(modelClass: AuthenticatesTokensStatics & ModelClass): TokenService {
   const { container } = applicationOf(modelClass) ?? {};
-  if (container?.has("api")) {
-    const service = container.make("api");
+  if (container?.has("apiDrivers")) {
+    const service = container.make("apiDrivers").serviceFor(modelClass);
     // A class that extends the model belongs to its application; a class with its own keys may have other users.
     service.requireUserClass(modelClass);
     return service;
   }
-  const remedy = "List ApiProvider in PROVIDERS, and name the class in config/api.ts: DRIVERS.jwt.model.";
+  const remedy =
+    "List ApiProvider in PROVIDERS, and name the class as the model of a driver in config/api.ts: DRIVERS.";
   throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} has no API to issue tokens. ${remedy}`);
 }

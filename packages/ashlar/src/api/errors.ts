@@ -4,10 +4,14 @@ declare module "../support/errors.ts" {
   interface FrameworkErrors {
     E_CONFLICTING_TOKENS: 400;
     E_INVALID_TOKEN: 401;
+    E_INSUFFICIENT_SCOPE: 403;
+    E_ISSUER_UNAVAILABLE: 503;
   }
 }
 
 declareErrors({
   E_CONFLICTING_TOKENS: [400, "The request carries two different tokens."],
   E_INVALID_TOKEN: [401, "The token is not valid."],
+  E_INSUFFICIENT_SCOPE: [403, "The token may not be used for this."],
+  E_ISSUER_UNAVAILABLE: [503, "The token cannot be verified at the moment."],
 });

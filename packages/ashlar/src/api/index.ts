@@ -1,17 +1,28 @@
-export { Api } from "./api.ts";
-export { ApiProvider, isTokenEndpoint } from "./api-provider.ts";
+export { AbilityMiddleware, AnyAbilityMiddleware } from "./ability-middleware.ts";
+export { Api, type PersonalTokensController } from "./api.ts";
+export { ApiProvider, isTokenEndpoint, tokenLimitOf } from "./api-provider.ts";
 export {
   AuthenticatesTokens,
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
 } from "./authenticates-tokens.ts";
+export type { ForeignGuard } from "./foreign/foreign-guard.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
+export { TOKEN_TABLE } from "./many/token-row.ts";
+export { PERSONAL_TOKEN_TABLE } from "./personal/personal-token-rows.ts";
+export type {
+  CreatedPersonalToken,
+  PersonalToken,
+  PersonalTokenService,
+} from "./personal/personal-token-service.ts";
+export type { PersonalTokenPage, PersonalTokens } from "./personal/personal-tokens.ts";
+export { personal } from "./personal/settings.ts";
 export type { PresentedToken } from "./presented-token.ts";
+export type { PresentedTokens } from "./presented-tokens.ts";
 export type { DriversSettings } from "./settings.ts";
+export type { TokenDriver, TokenDrivers } from "./token-drivers.ts";
 export type { TokenBearer, TokenModel } from "./token-model.ts";
-export {
-  type TokenClaims,
-  TokenService,
-  type TokenVerification,
-} from "./token-service.ts";
+export { TokenService } from "./token-service.ts";
+export { type IssuedToken, many, single } from "./token-strategy.ts";
+export type { TokenClaims, TokenVerification, TokenVerifier, VerifiedToken } from "./token-verifier.ts";

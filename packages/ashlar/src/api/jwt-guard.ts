@@ -1,7 +1,8 @@
 import { type Authenticatable, LoginGuard, type LoginResult } from "../auth/index.ts";
-import { digest } from "../security/index.ts";
+import type { HttpContext } from "../http/index.ts";
 import type { MaybePromise, RegisteredUser } from "../support/index.ts";
-import type { TokenBearer } from "./token-model.ts";
+import type { PresentedToken } from "./presented-token.ts";
+import type { TokenDriver } from "./token-drivers.ts";
 
 declare module "../auth/guard.ts" {
   interface FrameworkGuards {
@@ -19,23 +20,54 @@ declare module "../auth/guard.ts" {
  * expires.
  */
 export class JwtGuard extends LoginGuard {
+  readonly #driver: TokenDriver;
+
+  constructor(name: string, context: HttpContext, driver: TokenDriver) {
+    super(name, context, driver.settings.model);
+    this.#driver = driver;
+  }
+
+  /** The request's API token, as the guard's driver verifies it. */
+  get token(): PresentedToken {
+    return this.context.apiTokens.of(this.#driver.name);
+  }
+
   override get challenge(): string {
-    return this.context.apiToken.challenge;
+    return this.token.challenge;
+  }
+
+  get claims(): Readonly<Record<string, unknown>> | null {
+    return this.token.claims;
   }
 
   /** @internal Asks the steps of a login whether a user's token may be renewed. */
-  admitRenewal(user: TokenBearer): Promise<LoginResult> {
-    return this.admit(user as RegisteredUser, { purpose: "renewal" });
+  admitRenewal(user: Authenticatable): Promise<LoginResult> {
+    return this.admit(user as object as RegisteredUser, { purpose: "renewal" });
   }
 
-  protected override retrieve(): Promise<TokenBearer | null> {
-    return this.context.apiToken.user();
+  protected override retrieve(): Promise<Authenticatable | null> {
+    return this.token.user();
   }
 
   protected override persist(): void {}
 
   protected override forget(user: Authenticatable | null): MaybePromise<void> {
-    const { value } = this.context.apiToken;
-    return (user as TokenBearer | null)?.revokeToken(value === null ? undefined : digest(value));
+    const { personal, service } = this.#driver;
+    const { value } = this.token;
+    if (value === null || !personal?.recognizes(value)) return service?.forget(user, this.token);
+    return personal.revokePresented(value, this.context.request.clientAddress);
+  }
+
+  /**
+   * Whether the request's token may be used for something; without a token, such as after a login in this request, its
+   * user may do everything. With `authenticates`, a token may be used for nothing before its user has been looked up, as the
+   * middleware of tokens and `auth.user()` do.
+   */
+  override tokenCan(ability: string): boolean {
+    const { value, verified, authenticates } = this.token;
+    // What its user may no longer let it do is known once the user is.
+    if (this.knownUser === null && (value === null || authenticates)) return false;
+    if (value === null) return true;
+    return verified !== null && (verified.abilities === null || verified.abilities.has(ability));
   }
 }

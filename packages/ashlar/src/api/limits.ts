@@ -3,10 +3,12 @@ import type { ByLimit, LimitDeclaration } from "../throttle/index.ts";
 declare module "../throttle/limit-name.ts" {
   interface FrameworkLimits {
     "api.reauth": true;
+    personal_tokens: true;
   }
 }
 
 const MINUTE = 60;
+const HOUR = 60 * MINUTE;
 
 /**
  * The limits of the token endpoints, in addition to that of passwords. Buckets by address alone count failures: a
@@ -19,5 +21,10 @@ export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
       { by: ["account", "address"], attempts: 10, windowSeconds: MINUTE },
       { by: ["address"], attempts: 120, windowSeconds: MINUTE },
     ],
+  },
+  // Each new token is a mail to its owner.
+  personal_tokens: {
+    ofAccounts: true,
+    buckets: [{ by: ["account"], attempts: 30, windowSeconds: HOUR }],
   },
 };

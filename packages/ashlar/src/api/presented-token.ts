@@ -1,34 +1,44 @@
+import type { Authenticatable } from "../auth/index.ts";
 import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { TokenBearer } from "./token-model.ts";
-import type { RefusedToken, TokenClaims, TokenService, TokenVerification } from "./token-service.ts";
+import type { TokenDriver } from "./token-drivers.ts";
+import {
+  isRefused,
+  type RefusedToken,
+  type TokenClaims,
+  type TokenVerifier,
+  type VerifiedToken,
+} from "./token-verifier.ts";
 import "./errors.ts";
-
-declare module "../http/context.ts" {
-  interface FrameworkContext {
-    /** The API token that the request has, and its content. */
-    readonly apiToken: PresentedToken;
-  }
-}
 
 const INPUT = "token";
 
-/** The API token of one request: looked for, verified and matched to its user at most once each. */
+/**
+ * The API token of one request, as one driver verifies it: looked for, verified and matched to its user at most once
+ * each.
+ */
 export class PresentedToken {
   readonly #context: HttpContext;
-  readonly #service: TokenService;
+  readonly #driver: TokenDriver;
   #value: string | null | undefined;
-  #verification: TokenVerification | null | undefined;
+  #verifier: TokenVerifier | null = null;
+  #verified: VerifiedToken | null | undefined;
+  #verifying: Promise<void> | null = null;
+  #isUnverifiable = false;
 
-  constructor(context: HttpContext, service: TokenService) {
+  constructor(context: HttpContext, driver: TokenDriver) {
     this.#context = context;
-    this.#service = service;
+    this.#driver = driver;
   }
 
-  /** Waits for the body if the token can be nowhere else. Call it first in code that runs before the body is read. */
+  /**
+   * Waits for the body if the token can be nowhere else, and for the verification if that asks for anything, such as the
+   * keys of another issuer. Call it first in code that runs before the body is read.
+   */
   ready(): MaybePromise<void> {
     const { request } = this.#context;
-    if (request.awaitsBody && request.bearerToken() === null) return request.loadBody();
+    const loading = request.awaitsBody && request.bearerToken() === null ? request.loadBody() : undefined;
+    return loading instanceof Promise ? loading.then(() => this.#verify()) : this.#verify();
   }
 
   /**
@@ -43,13 +53,29 @@ export class PresentedToken {
   }
 
   /**
-   * The token's claims, verified without querying the database; `null` if there is no token, or if it is not valid.
+   * What the token proves; `null` if there is no token, or if it is not valid. A token that is verified by asking for
+   * something counts as not valid before {@link ready}.
+   *
+   * @throws `E_CONFLICTING_TOKENS`
+   */
+  get verified(): VerifiedToken | null {
+    if (this.#verified === undefined) void this.#verify();
+    return this.#verified ?? null;
+  }
+
+  /**
+   * The token's claims, verified without querying the database; `null` as {@link verified}, and for a token without
+   * claims.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
   get claims(): TokenClaims | null {
-    if (this.#verification === undefined) this.#verification = this.#verify();
-    return this.#verification !== null && "claims" in this.#verification ? this.#verification.claims : null;
+    return this.verified?.claims ?? null;
+  }
+
+  /** Whether the token is only accepted once {@link user} has found its user. */
+  get authenticates(): boolean {
+    return this.#verifier?.authenticates ?? false;
   }
 
   /** The value of `WWW-Authenticate` if the token is not accepted (RFC 6750 §3). */
@@ -62,18 +88,25 @@ export class PresentedToken {
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
-  async user(): Promise<TokenBearer | null> {
+  async user(): Promise<Authenticatable | null> {
     await this.ready();
-    const { claims } = this;
-    if (claims === null) return null;
-    if (!this.#service.settings.authenticates) return this.#service.findUser(claims);
-    const user = await this.#service.findActiveUser(this.value!, claims);
-    if (user === null) this.#refuse({ failure: "inactive", userId: claims.sub });
-    return user;
+    const { verified } = this;
+    if (verified === null) return null;
+    const found = await this.#verifier!.findUser(this.value!, verified, this.#context);
+    if (isRefused(found)) {
+      this.#refuse(found);
+      return null;
+    }
+    if (found !== null) await this.#limit(found, verified);
+    return found;
   }
 
-  /** The error for the refused request: the same for every reason, and without the reason. */
+  /**
+   * The error for the refused request: the same for every reason, and without the reason. Only if the keys of the issuer are
+   * not available, it asks the caller to try again, since the token may be valid.
+   */
   refusal(): AshlarError {
+    if (this.#isUnverifiable) return new AshlarError("E_ISSUER_UNAVAILABLE");
     const code = this.value === null ? "E_UNAUTHENTICATED" : "E_INVALID_TOKEN";
     return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": this.challenge } });
   }
@@ -94,27 +127,49 @@ export class PresentedToken {
   }
 
   get #mayBeInQuery(): boolean {
-    return this.#service.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
+    return this.#driver.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
   }
 
   /** The input; if it is not text, or blank, it is not a token. If it cannot be one, nothing is parsed. */
   #input(): string | null {
     const { request } = this.#context;
-    const { tokenInQuery } = this.#service.settings;
+    const { tokenInQuery } = this.#driver.settings;
     if (!this.#mayBeInQuery && !hasBody(request.raw)) return null;
     const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }
 
-  #verify(): TokenVerification | null {
+  #verify(): MaybePromise<void> {
+    if (this.#verified !== undefined) return;
+    if (this.#verifying !== null) return this.#verifying;
     const { value } = this;
-    if (value === null) return null;
-    const verification = this.#service.verify(value);
-    if ("failure" in verification) this.#refuse(verification);
-    return verification;
+    this.#verifier = value === null ? null : (this.#driver.verifiers.find((kind) => kind.recognizes(value)) ?? null);
+    if (value === null || this.#verifier === null) {
+      this.#verified = null;
+      return;
+    }
+    if (this.#verifier.isHeaderOnly === true && this.#context.request.bearerToken() === null) {
+      return this.#conclude({ failure: "not_in_header", userId: null });
+    }
+    const result = this.#verifier.verify(value);
+    if (!(result instanceof Promise)) return this.#conclude(result);
+    this.#verifying = result.then((one) => this.#conclude(one));
+    return this.#verifying;
+  }
+
+  /** Looking at the user may show that the token may be used for less than it says. */
+  async #limit(user: Authenticatable, verified: VerifiedToken): Promise<void> {
+    const abilities = await this.#verifier!.abilitiesNow?.(user, verified);
+    if (abilities !== undefined && abilities !== verified.abilities) this.#verified = { ...verified, abilities };
+  }
+
+  #conclude(result: VerifiedToken | RefusedToken): void {
+    this.#verified = isRefused(result) ? null : result;
+    if (isRefused(result)) this.#refuse(result);
   }
 
   #refuse(refused: RefusedToken): void {
-    this.#service.refused(refused, this.#context.request.clientAddress);
+    this.#isUnverifiable = refused.failure === "keys_unavailable";
+    this.#driver.events.refused(refused, this.#context.request.clientAddress);
   }
 }

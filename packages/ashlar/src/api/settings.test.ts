@@ -1,14 +1,14 @@
 import { createSecretKey, generateKeyPairSync, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { Member, Person } from "../../test/support/people.ts";
-import { readApiSettings } from "./settings.ts";
+import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
 
 const SECRET = `${"a".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 const OTHER = `${"Z".repeat(10)}0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 
 /** The configuration from a driver's options, with a usable secret and model. */
 function configured(options: object = {}) {
-  return readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
+  return readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } })[0] as CompleteJwtSettings;
 }
 
 describe("the options", () => {
@@ -16,6 +16,11 @@ describe("the options", () => {
     const { signingKey, verificationKeys, ...rest } = configured();
     expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS512", ["HS512"]]);
     expect(rest).toEqual({
+      kind: "issuing",
+      name: "jwt",
+      tokens: { kind: "single" },
+      personal: null,
+      abilitiesOf: null,
       model: Member,
       expiresInMinutes: null,
       authenticates: false,
@@ -43,6 +48,11 @@ describe("the options", () => {
     });
     expect([signingKey.algorithm, verificationKeys.map((key) => key.algorithm)]).toEqual(["HS256", ["HS256", "HS256"]]);
     expect(rest).toEqual({
+      kind: "issuing",
+      name: "jwt",
+      tokens: { kind: "single" },
+      personal: null,
+      abilitiesOf: null,
       model: Member,
       expiresInMinutes: 60,
       authenticates: true,
@@ -241,14 +251,14 @@ describe("other options", () => {
     ["version", true],
     ["issuer", 5],
     ["audience", ["shop"]],
-    ["previousSecrets", SECRET],
+    ["previousSecrets", 5],
   ])("%s: %j is an error with its location", (option, value) => {
     expect(() => configured({ [option]: value })).toThrow(`config/api.ts: DRIVERS.jwt.${option}: `);
   });
 
   test.each([
     [{ version: {} }, "version: is an object. Write text or a number, or leave it out."],
-    [{ previousSecrets: SECRET }, "previousSecrets: is text. Write a list: [oldSecret], or leave it out."],
+    [{ previousSecrets: 5 }, "previousSecrets: is a number. Write a list: [oldSecret], or leave it out."],
   ])("%j is an error that says what to write", (options, problem) => {
     expect(() => configured(options)).toThrow(`config/api.ts: DRIVERS.jwt.${problem}`);
   });
@@ -259,7 +269,7 @@ describe("other options", () => {
       { authenticates: "yes" },
       { version: {} },
       { issuer: 5 },
-      { previousSecrets: SECRET },
+      { previousSecrets: 5 },
     ]) {
       expect(() => configured(wrong)).toThrow(expect.objectContaining({ code: "E_INVALID_CONFIGURATION" }));
     }

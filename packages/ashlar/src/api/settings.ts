@@ -1,34 +1,52 @@
-import { secretProblem } from "../security/index.ts";
+import type { AuthenticatableClass } from "../auth/index.ts";
+import type { JwtAlgorithm, KeyMaterial } from "../security/jwt/index.ts";
 import {
-  createSigningKey,
-  createVerificationKey,
-  hmacSecretBytes,
-  type JwtAlgorithm,
-  type KeyMaterial,
-  type SigningKey,
-  type VerificationKey,
-} from "../security/jwt/index.ts";
-import {
-  AshlarError,
   type Complete,
   ConfigurationError,
   flag,
   integer,
-  listOf,
+  isPlainObject,
+  isSpeltAlike,
   minutes,
   notBlank,
   type Optional,
+  recordOf,
   type Setting,
   setting,
   settings,
   text,
+  textLike,
+  unknownSetting,
 } from "../support/index.ts";
-import { requireTokenModel, type TokenModel } from "./token-model.ts";
+import { ABILITY_FORM, ABILITY_PATTERN, type AbilitiesOf } from "./abilities.ts";
+import {
+  createKeys,
+  type DriverKeys,
+  NEXT_SECRET,
+  PREVIOUS_SECRETS,
+  requirePrivateKey,
+  SECRET,
+} from "./driver-keys.ts";
+import {
+  type CompleteForeignSettings,
+  type ForeignSettings,
+  isForeign,
+  readForeignDriver,
+} from "./foreign/settings.ts";
+import { PERSONAL, type PersonalTokensSettings } from "./personal/settings.ts";
+import { requireTokenModel, requireUserModel, type TokenModel } from "./token-model.ts";
+import {
+  type ManyTokensSettings,
+  type many,
+  type SingleTokensSettings,
+  single,
+  type TokensSettings,
+} from "./token-strategy.ts";
 
-/** The value of `DRIVERS.jwt.version`, and of the claim `ver`. */
+/** The value of a driver's `version`, and of the claim `ver`. */
 export type TokenVersion = string | number;
 
-/** The shape of `DRIVERS.jwt` in `config/api.ts`. */
+/** A driver that issues its tokens itself: an entry of `DRIVERS` in `config/api.ts`. */
 export interface JwtSettings {
   /** The signature algorithm; default: HS512. */
   readonly algorithm?: JwtAlgorithm;
@@ -41,15 +59,33 @@ export interface JwtSettings {
    * other.
    */
   readonly secret: KeyMaterial | null | undefined;
-  /** Secrets that are still used to verify, but no longer to sign. */
-  readonly previousSecrets?: readonly KeyMaterial[];
   /**
-   * The class of the users that tokens are issued to. With the mixin `AuthenticatesTokens` each has one active token; a
-   * class of your own that implements {@link TokenModel} (and `TokenBearer` in its instances) may keep several.
+   * The next value of {@link secret}: it verifies, and is published with the other public keys, but doesn't sign yet. Once
+   * every process has it, some of them can already sign with it.
    */
-  readonly model: TokenModel;
-  /** How long a token lives, in minutes; default: it never expires. */
+  readonly nextSecret?: KeyMaterial | null | undefined;
+  /**
+   * Secrets or keys that still verify, but no longer sign: a list; or text with PEM files one after the other, or with secrets
+   * separated by commas.
+   */
+  readonly previousSecrets?: readonly KeyMaterial[] | string | null | undefined;
+  /**
+   * The class of the users that tokens are issued to. With `single()`, which is the default of `tokens`, it has the mixin
+   * `AuthenticatesTokens`, or implements {@link TokenModel} (and `TokenBearer` in its instances).
+   */
+  readonly model: AuthenticatableClass;
+  /** Whether a user has one token, or a token per login: `single()`, which is the default, or `many()`. */
+  readonly tokens?: TokensSettings;
+  /** Tokens that users create for scripts, beside those that they log in for: `personal()`. Default: none. */
+  readonly personal?: PersonalTokensSettings | null;
+  /** How long a token lives, in minutes; default: it never expires. `many()` has `accessMinutes` instead. */
   readonly expires?: number | null;
+  /**
+   * Returns the abilities that a user may give to tokens; default: all. Called when a token is issued or renewed, and
+   * when a request looks at its user, with `authenticates`:
+   * `abilitiesOf: (user: User) => (user.isAdmin ? ABILITIES : ["orders.read"])`.
+   */
+  readonly abilitiesOf?: AbilitiesOf;
   /**
    * Whether each request checks in the database that the token is still an active one of its user; default: `false`.
    */
@@ -68,38 +104,84 @@ export interface JwtSettings {
   readonly clockSkewSeconds?: number;
 }
 
-/** The shape of `DRIVERS` in `config/api.ts`. */
+/** An entry of `DRIVERS` in `config/api.ts`: with `secret`, it issues its tokens; with `jwks`, another issuer does. */
+export type DriverSettings =
+  | (JwtSettings & { readonly model: TokenModel; readonly tokens?: SingleTokensSettings })
+  | (JwtSettings & { readonly tokens: ManyTokensSettings })
+  | ForeignSettings;
+
+/**
+ * The shape of `DRIVERS` in `config/api.ts`. Each key is the name of a driver, and of its guard; the first is meant where
+ * none is named.
+ */
 export interface DriversSettings {
-  readonly jwt: JwtSettings;
+  readonly [name: string]: DriverSettings;
 }
 
-/** {@link JwtSettings}, as they were read, with keys created from the secrets. */
+/** `JwtSettings`, as they were read, with keys created from the secrets. */
 export interface CompleteJwtSettings
-  extends Omit<Complete<JwtSettings>, "algorithm" | "secret" | "previousSecrets" | "expires"> {
-  readonly signingKey: SigningKey;
-  /** The current key, followed by the former ones. */
-  readonly verificationKeys: readonly VerificationKey[];
+  extends Omit<
+      Complete<JwtSettings>,
+      "algorithm" | "secret" | "nextSecret" | "previousSecrets" | "expires" | "abilitiesOf"
+    >,
+    DriverKeys {
+  readonly kind: "issuing";
+  /** The name of the driver, and of its guard. */
+  readonly name: string;
   /** `null`: no limit. */
   readonly expiresInMinutes: number | null;
+  /** `null`: a user may give all abilities. */
+  readonly abilitiesOf: AbilitiesOf | null;
 }
 
-const WHERE = "config/api.ts: DRIVERS";
-// The command does not change a secret that is set.
-const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
-const WEAK_FORMER_REMEDY = "Remove it from the list: a token that is signed with a guessed secret would be accepted.";
+/** A driver's settings, as they were read. */
+export type CompleteDriverSettings = CompleteJwtSettings | CompleteForeignSettings;
+
+/** Where the drivers are configured, for messages. */
+export const DRIVERS_PLACE = "config/api.ts: DRIVERS";
+/** A name that can be written behind a colon, as in `guard:jwt`, and stored in a column. */
+const DRIVER_NAME = /^[a-z][\w-]{0,63}$/i;
+/** The name of the only driver in most applications. */
+const USUAL_DRIVER = "jwt";
+/** Names that mean something else as the name of a guard. */
+const RESERVED_NAMES: readonly string[] = ["web", "default"];
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-const SECRET: Setting<KeyMaterial> = setting({
-  what: "a secret",
-  remedy: 'If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
-  accept: (value) => value as KeyMaterial,
-  code: "E_WEAK_SECRET",
+const INSTALL = "Run npx ashlar api:install, which writes config/api.ts.";
+const DAY_MINUTES = 1440;
+const MAX_REFRESH_DAYS = 3650;
+
+const ABILITY = textLike(`an ability: ${ABILITY_FORM}`, ABILITY_PATTERN);
+
+const MODEL: Setting<AuthenticatableClass> = setting({
+  what: "the class of your users: User",
+  accept: (value, where) => (canFindUsers(value) ? requireUserModel(value, where) : undefined),
+  code: "E_INVALID_MODEL",
 });
 
-const MODEL: Setting<TokenModel> = setting({
-  what: "the class of your users: User",
-  accept: (value, where) => (canFindUsers(value) ? requireTokenModel(value, where) : undefined),
-  code: "E_INVALID_MODEL",
+const MANY = settings<NonNullable<Parameters<typeof many>[0]>>()(
+  {
+    accessMinutes: minutes(15),
+    refreshDays: integer({ from: 1, to: MAX_REFRESH_DAYS, unit: "days" }, 30),
+    maxTokensPerUser: integer({ from: 1, to: 10_000 }, 100),
+  },
+  {
+    check({ accessMinutes, refreshDays }, refuse) {
+      if (accessMinutes < refreshDays * DAY_MINUTES) return;
+      const problem = "an access token would outlive its refresh token.";
+      throw refuse("accessMinutes", problem, "Write a number of minutes that is shorter than refreshDays.");
+    },
+  },
+);
+
+const TOKENS = setting<TokensSettings>({
+  what: "single() or many({ accessMinutes: 15, refreshDays: 30 })",
+  accept(value, where) {
+    const { kind, ...options } = Object(value) as Record<string, unknown>;
+    if (kind === "single") return single();
+    return kind === "many" ? Object.freeze({ kind, ...MANY.read(options, where) }) : undefined;
+  },
+  fallback: single(),
 });
 
 /** A class, or an object that finds users of a class. */
@@ -115,8 +197,16 @@ const JWT = settings<JwtSettings>()({
     fallback: "HS512",
   }),
   secret: SECRET,
-  previousSecrets: listOf("a list: [oldSecret]", SECRET, []),
+  nextSecret: NEXT_SECRET,
+  previousSecrets: PREVIOUS_SECRETS,
   model: MODEL,
+  tokens: TOKENS,
+  personal: PERSONAL,
+  abilitiesOf: setting<AbilitiesOf | null, AbilitiesOf>({
+    what: 'a function: (user: User) => ["orders.read"]',
+    accept: (value) => (typeof value === "function" ? (value as AbilitiesOf) : undefined),
+    fallback: null,
+  }),
   expires: notBlank(minutes(null, UNLIMITED)),
   authenticates: flag(false),
   version: notBlank(
@@ -133,65 +223,84 @@ const JWT = settings<JwtSettings>()({
   clockSkewSeconds: integer({ from: 1, to: UNLIMITED, unit: "seconds" }, 30),
 });
 
-const SCHEMA = settings<DriversSettings>()({
-  jwt: setting<ReturnType<typeof JWT.read>, JwtSettings>({
-    what: JWT.what,
-    remedy: "Run npx ashlar api:install, which writes config/api.ts.",
-    accept: JWT.read,
-  }),
+const ABILITIES = setting<readonly string[] | null>({
+  what: 'a list of abilities: ["orders.read", "orders.write"]',
+  accept(value, where) {
+    if (!Array.isArray(value)) return undefined;
+    return Object.freeze(value.map((one, index) => ABILITY.read(one, `${where}[${index}]`)));
+  },
+  fallback: null,
 });
 
+const DRIVER = setting<Readonly<Record<string, unknown>>>({
+  what: JWT.what,
+  remedy: INSTALL,
+  accept: (value) => (isPlainObject(value) ? value : undefined),
+});
+
+const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
+
 /**
- * Reads `DRIVERS`, and prepares its keys.
+ * Reads `DRIVERS`, and prepares the keys of each driver, in the order in which they are written.
  *
  * @param drivers what `config/api.ts` exports as `DRIVERS`
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
-export function readApiSettings(drivers: unknown): CompleteJwtSettings {
-  const { algorithm, secret, previousSecrets, expires, ...jwt } = SCHEMA.read(drivers, WHERE).jwt;
-  const verifying = (key: KeyMaterial): VerificationKey => {
-    const created = createVerificationKey(algorithm, key);
-    requireRandom(algorithm, key);
-    return created;
-  };
+export function readApiSettings(drivers: unknown): readonly CompleteDriverSettings[] {
+  const entries = Object.entries(DRIVERS.read(drivers, DRIVERS_PLACE));
+  if (entries.length > 0) return Object.freeze(entries.map(([name, entry]) => readDriver(name, entry)));
+  throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
+}
+
+/** Reports whether a driver can have this name. */
+export function isDriverName(name: string): boolean {
+  return DRIVER_NAME.test(name) && !RESERVED_NAMES.includes(name);
+}
+
+function requireDriverName(name: string, where: string): void {
+  if (name !== USUAL_DRIVER && isSpeltAlike(name, USUAL_DRIVER)) throw unknownSetting(where, name, [USUAL_DRIVER]);
+  if (isDriverName(name)) return;
+  const remedy =
+    "It is the name of a guard: letters, digits, _ and -, beginning with a letter, and not web or default.";
+  throw new ConfigurationError(where, "is not a name for a driver.", remedy);
+}
+
+function readDriver(name: string, entry: Readonly<Record<string, unknown>>): CompleteDriverSettings {
+  const where = `${DRIVERS_PLACE}.${name}`;
+  if (isForeign(entry)) return readForeignDriver(name, entry, where);
+  requirePrivateKey(where, name, entry);
+  return readIssuingDriver(name, entry, where);
+}
+
+function readIssuingDriver(name: string, entry: unknown, where: string): CompleteJwtSettings {
+  const { algorithm, secret, nextSecret, previousSecrets, expires, ...jwt } = JWT.read(entry, where);
+  const { tokens } = jwt;
+  if (tokens.kind === "single") requireTokenModel(jwt.model, `${where}.model`);
+  else refuseSettingsOfSingle({ expires, reauthWithinMinutes: jwt.reauthWithinMinutes }, where);
   return Object.freeze({
     ...jwt,
-    expiresInMinutes: expires,
-    signingKey: prepared("secret", secret, (key) => createSigningKey(algorithm, key)),
-    verificationKeys: Object.freeze([
-      prepared("secret", secret, verifying),
-      ...previousSecrets.map((former, index) => prepared(`previousSecrets[${index}]`, former, verifying)),
-    ]),
+    kind: "issuing",
+    name,
+    expiresInMinutes: tokens.kind === "many" ? tokens.accessMinutes : expires,
+    ...createKeys(where, { algorithm, secret, nextSecret, previousSecrets }),
   });
 }
 
+/** @throws `E_INVALID_CONFIGURATION` */
+function refuseSettingsOfSingle(values: Readonly<Record<string, number | null>>, where: string): void {
+  const [name] = Object.entries(values).find(([, value]) => value !== null) ?? [];
+  if (name === undefined) return;
+  const remedy = "Set accessMinutes and refreshDays of many() instead.";
+  throw new ConfigurationError(`${where}.${name}`, "is not a setting of drivers with tokens: many().", remedy);
+}
+
 /**
- * `ashlar/jwt` takes any secret of the right length, such as those of RFCs; an application's own has to be random.
+ * Reads `ABILITIES`: what the application's tokens may be used for.
  *
- * @throws `E_WEAK_SECRET`
+ * @param abilities what `config/api.ts` exports as `ABILITIES`
+ * @returns `null` if they are not listed
+ * @throws `E_INVALID_CONFIGURATION`
  */
-function requireRandom(algorithm: JwtAlgorithm, key: KeyMaterial): void {
-  // One character per byte: a secret may also be given as bytes, a KeyObject or a JWK.
-  const bytes = hmacSecretBytes(algorithm, key);
-  const problem = bytes === null ? null : secretProblem(bytes.toString("latin1"));
-  if (problem !== null) throw new AshlarError("E_WEAK_SECRET", `The secret for ${algorithm} ${problem}`);
-}
-
-function prepared<Key>(name: string, secret: KeyMaterial, create: (key: KeyMaterial) => Key): Key {
-  try {
-    return create(secret);
-  } catch (error) {
-    if (!(error instanceof AshlarError)) throw error;
-    const where = `${WHERE}.jwt.${error.code === "E_JWT_ALGORITHM" ? "algorithm" : name}`;
-    throw new ConfigurationError(
-      where,
-      error.message,
-      error.code === "E_WEAK_SECRET" ? remedyOf(name) : "",
-      error.code,
-    );
-  }
-}
-
-function remedyOf(name: string): string {
-  return name === "secret" ? WEAK_SECRET_REMEDY : WEAK_FORMER_REMEDY;
+export function readAbilities(abilities: unknown): readonly string[] | null {
+  return ABILITIES.read(abilities, "config/api.ts: ABILITIES");
 }

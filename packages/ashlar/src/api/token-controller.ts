@@ -1,31 +1,62 @@
-import { type CompleteLogin, LoginPendingError, type LoginResult, PASSWORD_LIMIT } from "../auth/index.ts";
+import {
+  type Authenticatable,
+  type CompleteLogin,
+  type Guard,
+  LoginPendingError,
+  type LoginResult,
+  PASSWORD_LIMIT,
+} from "../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
 import { AshlarError, type Message, ValidationError } from "../support/index.ts";
-import type { Throttle } from "../throttle/index.ts";
-import { requireTokenService } from "./require-token-service.ts";
-import type { TokenBearer } from "./token-model.ts";
-import { JWT_GUARD, type TokenService } from "./token-service.ts";
+import type { LimitName, Throttle } from "../throttle/index.ts";
+import { abilitiesFrom } from "./abilities.ts";
+import type { JwtGuard } from "./jwt-guard.ts";
+import { ownerOf, type PersonalTokenService } from "./personal/personal-token-service.ts";
+import { requireTokenDrivers, requireTokenService } from "./require-token-service.ts";
+import type { TokenDrivers } from "./token-drivers.ts";
+import { isTokenName } from "./token-name.ts";
+import type { TokenService } from "./token-service.ts";
+import type { IssuedToken, TokenRequest } from "./token-strategy.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
+
+const INVALID_TOKEN = 'Bearer error="invalid_token"';
 
 /**
  * Handles the token endpoints, within limits: passwords count under `login`, as everywhere else, and renewals under
  * `api.reauth`.
  */
 export class TokenController {
+  /** The limit that each method counts under, if the application has limits. */
+  static readonly limits: Readonly<Record<"issue" | "renew" | "revoke", LimitName>> = {
+    issue: PASSWORD_LIMIT,
+    renew: "api.reauth",
+    revoke: "api.reauth",
+  };
+
+  /** The driver whose tokens the endpoints issue; `null`: the first that issues any. */
+  static readonly driver: string | null = null;
+
   readonly #service: TokenService;
+  readonly #drivers: TokenDrivers;
+  readonly #personal: PersonalTokenService | null;
   readonly #throttle: Throttle | null;
 
   constructor(container: Container) {
-    this.#service = requireTokenService(container);
+    this.#service = requireTokenService(container, (this.constructor as typeof TokenController).driver);
+    this.#drivers = requireTokenDrivers(container);
+    this.#personal = this.#drivers.of(this.#service.name).personal;
     this.#throttle = container.has("throttle") ? container.make("throttle") : null;
   }
 
   /**
    * Responds to `POST /api/auth` with `{"data": "<token>"}`, a new API token, for the inputs `username`, which is the
-   * user's email address, and `password`.
+   * user's email address, and `password`. The optional input `abilities` restricts it.
+   *
+   * If users have several tokens, the response also has `refresh`, the refresh token, `expires_in`, in seconds, and
+   * `abilities`; and `name` is the token's name.
    *
    * @throws `E_LOGIN_PENDING` with the name of the required `step`, whose inputs are sent along with these two;
    * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` if one of the two is missing
@@ -33,14 +64,15 @@ export class TokenController {
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
     const { username, password } = texts(context, ["username", "password"]);
-    await this.#throttle?.hit(context, PASSWORD_LIMIT, { account: username, guard: JWT_GUARD });
-    const login = complete(await context.auth.guard(JWT_GUARD).login(username, password));
-    return tokenResponse(context, await this.#issueTo(context, login));
+    const wanted = { name: nameIn(context), abilities: abilitiesFrom(context.request.bodyInput("abilities")) };
+    await this.#throttle?.hit(context, TokenController.limits.issue, { account: username, guard: this.#service.name });
+    const login = complete(await this.#guardOf(context).login(username, password));
+    return tokenResponse(context, await this.#issueTo(login, { ...clientOf(context), ...wanted }));
   }
 
-  async #issueTo(context: HttpContext, login: CompleteLogin): Promise<string> {
+  async #issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
     try {
-      return await this.#service.issueTo(login, context.request.clientAddress);
+      return await this.#service.grant(login, request);
     } catch (error) {
       // The password was correct when it was checked; a reset has changed it since.
       if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
@@ -52,28 +84,97 @@ export class TokenController {
 
   /**
    * Responds to `POST /api/reauth` with `{"data": "<token>"}`, a new API token, for the input `token`: an old one, which
-   * may have expired. The steps of a login apply here too.
+   * may have expired; if users have several tokens, the refresh token, and the response is that of {@link issue}. The steps
+   * of a login apply here too.
    *
    * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
    * `E_INVALID_INPUT` if it is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async renew(context: HttpContext): Promise<HttpResponse> {
     const { token } = texts(context, ["token"]);
-    // A token that was issued here is counted on its own. Only made-up tokens are counted by address.
-    const id = this.#service.subjectOf(token);
-    const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
-    await this.#throttle?.hit(context, "api.reauth", { ...counted, guard: JWT_GUARD });
-    const guard = context.auth.guard(JWT_GUARD);
-    const admit = async (user: TokenBearer) => complete(await guard.admitRenewal(user));
-    const renewed = await this.#service.renew(token, context.request.clientAddress, admit);
-    if (renewed === null) throw refusal("E_INVALID_TOKEN", 'Bearer error="invalid_token"');
+    await this.#count(context, token, this.#service.subjectOf(token), TokenController.limits.renew);
+    const guard = this.#guardOf(context);
+    const admit = async (user: Authenticatable) => complete(await guard.admitRenewal(user));
+    const renewed = await this.#service.exchange(token, clientOf(context), admit);
+    if (renewed === null) throw refusal("E_INVALID_TOKEN", INVALID_TOKEN);
     return tokenResponse(context, renewed);
+  }
+
+  /**
+   * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired, or in
+   * the input `token`, which may also be a refresh token, or a personal one. It does so for any token: one that is not
+   * active needs no logout, except for those of another driver.
+   *
+   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it;
+   * `E_TOO_MANY_REQUESTS`
+   */
+  async revoke(context: HttpContext): Promise<HttpResponse> {
+    const presented = context.apiTokens.of(this.#service.name);
+    const { value } = presented;
+    if (value === null) throw presented.refusal();
+    const personal = this.#personal?.recognizes(value) ? await this.#personal.find(value) : null;
+    const owner = personal === null ? this.#service.subjectOf(value) : ownerOf(personal);
+    await this.#count(context, value, owner, TokenController.limits.revoke);
+    const { clientAddress } = context.request;
+    if (owner === null) await this.#refuseOtherDrivers(value, clientAddress);
+    else if (personal !== null) await this.#personal!.revokeFound(personal, clientAddress);
+    else await this.#service.revoke(value, clientAddress);
+    return context.response.header("Cache-Control", "no-store").noContent();
+  }
+
+  /** A token that would stay active must not look revoked. */
+  async #refuseOtherDrivers(token: string, address: string | null): Promise<void> {
+    const issuer = await this.#drivers.issuerOf(token);
+    if (issuer === null) return;
+    this.#drivers.of(this.#service.name).events.refused({ failure: "audience", userId: null }, address);
+    throw refusal("E_INVALID_TOKEN", INVALID_TOKEN, message("api.otherDriver", { driver: issuer.name }));
+  }
+
+  /** A token that was issued here is counted on its own. Only made-up tokens are counted by address. */
+  async #count(context: HttpContext, token: string, id: string | null, limit: LimitName): Promise<void> {
+    const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
+    await this.#throttle?.hit(context, limit, { ...counted, guard: this.#service.name });
+  }
+
+  #guardOf(context: HttpContext): JwtGuard {
+    return context.auth.guard(this.#service.name) as Guard as JwtGuard;
   }
 }
 
+/** The controller of a driver's endpoints: one class for each driver, since an instance serves all of their routes. */
+export function tokenControllerOf(driver: string): typeof TokenController {
+  let controller = controllers.get(driver);
+  if (controller === undefined) {
+    controller = class extends TokenController {
+      static override readonly driver = driver;
+    };
+    controllers.set(driver, controller);
+  }
+  return controller;
+}
+
+const controllers = new Map<string, typeof TokenController>();
+
 /** RFC 6749 §5.1: a response with a token must never be cached. */
-function tokenResponse({ response }: HttpContext, token: string): HttpResponse {
-  return response.header("Cache-Control", "no-store").json({ data: token });
+function tokenResponse({ response }: HttpContext, issued: IssuedToken): HttpResponse {
+  const { token: data, refresh, expiresInSeconds, abilities } = issued;
+  const more =
+    refresh === null
+      ? { ...(abilities !== null && { abilities }) }
+      : { refresh, expires_in: expiresInSeconds, abilities };
+  return response.header("Cache-Control", "no-store").json({ data, ...more });
+}
+
+function clientOf({ request }: HttpContext): TokenRequest {
+  return { address: request.clientAddress, userAgent: request.userAgent() };
+}
+
+/** @throws `E_INVALID_INPUT` if it is not a name */
+function nameIn({ request }: HttpContext): string | null {
+  const name = request.bodyInput("name");
+  if (name === null || name === "") return null;
+  if (typeof name === "string" && isTokenName(name)) return name.trim();
+  throw new ValidationError({ name: [message("api.input.name")] });
 }
 
 /** @throws an error with what keeps a login from being complete; for a failed proof, without details */
@@ -85,8 +186,12 @@ function complete(login: LoginResult): CompleteLogin {
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
 }
 
-function refusal(code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN", challenge: string): AshlarError {
-  return new AshlarError(code, undefined, { headers: { "WWW-Authenticate": challenge } });
+function refusal(
+  code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN",
+  challenge: string,
+  sentence?: Message,
+): AshlarError {
+  return new AshlarError(code, sentence, { headers: { "WWW-Authenticate": challenge } });
 }
 
 /** Inputs that must be in the body, as text; inputs in the query don't count, because URLs get logged elsewhere. */

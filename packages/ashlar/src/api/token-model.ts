@@ -49,6 +49,16 @@ export interface TokenModel extends AuthenticatableClass {
 }
 
 /**
+ * Returns a model, provided that its users can log in.
+ *
+ * @throws `E_INVALID_MODEL` if it lacks the mixin `Authenticates`
+ */
+export function requireUserModel(model: object & { readonly name: string }, where: string): AuthenticatableClass {
+  if (isAuthenticatableClass(model)) return model;
+  throw lacking(model, "Authenticates", where);
+}
+
+/**
  * Returns a model, provided that it can have API tokens.
  *
  * @param where its location for the message, such as `config/api.ts: DRIVERS.jwt.model`
@@ -57,9 +67,13 @@ export interface TokenModel extends AuthenticatableClass {
 export function requireTokenModel(model: object & { readonly name: string }, where: string): TokenModel {
   const missing = missingMixin(model);
   if (missing === null) return model as unknown as TokenModel;
-  const problem = `${model.name} lacks what the mixin ${missing} adds.`;
-  const remedy = `Declare it as class ${model.name} extends compose(Model, Authenticates, AuthenticatesTokens).`;
-  throw new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
+  throw lacking(model, missing, where);
+}
+
+function lacking({ name }: { readonly name: string }, mixin: string, where: string): ConfigurationError {
+  const problem = `${name} lacks what the mixin ${mixin} adds.`;
+  const remedy = `Declare it as class ${name} extends compose(Model, Authenticates, AuthenticatesTokens).`;
+  return new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
 }
 
 function missingMixin(model: object): string | null {

@@ -8,8 +8,10 @@ import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
 import { createSigningKey, type JwtClaims, signJws, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";
-import { readApiSettings } from "./settings.ts";
-import { TokenService, type TokenVerification } from "./token-service.ts";
+import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
+import { TokenEvents } from "./token-events.ts";
+import { TokenService } from "./token-service.ts";
+import type { TokenVerification } from "./token-verifier.ts";
 
 const SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-one";
 const OTHER_SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-two";
@@ -25,10 +27,10 @@ afterEach(() => setClock(null));
 
 /** @param lines receives the log */
 function service(options: object = {}, lines: string[] = []): TokenService {
-  const jwt = readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
+  const [jwt] = readApiSettings({ jwt: { secret: SECRET, model: Member, ...options } });
   const settings = { name: "test", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void lines.push(line) });
-  return new TokenService(jwt, null, logger);
+  return new TokenService(jwt as CompleteJwtSettings, new TokenEvents("jwt", null, logger));
 }
 
 /** A token that this or another party signed, with these claims. */
@@ -243,21 +245,56 @@ describe("renew()", () => {
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
-  test("a token that was already renewed is refused, and the new one stays active", async () => {
-    const { tokens, user, token } = await holder();
+  test.each([0, 1, 4, 59, 60])("a token that was already renewed gets the same successor %d s later", async (later) => {
+    const { tokens, user, token } = await holder({ expires: 60 });
+    seconds = START + 3;
     const renewed = await tokens.renew(token, null, admit);
-    expect(await tokens.renew(token, null, admit)).toBeNull();
+    seconds += later;
+    expect(await tokens.renew(token, null, admit)).toBe(renewed);
     expect(user.tokenDigest()).toBe(digest(renewed!));
   });
 
-  test("S11 of many concurrent renewals of one token, exactly one succeeds, and the others are logged", async () => {
+  test("a token that was renewed more than a minute ago is refused, and the new one stays active", async () => {
     const lines: string[] = [];
-    const { tokens, token } = await holder({}, lines);
-    const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null, admit)));
-    expect(renewed.filter((one) => one !== null)).toHaveLength(1);
+    const { tokens, user, token } = await holder({}, lines);
+    const renewed = await tokens.renew(token, null, admit);
+    seconds += 66;
+    expect(await tokens.renew(token, null, admit)).toBeNull();
+    expect(user.tokenDigest()).toBe(digest(renewed!));
     const refusals = lines.filter((line) => line.includes("An API token was refused."));
-    expect(refusals).toHaveLength(49);
-    for (const line of refusals) expect(JSON.parse(line)).toMatchObject({ reason: "inactive", userId: "1" });
+    expect(refusals.map((line) => JSON.parse(line))).toMatchObject([{ reason: "inactive", userId: "1" }]);
+  });
+
+  test("a token whose successor was replaced or revoked is refused", async () => {
+    const { tokens, user, token } = await holder();
+    await tokens.renew(await tokens.renew(token, null, admit).then((one) => one!), null, admit);
+    expect(await tokens.renew(token, null, admit)).toBeNull();
+    const other = await tokens.issueUnasked(user, null);
+    await tokens.renew(other, null, admit);
+    await user.revokeToken();
+    expect(await tokens.renew(other, null, admit)).toBeNull();
+  });
+
+  test("with signatures that differ each time, the successor is the same token with another signature", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const secret = privateKey.export({ type: "pkcs8", format: "pem" });
+    const { tokens, token, user } = await holder({ algorithm: "ES256", secret });
+    const [first, second] = [await tokens.renew(token, null, admit), await tokens.renew(token, null, admit)];
+    expect(claimsOf(first!)).toEqual(claimsOf(second!));
+    for (const one of [first!, second!]) {
+      const verification = tokens.verify(one);
+      expect("claims" in verification && (await tokens.findActiveUser(one, verification.claims))).toEqual(user);
+    }
+    // As an earlier version stored it.
+    const old = tokens.issue(1);
+    await user.activateToken(digest(old));
+    expect(await tokens.renew(old, null, admit)).not.toBeNull();
+  });
+
+  test("S11 of many concurrent renewals of one token, exactly one makes a new token, which all get", async () => {
+    const { tokens, token, user } = await holder({});
+    const renewed = await Promise.all(Array.from({ length: 50 }, () => tokens.renew(token, null, admit)));
+    expect([...new Set(renewed)].map((one) => digest(one!))).toEqual([user.tokenDigest()]);
   });
 
   test("an expired token is renewed, without a limit if none is configured", async () => {

@@ -1,56 +1,41 @@
-import { type CompleteLogin, isUserClassOf, type UserId } from "../auth/index.ts";
-import type { Events } from "../events/index.ts";
-import type { Logger } from "../kernel/index.ts";
-import { digest, randomToken } from "../security/index.ts";
-import {
-  type JwtClaims,
-  type JwtFailure,
-  type JwtVerifyOptions,
-  signJwt,
-  tryVerifyJwt,
-} from "../security/jwt/index.ts";
-import { AshlarError, currentDate, nowInSeconds } from "../support/index.ts";
-import type {} from "./events.ts";
+import { type Authenticatable, type CompleteLogin, isUserClassOf, type UserId } from "../auth/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import { randomToken } from "../security/index.ts";
+import { type JwtClaims, type JwtVerifyOptions, signJwt, tryVerifyJwt } from "../security/jwt/index.ts";
+import { AshlarError, type MaybePromise, nowInSeconds } from "../support/index.ts";
+import { abilitiesOf, GrantedAbilities } from "./abilities.ts";
+import type { PresentedToken } from "./presented-token.ts";
 import type { CompleteJwtSettings } from "./settings.ts";
-import type { TokenBearer, TokenModel } from "./token-model.ts";
-
-/** The name of the guard, and of its driver, that identifies a request's user by the API token. */
-export const JWT_GUARD = "jwt";
-
-/** Why an API token was refused; an `inactive` token is valid, but not an active token of any user. */
-export type TokenFailure = JwtFailure | "version" | "inactive";
-
-/** A token that was refused. */
-export interface RefusedToken {
-  readonly failure: TokenFailure;
-  /** Whose token it is; `null` if the signature, and therefore the content, cannot be trusted. */
-  readonly userId: string | null;
-}
-
-/** The claims of an API token: `sub` is always set. */
-export interface TokenClaims extends JwtClaims {
-  readonly sub: string;
-}
-
-/** The claims of a valid token, or why it was refused. */
-export type TokenVerification = { readonly claims: TokenClaims } | RefusedToken;
+import { SingleTokens } from "./single-tokens.ts";
+import type { TokenEvents } from "./token-events.ts";
+import type { AdmitRenewal, IssuedToken, TokenRequest, TokenStrategy } from "./token-strategy.ts";
+import {
+  isRefused,
+  type RefusedToken,
+  type TokenClaims,
+  type TokenVerification,
+  type TokenVerifier,
+  type VerifiedJwt,
+} from "./token-verifier.ts";
 
 const TOKEN_ID_BYTES = 16;
 
-/** Issues, verifies and renews API tokens. Bound to the container as `api`. */
-export class TokenService {
+/** Issues, verifies and renews the API tokens of one driver. That of the first is bound to the container as `api`. */
+export class TokenService implements TokenVerifier {
   readonly settings: CompleteJwtSettings;
-  readonly #model: TokenModel;
   readonly #rules: JwtVerifyOptions;
-  readonly #events: Events | null;
-  readonly #logger: Logger;
+  readonly #events: TokenEvents;
+  readonly #strategy: TokenStrategy;
 
-  constructor(settings: CompleteJwtSettings, events: Events | null, logger: Logger) {
-    const { issuer, audience, clockSkewSeconds, model } = settings;
+  /** @param makeStrategy what keeps the tokens; default: one token per user */
+  constructor(
+    settings: CompleteJwtSettings,
+    events: TokenEvents,
+    makeStrategy: (jwts: TokenService) => TokenStrategy = (jwts) => new SingleTokens(jwts, new GrantedAbilities()),
+  ) {
+    const { issuer, audience, clockSkewSeconds } = settings;
     this.settings = settings;
-    this.#model = model;
     this.#events = events;
-    this.#logger = logger;
     this.#rules = Object.freeze({
       requireSubject: true,
       // All of the framework's own tokens have the one header that signJwt writes.
@@ -61,20 +46,39 @@ export class TokenService {
       ...(issuer === null ? {} : { issuer }),
       ...(audience === null ? {} : { audience }),
     });
+    this.#strategy = makeStrategy(this);
   }
 
-  /** Signs a token for a user without making it the active one; the user's `generateJwt()` does both. */
-  issue(id: UserId): string {
+  /** The name of the driver, and of its guard. */
+  get name(): string {
+    return this.settings.name;
+  }
+
+  get authenticates(): boolean {
+    return this.settings.authenticates;
+  }
+
+  recognizes(): boolean {
+    return true;
+  }
+
+  /**
+   * Signs a token for a user without storing anything; the user's `generateJwt()` does both.
+   *
+   * @param extra further claims, such as `scope`
+   * @param iat when it is issued, in seconds
+   */
+  issue(id: UserId, extra: JwtClaims = {}, iat: number = nowInSeconds()): string {
     const { expiresInMinutes, version, issuer, audience, signingKey } = this.settings;
-    const iat = nowInSeconds();
     const claims: JwtClaims = {
       sub: String(id),
       iat,
       ...(expiresInMinutes === null ? {} : { exp: iat + expiresInMinutes * 60 }),
-      jti: randomToken(TOKEN_ID_BYTES),
+      jti: extra.jti ?? randomToken(TOKEN_ID_BYTES),
       ...(version === null ? {} : { ver: version }),
       ...(issuer === null ? {} : { iss: issuer }),
       ...(audience === null ? {} : { aud: audience }),
+      ...extra,
     };
     return signJwt(claims, signingKey);
   }
@@ -82,26 +86,37 @@ export class TokenService {
   /**
    * Makes sure that a class's users are those whose keys the tokens hold.
    *
-   * @throws `E_INVALID_MODEL` for any class but `DRIVERS.jwt.model`, and classes that extend it and keep its table
+   * @throws `E_INVALID_MODEL` for any class but the driver's `model`, and classes that extend it and keep its table
    */
   requireUserClass(userClass: object): void {
-    const model = this.#model;
+    const { model } = this.settings;
     if (isUserClassOf(userClass, model)) return;
     const { name } = userClass as { readonly name: string };
     const problem = `API tokens are for users of the class ${model.name}, not ${name}.`;
-    const remedy = "The model is DRIVERS.jwt.model in config/api.ts.";
+    const remedy = `The model is DRIVERS.${this.settings.name}.model in config/api.ts.`;
     throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
   }
 
   /**
-   * Issues a logged-in user's new active token, replacing the previous one.
+   * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
+   *
+   * @param login a complete one: no token is issued while a step is pending
+   * @param request who asks for it, and for what
+   * @throws as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
+   */
+  async grant(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
+    return this.#issueTo(login.user as object as Authenticatable, request);
+  }
+
+  /**
+   * Issues a logged-in user's new active token, replacing the previous one; see {@link grant}.
    *
    * @param login a complete one: no token is issued while a step is pending
    * @param address the client's address for the audit trail; `null` outside of a request
    * @throws as {@link issueUnasked}
    */
-  issueTo(login: CompleteLogin, address: string | null): Promise<string> {
-    return this.issueUnasked(login.user as TokenBearer, address);
+  async issueTo(login: CompleteLogin, address: string | null): Promise<string> {
+    return (await this.grant(login, { address, userAgent: null })).token;
   }
 
   /**
@@ -110,14 +125,10 @@ export class TokenService {
    *
    * @param address the client's address for the audit trail; `null` outside of a request
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
-   * is gone; `E_INVALID_MODEL` for a user of a class other than `DRIVERS.jwt.model`
+   * is gone; `E_INVALID_MODEL` for a user of a class other than the driver's `model`
    */
-  async issueUnasked(user: TokenBearer, address: string | null): Promise<string> {
-    this.requireUserClass(user.constructor);
-    const token = this.issue(user.authId());
-    await user.activateToken(digest(token));
-    void this.#events?.emit("api.token_issued", { ...audit(address), userId: String(user.authId()) });
-    return token;
+  async issueUnasked(user: Authenticatable, address: string | null): Promise<string> {
+    return (await this.#issueTo(user, { address, userAgent: null })).token;
   }
 
   /**
@@ -125,76 +136,100 @@ export class TokenService {
    * types, version, expiry.
    */
   verify(token: string): TokenVerification {
-    return this.#verify(token, 0);
+    return this.verifyWithin(token, 0);
   }
 
   /**
-   * The primary key of the user that a token was issued to, no matter how long ago; `null` if it was not issued here.
-   */
-  subjectOf(token: string): string | null {
-    const verification = this.#verify(token, Number.POSITIVE_INFINITY);
-    return "failure" in verification ? verification.userId : verification.claims.sub;
-  }
-
-  /**
-   * Replaces a token, which may have expired, with a new one, provided that it is still its user's active token.
+   * Verifies a token as {@link verify}, also if it has expired.
    *
-   * @param admit asks the steps of a login, and throws what refuses the user; only called for the active token
-   * @returns the new token, or `null` if the old one is refused or another request renewed it first
+   * @param graceInSeconds how long ago
    */
-  async renew(
-    token: string,
-    address: string | null,
-    admit: (user: TokenBearer) => Promise<CompleteLogin>,
-  ): Promise<string | null> {
-    const { reauthWithinMinutes } = this.settings;
-    const grace = reauthWithinMinutes === null ? Number.POSITIVE_INFINITY : reauthWithinMinutes * 60;
-    const verification = this.#verify(token, grace);
-    if ("failure" in verification) {
-      this.refused(verification, address);
-      return null;
-    }
-    const userId = verification.claims.sub;
-    const user = await this.findActiveUser(token, verification.claims);
-    if (user === null) {
-      this.refused({ failure: "inactive", userId }, address);
-      return null;
-    }
-    await admit(user);
-    const renewed = this.issue(userId);
-    // One conditional UPDATE decides between concurrent renewals: a read followed by a write would let both win.
-    if (!(await this.#model.replaceToken(userId, digest(token), digest(renewed)))) {
-      this.refused({ failure: "inactive", userId }, address);
-      return null;
-    }
-    void this.#events?.emit("api.token_renewed", { ...audit(address), userId });
-    return renewed;
-  }
-
-  /** The user in verified claims, or `null` if the user no longer exists. */
-  findUser(claims: TokenClaims): Promise<TokenBearer | null> {
-    return this.#model.findByAuthId(claims.sub) as Promise<TokenBearer | null>;
-  }
-
-  /** The user whose active token this is, by its verified claims; `null` if there is none. */
-  async findActiveUser(token: string, claims: TokenClaims): Promise<TokenBearer | null> {
-    const user = await this.findUser(claims);
-    return user !== null && (await user.holdsToken(digest(token))) ? user : null;
-  }
-
-  /** Reports to listeners and the log that a token was refused, and why. */
-  refused({ failure, userId }: RefusedToken, address: string | null): void {
-    this.#logger.info({ reason: failure, userId, address }, "An API token was refused.");
-    void this.#events?.emit("api.token_refused", { ...audit(address), userId, reason: failure });
-  }
-
-  #verify(token: string, graceInSeconds: number): TokenVerification {
+  verifyWithin(token: string, graceInSeconds: number): TokenVerification {
     const outcome = tryVerifyJwt(token, this.settings.verificationKeys, this.#rules);
     if ("failure" in outcome) return { failure: outcome.failure, userId: null };
     const claims = outcome.claims as TokenClaims;
-    if ((claims.ver ?? null) !== this.settings.version) return { failure: "version", userId: claims.sub };
-    if (nowInSeconds() >= this.#expiry(claims) + graceInSeconds) return { failure: "expired", userId: claims.sub };
-    return { claims };
+    const { sub: userId, scope, sid } = claims;
+    if ((claims.ver ?? null) !== this.settings.version) return { failure: "version", userId };
+    if (nowInSeconds() >= this.#expiry(claims) + graceInSeconds) return { failure: "expired", userId };
+    return { userId, claims, abilities: abilitiesOf(scope), id: typeof sid === "string" ? sid : null };
+  }
+
+  /**
+   * The primary key of the user whose token this is, an access token or a refresh token, no matter how long ago it was
+   * issued; `null` if it was not issued here.
+   */
+  subjectOf(presented: string): string | null {
+    return this.#strategy.subjectOf(presented);
+  }
+
+  /**
+   * Renews a token: with one token per user, with the token itself, which may have expired; with several, with its
+   * refresh token. For a minute, the same token is answered with the same successor: its answer may have been lost.
+   *
+   * @param admit asks the steps of a login, and throws what refuses the user; only called if the token can be renewed
+   * @returns the new token, or `null` if the old one is refused
+   */
+  async exchange(presented: string, request: TokenRequest, admit: AdmitRenewal): Promise<IssuedToken | null> {
+    const renewed = await this.#strategy.renew(presented, request, admit);
+    if (isRefused(renewed)) {
+      this.#events.refused(renewed, request.address);
+      return null;
+    }
+    if (!renewed.isRepeated) this.#events.renewed(renewed.userId, request.address);
+    return renewed;
+  }
+
+  /**
+   * Renews a token; see {@link exchange}.
+   *
+   * @returns the new token, or `null` if the old one is refused
+   */
+  async renew(presented: string, address: string | null, admit: AdmitRenewal): Promise<string | null> {
+    return (await this.exchange(presented, { address, userAgent: null }, admit))?.token ?? null;
+  }
+
+  /**
+   * Revokes a token: an access token, even if it has expired, or a refresh token, which ends both.
+   *
+   * @param address the client's address for the audit trail; `null` outside of a request
+   * @returns whether it was active
+   */
+  async revoke(presented: string, address: string | null): Promise<boolean> {
+    const userId = await this.#strategy.revoke(presented);
+    if (userId !== null) this.#events.revoked(userId, address);
+    return userId !== null;
+  }
+
+  /** @internal Revokes the token of a request, for a logout; without one, what the user holds. */
+  forget(user: Authenticatable | null, { value, verified }: PresentedToken): Promise<void> {
+    return this.#strategy.forget(user, value, verified as VerifiedJwt | null);
+  }
+
+  findUser(
+    token: string,
+    verified: VerifiedJwt,
+    context: HttpContext,
+  ): MaybePromise<Authenticatable | RefusedToken | null> {
+    return this.#strategy.findUser(token, verified, context);
+  }
+
+  /** With `authenticates`, a token loses at once what its user may no longer let a token do. */
+  abilitiesNow(user: Authenticatable, { abilities }: VerifiedJwt): MaybePromise<ReadonlySet<string> | null> {
+    return this.authenticates ? this.#strategy.abilities.limitPresented(user, abilities) : abilities;
+  }
+
+  /** The user whose active token this is, by its verified claims; `null` if there is none. */
+  async findActiveUser(token: string, claims: TokenClaims): Promise<Authenticatable | null> {
+    const verification = this.verifyWithin(token, Number.POSITIVE_INFINITY);
+    if (isRefused(verification) || verification.userId !== claims.sub) return null;
+    return this.#strategy.findActiveUser(token, verification);
+  }
+
+  async #issueTo(user: Authenticatable, request: TokenRequest): Promise<IssuedToken> {
+    this.requireUserClass(user.constructor);
+    const issued = await this.#strategy.issue(user, request);
+    this.#events.issued(String(user.authId()), request.address);
+    return issued;
   }
 
   /** A token from a time when tokens did not expire gets today's lifetime, counted from when it was issued. */
@@ -204,8 +239,4 @@ export class TokenService {
     if (expiresInMinutes === null) return Number.POSITIVE_INFINITY;
     return iat === undefined ? 0 : iat + expiresInMinutes * 60;
   }
-}
-
-function audit(address: string | null): { time: Date; address: string | null; guard: string } {
-  return { time: currentDate(), address, guard: JWT_GUARD };
 }

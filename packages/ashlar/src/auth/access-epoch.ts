@@ -2,6 +2,7 @@ import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import type { LoginProof } from "./logins/login-store.ts";
+import { credentialDeletionOf } from "./stored-credentials.ts";
 import "./errors.ts";
 
 const EPOCH_BYTES = 16;
@@ -43,8 +44,13 @@ export interface CredentialHolder {
 }
 
 /** Reports whether the class of a user has credentials other than logins. */
-export function holdsCredentials(user: object): user is CredentialHolder {
+function holdsCredentials(user: object): user is CredentialHolder {
   return typeof (user as Partial<CredentialHolder>).endCredentials === "function";
+}
+
+/** Reports whether a user may have credentials other than logins: the class's own, or those that features store. */
+export function mayHoldCredentials(user: object): boolean {
+  return holdsCredentials(user) || credentialDeletionOf(user) !== null;
 }
 
 /**
@@ -53,6 +59,7 @@ export function holdsCredentials(user: object): user is CredentialHolder {
  */
 export async function endCredentials(user: object): Promise<void> {
   if (holdsCredentials(user)) await user.endCredentials();
+  await credentialDeletionOf(user)?.(user as Authenticatable);
 }
 
 /**

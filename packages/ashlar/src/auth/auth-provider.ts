@@ -5,7 +5,9 @@ import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
+import { auditUsers } from "./audit.ts";
 import { Auth } from "./auth.ts";
+import { countAuthentications } from "./authenticate.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { deleteUsersBy } from "./delete-users.ts";
 import { GuardRegistry } from "./guard-registry.ts";
@@ -13,8 +15,9 @@ import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
 import { AUTH_MESSAGES } from "./messages.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
-import { refuseHasherForTests } from "./password-settings.ts";
+import { refuseHasherForTests, requireHashing } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { requireEmailColumns } from "./require-email-columns.ts";
 import { respondToExpiredForm } from "./respond-to-expired-form.ts";
 import { respondToPendingStep } from "./respond-to-pending-step.ts";
 import { authSettingsOf } from "./settings.ts";
@@ -22,6 +25,7 @@ import { WebGuards } from "./web/web-guards.ts";
 import "./accounts/events.ts";
 import "./accounts/limits.ts";
 import "./accounts/mail-messages.ts";
+import "./authenticate.ts";
 import "./limits.ts";
 import "./messages.ts";
 import "./pages/messages.ts";
@@ -54,10 +58,16 @@ export function installAuth(application: Application): void {
   application.messages.declare(PAGE_MESSAGES, { de: () => import("./pages/messages.de.ts") });
   application.messages.declare(MAIL_MESSAGES, { de: () => import("./accounts/mail-messages.de.ts") });
   limitsOf(container).add(LOGIN_LIMITS, "AuthProvider");
+  countAuthentications(application);
   application.contextProperty("auth", (context) => {
     const events = container.has("events") ? container.make("events") : null;
     return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);
   });
+}
+
+/** Adds the events about users to the audit log, if the application has events. */
+export function auditUsersOf({ container }: Application): void {
+  if (container.has("audit")) auditUsers(container.make("audit"));
 }
 
 /**
@@ -79,6 +89,7 @@ export class AuthProvider extends Provider {
   override boot(): void {
     startAccounts(this.application);
     this.#countByAccounts();
+    auditUsersOf(this.application);
     const { container, dailyPrune } = this.application;
     const { deletion, settings } = container.make("accounts");
     if (!settings.retention.prune) dailyPrune.isOff = true;
@@ -86,7 +97,7 @@ export class AuthProvider extends Provider {
     deleteUsersBy(container.make("database"), (user, deleteRow) => deletion.delete(user, deleteRow));
   }
 
-  override ready(): void {
+  override async ready(): Promise<void> {
     const { container } = this.application;
     const guards = container.make("auth");
     guards.prepare();
@@ -95,6 +106,8 @@ export class AuthProvider extends Provider {
     const { enumerationPrevention, pages, users } = container.make("accounts");
     users.check(pages);
     enumerationPrevention.check();
+    await requireEmailColumns(this.application);
+    await requireHashing(guards.hasher);
     if (container.has("session") && guards.names.length > 0) {
       container.make("session").respondToExpired = (context) => respondToExpiredForm(context, guards);
       container.make("session").respondToError = (context, error) => {

@@ -4,6 +4,7 @@ import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
+import { type Answer, answer, answerStep, refuse } from "./answer.ts";
 import type { UserId } from "./authenticatable.ts";
 import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
@@ -115,6 +116,22 @@ export class Auth {
   }
 
   /**
+   * Reports whether what identifies the user, according to the active guard, may be used for something: an API token only
+   * for its abilities, if it has any; a login for everything.
+   *
+   * ```ts
+   * const canWrite = auth.tokenCan("orders.write");
+   * ```
+   *
+   * Security: it says nothing about the user, whom your own code has to allow it, too.
+   *
+   * @param ability as tokens have it
+   */
+  tokenCan(ability: string): boolean {
+    return this.#active.tokenCan?.(ability) ?? true;
+  }
+
+  /**
    * Logs a user in with an identifier and a password, using the active guard, and returns the result; see
    * {@link LoginGuard.login}.
    *
@@ -173,6 +190,52 @@ export class Auth {
     const { refusal } = this;
     if (refusal !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [refusal] });
     return this.redirectToRoute("login");
+  }
+
+  /**
+   * Responds to what a form, or a program that wants JSON, has asked for: a program gets `{ "data": … }`, and a visitor the
+   * page, which shows the sentence `message`. For a program, the status is 200 unless another one is set before.
+   *
+   * ```ts
+   * await auth.logout();
+   * const message = t("pages.status.loggedOut");
+   * return auth.answer({ status: "logged_out", message }, () => auth.redirectToRoute("login"));
+   * ```
+   *
+   * Security: both callers learn the same. What must not be told apart, such as whether an address has an account, must
+   * have the same `data`.
+   *
+   * @param data what a program is told
+   * @param page returns what a visitor gets, such as a redirect; without it, everyone gets the data
+   */
+  answer<Page = never>(data: Answer, page?: () => Page): HttpResponse | Page {
+    return answer(this.#context, data, page ?? null);
+  }
+
+  /**
+   * Responds to a login that isn't complete: a program that wants JSON gets `{ "data": { "status": "pending", "step" } }`,
+   * and a visitor is redirected as by {@link redirectToStep}.
+   *
+   * @throws `E_LOGIN_REFUSED` if a step refused the login, for a program; and as {@link redirectToStep}
+   */
+  answerStep(): HttpResponse {
+    return answerStep(this.#context);
+  }
+
+  /**
+   * Responds to a request that can't be fulfilled: a program that wants JSON gets the error, and a visitor the page, which
+   * shows the error's sentence.
+   *
+   * ```ts
+   * const error = new AshlarError("E_INVALID_LINK", t.message("pages.status.verifyInvalid"));
+   * return auth.refuse(error, () => auth.redirectToRoute("email.verify.notice"));
+   * ```
+   *
+   * @param page returns what a visitor gets, such as a redirect
+   * @throws the error, for a program
+   */
+  refuse<Page>(error: AshlarError, page: () => Page): Page {
+    return refuse(this.#context, error, page);
   }
 
   /** @internal Throws `E_LOGIN_PENDING` if a login with the active guard waits for a step: forms lead on to its page. */

@@ -41,6 +41,11 @@ export interface AuthenticatableClass {
   /** The class of the users; left out if it is this class itself. */
   readonly userClass?: UserClass;
   /**
+   * The tables of the application's databases that users are read from, for anything but a model. It is needed if a database
+   * has read replicas, which are never asked about these tables; `[]` if the users are elsewhere.
+   */
+  readonly tables?: readonly string[];
+  /**
    * The name of what users log in with. If it is `email`, identifiers are normalized as addresses before the lookup.
    */
   readonly identifierColumn: string;

@@ -1,12 +1,19 @@
-import { type Model, type ModelClass, type ModelConstructor, metadataOf, tableHasColumn } from "../database/index.ts";
+import {
+  CONFLICT_RETRIES,
+  type Model,
+  type ModelClass,
+  type ModelConstructor,
+  metadataOf,
+  tableHasColumn,
+} from "../database/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import {
   type AccessConditions,
   type AccessHolder,
   accessFingerprint,
   endCredentials,
-  holdsCredentials,
   makeAccessEpoch,
+  mayHoldCredentials,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { isAddress } from "./credentials.ts";
@@ -57,7 +64,7 @@ export interface AuthenticatesStatics {
   identifierColumn: string;
   /**
    * Whether users can log in with their address too, if `identifierColumn` is another column; default: `false`. See
-   * `AuthenticatableClass`.
+   * `AuthenticatableClass`. The boot ends with `E_INVALID_MODEL` if the table has no column `email`.
    */
   identifiesByEmail: boolean;
   /** The column with the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
@@ -245,12 +252,14 @@ export function Authenticates<B extends ModelConstructor>(
 
     /** Writes what ends access, and removes the user's other credentials, if the class has any, in one transaction. */
     #endWith<T>(write: () => Promise<T>): Promise<T> {
-      if (!holdsCredentials(this)) return write();
-      return metadataOf(this.#class).connection.transaction(async () => {
+      if (!mayHoldCredentials(this)) return write();
+      const { connection } = metadataOf(this.#class);
+      const both = async (): Promise<T> => {
         const written = await write();
         if (written !== false) await endCredentials(this);
         return written;
-      });
+      };
+      return connection.transaction(both, { retries: CONFLICT_RETRIES });
     }
 
     /** The value of a column as it was read; `undefined` if it was not read. */

@@ -8,6 +8,8 @@ declare module "../support/errors.ts" {
     E_LOGIN_REFUSED: 403;
     E_INVALID_LOGIN_STEP: 500;
     E_PASSWORD_NOT_CONFIRMED: 403;
+    E_INVALID_LINK: 410;
+    E_ADDRESS_TAKEN: 409;
     E_UNKNOWN_GUARD: 500;
     E_UNSUPPORTED_GUARD_OPERATION: 500;
   }
@@ -20,6 +22,8 @@ declareErrors({
   E_LOGIN_REFUSED: [403, "This login is refused."],
   E_INVALID_LOGIN_STEP: [500, "A step of the login returned no outcome."],
   E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to continue."],
+  E_INVALID_LINK: [410, "This link has expired or was already used."],
+  E_ADDRESS_TAKEN: [409, "Another account uses this address."],
   E_UNKNOWN_GUARD: [500, "No guard has this name."],
   E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
 });

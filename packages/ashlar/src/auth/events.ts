@@ -44,6 +44,15 @@ export interface NewDeviceEvent extends SecurityEvent {
   readonly userAgent: string | null;
 }
 
+/** Logins of a user on other devices were ended: the user has logged them out, or had too many. */
+export interface LoginsEndedEvent extends SecurityEvent {
+  readonly user: RegisteredUser;
+  /** How many. */
+  readonly count: number;
+  /** `user`: the user has ended them on this device; `limit`: they were the oldest of more than `maxLoginsPerUser`. */
+  readonly reason: "user" | "limit";
+}
+
 declare module "../events/event-map.ts" {
   interface FrameworkEvents {
     "auth.login": LoginEvent;
@@ -51,6 +60,7 @@ declare module "../events/event-map.ts" {
     "auth.pending": PendingLoginEvent;
     "auth.logout": LoginEvent;
     "auth.new_device": NewDeviceEvent;
+    "auth.logins_ended": LoginsEndedEvent;
   }
 }
 
@@ -73,5 +83,8 @@ export function announce<Name extends SecurityEventName>(
   details: Omit<EventMap[Name], keyof SecurityEvent>,
 ): void {
   const common: SecurityEvent = { time: currentDate(), address: context.request.clientAddress, guard };
-  void context.auth.events?.emit(name, { ...common, ...details } as EventMap[Name]);
+  const { events } = context.auth;
+  const payload = { ...common, ...details } as EventMap[Name];
+  // Security: a guess was made, whatever becomes of the transaction that it was made in; see `Throttle` for attempts.
+  void (name === "auth.failed" ? events?.happen(name, payload) : events?.emit(name, payload));
 }

@@ -54,11 +54,16 @@ export class GuardPages {
     return this.#routeNames.has(this.nameOf(guard, page));
   }
 
+  /** Reports whether a guard has a page, or in an application without pages at least what its form would be sent to. */
+  hasFlow(guard: string, page: string): boolean {
+    return this.has(guard, page) || this.has(guard, `${page}.store`);
+  }
+
   /** Reports whether a guard has its own page. Guards without pages use those of the default guard. */
   isOwn(guard: string, page: string): boolean {
     const byDefault = this.#defaultName();
     return (
-      this.has(guard, page) && (byDefault === null || guard === byDefault || !this.isShared(page, guard, byDefault))
+      this.hasFlow(guard, page) && (byDefault === null || guard === byDefault || !this.isShared(page, guard, byDefault))
     );
   }
 
@@ -84,7 +89,7 @@ export class GuardPages {
    */
   check(): void {
     for (const [guard, { routes }] of this.#settings.guards) {
-      if (routes === null || this.has(guard, "login")) continue;
+      if (routes === null || this.hasFlow(guard, LOGIN)) continue;
       const problem = `no route is named "${routes}login", where guests are sent.`;
       const remedy = `${suggestion(`${routes}login`, this.#routeNames)} Write routes: "${guard}." for Auth.routes(controllers, { guard: "${guard}" }).`;
       throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.routes`, problem, remedy.trim());
@@ -153,7 +158,8 @@ export class GuardPages {
     if (routes !== null) return routes;
     const byDefault = this.#defaultName();
     if (guard === byDefault || byDefault === null) return "";
-    return this.#routeNames.has(`${guard}.login`) ? `${guard}.` : this.#prefixOf(byDefault);
+    const own = [`${guard}.login`, `${guard}.login.store`];
+    return own.some((name) => this.#routeNames.has(name)) ? `${guard}.` : this.#prefixOf(byDefault);
   }
 
   get #routeNames(): ReadonlySet<string> {

@@ -206,6 +206,7 @@ export class GuardRegistry {
       if (driver.model !== null && !entries.has(name))
         entries.set(name, { driver: name, model: null, routes: null, options: {}, steps: this.#settings.steps });
     }
+    this.#refuseOtherDrivers(entries);
     const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
     this.#refuseConfusedModels(entries);
     this.#defaultName = this.#chooseDefault([...guards.keys()]);
@@ -233,6 +234,15 @@ export class GuardRegistry {
     if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     this.#models.set(name, model);
     return driver.make({ name, model, options: entry.options });
+  }
+
+  /** What is configured elsewhere as a driver, such as one of API tokens, expects the guard of this name to be its own. */
+  #refuseOtherDrivers(entries: ReadonlyMap<string, GuardEntry>): void {
+    for (const [name, { driver }] of entries) {
+      if (driver === name || (this.#drivers.get(name)?.model ?? null) === null) continue;
+      const problem = `its driver is "${driver}", but "${name}" is itself a driver, with a guard of this name.`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}`, problem, "Give one of the two another name.");
+    }
   }
 
   /**

@@ -30,6 +30,10 @@ export interface Guard<User extends object = RegisteredUser> {
   user(): MaybePromise<User | null>;
   /** Reports whether the request has a user. */
   check(): Promise<boolean>;
+  /** Whether what identifies the user may be used for something, such as `orders.write`; default: for everything. */
+  tokenCan?(ability: string): boolean;
+  /** The claims of the token that identifies the user; `null`, or left out, if there are none. */
+  readonly claims?: Readonly<Record<string, unknown>> | null;
   /**
    * Sets the user of this request only: nothing is stored and no event is emitted.
    *

@@ -1,8 +1,10 @@
 export {
   type AccessConditions,
   type AccessHolder,
+  accessEpochOf,
   type CredentialHolder,
   holdsAccess,
+  proofOf,
   staleProof,
 } from "./access-epoch.ts";
 export type {
@@ -19,6 +21,7 @@ export type {
   AccountMailMap,
   NewDeviceData,
 } from "./accounts/account-mailables.ts";
+export type { AccountMails } from "./accounts/account-mails.ts";
 export type { Accounts } from "./accounts/accounts.ts";
 export type {
   AuthController,
@@ -35,7 +38,7 @@ export type { AccountsSettings } from "./accounts/settings.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
-export { AuthProvider, installAuth } from "./auth-provider.ts";
+export { AuthProvider, auditUsersOf, installAuth } from "./auth-provider.ts";
 export {
   type Authenticatable,
   type AuthenticatableClass,
@@ -49,16 +52,19 @@ export {
   type AuthenticatesInstance,
   type AuthenticatesStatics,
 } from "./authenticates.ts";
+export type { Authentication } from "./authentication.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
 export type { SecurityEvent } from "./events.ts";
 export type { Guard, Guards } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export type { GuardDriver, GuardFactory } from "./guard-registry.ts";
+export { isJoinable, type UserModelClass } from "./joinable-users.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { LoginGuard, type LoginOptions } from "./login-guard.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
+export { deviceName } from "./logins/device-name.ts";
 export type {
   FoundLogin,
   KeptLogin,
@@ -67,15 +73,20 @@ export type {
   LoginOwner,
   LoginProof,
   LoginPruning,
+  LoginRange,
   LoginReference,
   LoginRenewal,
   LoginStore,
   LoginUse,
   NewLogin,
   PrunedLogins,
+  RenewedLogin,
 } from "./logins/login-store.ts";
-export type { LoginInfo } from "./logins/user-logins.ts";
+export { LoginUses } from "./logins/login-uses.ts";
+export type { LoginInfo, LoginPage } from "./logins/user-logins.ts";
+export { existingUsers } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
+export { requireHashing } from "./password-settings.ts";
 export {
   CompleteLogin,
   type LoginInProgress,
@@ -87,8 +98,13 @@ export {
   type UnfinishedLogin,
 } from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
+export { ProvenInsert } from "./proven-insert.ts";
+export { refuseGuest } from "./refuse-guest.ts";
 export { RequestGuard } from "./request-guard.ts";
+export { requireEmailColumns } from "./require-email-columns.ts";
+export { requireGuards } from "./require-guards.ts";
 export { authSettingsOf, type GuardsSettings } from "./settings.ts";
-export { isUserClassOf } from "./users-of.ts";
+export { deleteCredentialsBy } from "./stored-credentials.ts";
+export { isUserClassOf, keepsSameRows } from "./users-of.ts";
 export { WebGuard } from "./web/web-guard.ts";
 export { writeColumns } from "./write-column.ts";

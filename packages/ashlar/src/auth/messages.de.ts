@@ -5,7 +5,9 @@ type AuthErrors =
   | "E_STALE_PROOF"
   | "E_PASSWORD_NOT_CONFIRMED"
   | "E_LOGIN_PENDING"
-  | "E_LOGIN_REFUSED";
+  | "E_LOGIN_REFUSED"
+  | "E_INVALID_LINK"
+  | "E_ADDRESS_TAKEN";
 
 export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
   "auth.login.failed": "E-Mail-Adresse oder Passwort ist falsch.",
@@ -34,5 +36,7 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "errors.E_STALE_PROOF": "Das Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
   "errors.E_LOGIN_PENDING": "Für diese Anmeldung fehlt noch ein Schritt.",
   "errors.E_LOGIN_REFUSED": "Diese Anmeldung wurde abgelehnt.",
+  "errors.E_INVALID_LINK": "Dieser Link ist abgelaufen oder wurde bereits verwendet.",
+  "errors.E_ADDRESS_TAKEN": "Ein anderes Konto verwendet diese Adresse.",
   "errors.E_PASSWORD_NOT_CONFIRMED": "Bestätigen Sie Ihr Passwort, um fortzufahren.",
 };

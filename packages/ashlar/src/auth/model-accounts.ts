@@ -184,6 +184,20 @@ export function accountStoreOf(users: AuthenticatableClass): AccountStore | null
   return store;
 }
 
+/**
+ * Of the given keys, or addresses, those that users of a class have, as text; `null` if that cannot be determined.
+ *
+ * @param attribute as {@link existingRows}
+ */
+export async function existingUsers(
+  users: AuthenticatableClass,
+  attribute: "id" | "email",
+  values: readonly unknown[],
+): Promise<readonly string[] | null> {
+  if (isModel(users)) return existingRows(users, attribute, values);
+  return accountStoreOf(users)?.existing(attribute, values) ?? null;
+}
+
 /** Reports whether a class is a model with the mixin `Authenticates`. */
 function hasAccounts(users: object): users is UserModel {
   return isModel(users) && "setPassword" in users.prototype;

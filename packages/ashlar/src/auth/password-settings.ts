@@ -1,5 +1,5 @@
-import { Argon2Hasher, DEFAULT_HASHER, type PasswordHasher } from "../security/index.ts";
-import { ConfigurationError, setting, settings } from "../support/index.ts";
+import { Argon2Hasher, DEFAULT_HASHER, type PasswordHasher, randomToken } from "../security/index.ts";
+import { ConfigurationError, RUNTIME, setting, settings } from "../support/index.ts";
 import { CheckedHasher } from "./checked-hasher.ts";
 
 /** The shape of `PASSWORDS` in `config/auth.ts`. */
@@ -57,4 +57,14 @@ export function refuseHasherForTests(hasher: PasswordHasher, environment: string
   if (environment !== "production" || !(hasher instanceof Argon2Hasher) || !hasher.isForTests) return;
   const problem = "is the hasher for tests: an attacker with the table could try passwords quickly.";
   throw new ConfigurationError(`${WHERE}.hasher`, problem, "Write hasher: argon2id(), or leave it out.");
+}
+
+/**
+ * Makes sure that passwords can be hashed where that may not be allowed: at boot, and not at the first login. On Node.js, it
+ * is always possible.
+ *
+ * @throws `E_MISSING_PACKAGE`
+ */
+export async function requireHashing(hasher: PasswordHasher): Promise<void> {
+  if (RUNTIME !== "node" && hasher instanceof Argon2Hasher) await hasher.hash(randomToken());
 }

@@ -1,8 +1,8 @@
-import { type HttpContext, ownPath, requestPath, requestSearch } from "../http/index.ts";
+import { absoluteTarget, type HttpContext, requestPath, requestSearch } from "../http/index.ts";
 
 /**
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
- * form that was sent.
+ * form that was sent, which may be one of an origin in `APP.trustedOrigins`.
  *
  * @param formPage the page with the form, if the browser doesn't say
  */
@@ -11,6 +11,6 @@ export function rememberIntended(context: HttpContext, formPage: string | null =
   const isPage = raw.method === "GET" || raw.method === "HEAD";
   const path = isPage
     ? `${requestPath(raw)}${requestSearch(raw)}`
-    : (ownPath(context, context.request.header("referer")) ?? formPage);
+    : (absoluteTarget(context, context.request.header("referer")) ?? formPage);
   if (path !== null) context.visitor?.intend(path, context.auth.intendedScope);
 }

@@ -1,5 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
-import { AshlarError, type MaybePromise, type RegisteredUser } from "../support/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser, restoreOnRollback } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { isUserOf } from "./users-of.ts";
@@ -61,6 +61,11 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     return (await this.user()) !== null;
   }
 
+  /** Whether what identifies the user may be used for something: a login may be used for everything. */
+  tokenCan(_ability: string): boolean {
+    return true;
+  }
+
   once(user: User): void {
     this.#settle(this.requireOwn(user));
   }
@@ -94,8 +99,17 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   }
 
   #settle(user: Authenticatable | null): void {
+    // If a login in a transaction is rolled back, the request's user is who it was before.
+    restoreOnRollback(this, () => {
+      const [previous, wasKnown] = [this.#user, this.#known];
+      return () => this.#become(previous, wasKnown);
+    });
+    this.#become(user, true);
+  }
+
+  #become(user: Authenticatable | null, isKnown: boolean): void {
     this.#user = user;
-    this.#known = true;
+    this.#known = isKnown;
     this.#retrieval = null;
     if (this.context.auth.guardName === this.name) this.context.currentUser = this.knownUser;
   }

@@ -50,6 +50,12 @@ test("every entry beyond the reserved names is a guard, whose driver is its own 
   }
 });
 
+test.each(["resets ", ' "resets', "auth."])("a table of resets can't be named %j", (passwordResetTable) => {
+  expect(() => readAuthSettings({ GUARDS: { passwordResetTable } })).toThrow(
+    'config/auth.ts: GUARDS.passwordResetTable: is not valid. Write a table\'s name: "password_resets", or leave it out',
+  );
+});
+
 test.each([[""], [null], [undefined]])("a value of %j means that it is left out", (nothing) => {
   const GUARDS = {
     default: nothing,
@@ -120,7 +126,7 @@ test.each([
   [
     "the table is not text",
     { passwordResetTable: 7 },
-    'GUARDS.passwordResetTable: is a number. Write text in quotes: "…", or leave it out for "password_resets".',
+    `GUARDS.passwordResetTable: is a number. Write a table's name: "password_resets", or leave it out for "password_resets".`,
   ],
   [
     "the expiration is text",

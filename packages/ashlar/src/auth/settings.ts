@@ -1,3 +1,4 @@
+import { TABLE_NAME } from "../database/index.ts";
 import type { ConfigurationSections } from "../kernel/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import {
@@ -9,6 +10,7 @@ import {
   settings,
   shape,
   text,
+  textLike,
   unknownSetting,
 } from "../support/index.ts";
 import { type CompleteAccountsSettings, readAccountsSettings } from "./accounts/settings.ts";
@@ -120,7 +122,7 @@ const STEPS = shape<readonly LoginStep[], readonly LoginStep[]>(
 
 const GUARDS = settings<CommonGuardSettings>()({
   default: text(null),
-  passwordResetTable: text("password_resets"),
+  passwordResetTable: textLike('a table\'s name: "password_resets"', TABLE_NAME, "password_resets"),
   passwordResetExpiration: setting<number | null, number>({
     what: "a whole number of minutes, 1 or more, null for no expiry",
     takesNull: true,

@@ -1,10 +1,21 @@
-import { declareHttpMessages, type HttpContext, peerAddress, setPeerAddress } from "../http/index.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  CorsMiddleware,
+  declareHttpMessages,
+  FastResponse,
+  type HttpContext,
+  NO_ORIGIN_HEADERS,
+  type OriginHeaders,
+  originHeaders,
+  preflightOf,
+  setPeerAddress,
+} from "../http/index.ts";
 import {
   addContextProperty,
-  asForwarded,
   Background,
   beginApplication,
   Container,
+  type ContextPropertyOptions,
   createContextClass,
   type Dispatcher,
   declareErrorMessages,
@@ -15,29 +26,45 @@ import {
   endApplication,
   type FetchFunction,
   fetchTraced,
+  type HttpKernel,
   LoggablePaths,
   type Logger,
+  type MiddlewareEntry,
+  MiddlewareInstances,
   Mounts,
   refusal,
   runApart,
   runFor,
   servedExchange,
+  throughProxies,
 } from "../kernel/index.ts";
 import { Catalogue, type LanguageFile } from "../messages/index.ts";
 import { declareRoutingMessages, ownCompilers, Router } from "../routing/index.ts";
 import { declarePasswordMessages, KeyPurpose, Signer } from "../security/index.ts";
-import { AddressWarnings, type RequestHandler, type RunningServer, startServer } from "../server/index.ts";
-import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
+import {
+  AddressWarnings,
+  type HostListener,
+  type HostRequest,
+  hasPossibleHost,
+  hostListener,
+  isAddress,
+  type RequestHandler,
+  type RunningServer,
+} from "../server/index.ts";
+import { AshlarError, type EnvironmentVariables, isOrExtends, type MaybePromise } from "../support/index.ts";
+import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
 import type { Configuration } from "./configuration.ts";
 import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { isDeveloperHost } from "./developer-host.ts";
-import { endWithProcess } from "./process-end.ts";
+import { Hosting } from "./hosting.ts";
+import { Listening, type ListenOptions } from "./listening.ts";
 import { Providers } from "./providers.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
+import { type CutOff, Shutdown } from "./shutdown.ts";
+import { warnOfUnreadableResponses } from "./unreadable-responses.ts";
 import { warnOfUnsafeEnvironment } from "./unsafe-environment.ts";
-import { within } from "./within.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -50,23 +77,14 @@ declare module "../kernel/container.ts" {
 
 const SIGNED_URL = new KeyPurpose("signed-url");
 
-/** Where and how an application listens. */
-export interface ListenOptions {
-  /** The port; `0` takes any free one. Default: the configured one (`PORT`, 3000). */
-  readonly port?: number;
-  /** The address; default: the configured one (`HOST`), else loopback in development and all addresses otherwise. */
-  readonly hostname?: string;
-  /**
-   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit
-   * with 0; an unhandled error (a promise that was not awaited, an exception in a timer) is logged as `fatal` with the id
-   * of its request, shuts the application down, and exits with 1. With `false`, both are up to you.
-   */
-  readonly handleSignals?: boolean;
-  /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
-  readonly isAnnounced?: boolean;
-}
+/** The operations that the framework's features add to {@link Application}. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+export interface FrameworkApplication {}
+
+export interface Application extends FrameworkApplication {}
 
 /** An application: its services, its routes, and `fetch`, which responds to requests. Created by `createApplication`. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: features define what the interface declares on the prototype.
 export class Application {
   /** The services by key. */
   readonly container: Container = new Container();
@@ -87,6 +105,7 @@ export class Application {
   readonly dailyPrune: DailyPrune;
   /** @internal Whether a command only looks at the application: nothing is connected to, created or served. */
   readonly isInspected: boolean;
+  readonly #stats: StatsCollector = new StatsCollector();
   readonly #languageFiles: readonly LanguageFile[];
   readonly #context = createContextClass();
   readonly #errors: ErrorHandler;
@@ -95,12 +114,16 @@ export class Application {
   readonly #providers: Providers = new Providers(this);
   /** Only if limits matter: tests and development have one client. */
   readonly #warnings: AddressWarnings | null;
-  readonly #servers = new Set<RunningServer>();
-  readonly #signalHandlers: (() => void)[] = [];
+  readonly #hosting: Hosting;
+  readonly #listening: Listening;
+  readonly #shutdown: Shutdown;
   #errorTemplates: ErrorTemplates | null = null;
+  #listener: HostListener | null = null;
+  #kernel: HttpKernel | null = null;
   #router: Router | null = null;
   #dispatcher: Dispatcher | null = null;
-  #stopped: Promise<void> | null = null;
+  #stopped: Promise<CutOff> | null = null;
+  #origins: OriginHeaders = NO_ORIGIN_HEADERS;
 
   /** @internal Use `createApplication`. */
   constructor(dependencies: ApplicationDependencies) {
@@ -121,11 +144,38 @@ export class Application {
     this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: dependencies.logger });
     this.dailyPrune.isOff = environment === "test";
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, dependencies.logger) : null;
+    this.#hosting = new Hosting({
+      application: this,
+      dispatcher: () => this.#dispatcher,
+      refusal: (request) => this.#refusal(request),
+      warnings: this.#warnings,
+    });
     this.#errors = new ErrorHandler(
       dependencies.logger,
       environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
       this.#paths,
+      this.#stats.errors,
     );
+    this.#listening = new Listening({
+      application: this,
+      handler: this.#handler,
+      origins: () => this.#origins,
+      providers: this.#providers,
+      stats: this.#stats,
+    });
+    this.#shutdown = new Shutdown({
+      servers: this.#listening.servers,
+      background: this.background,
+      dailyPrune: this.dailyPrune,
+      providers: this.#providers,
+      logger: dependencies.logger,
+      settings: dependencies.settings.server,
+      closed: () => {
+        this.#dispatcher = null;
+        this.#stats.eventLoop.stop();
+        this.#listening.forgetSignals();
+      },
+    });
     this.container
       .bind("application", this)
       .bind("config", dependencies.config)
@@ -150,8 +200,16 @@ export class Application {
   get url(): string {
     const { url, server } = this.settings;
     if (url !== null) return url;
-    const [running] = this.#servers;
-    return new URL(running?.url ?? `http://localhost:${server.port || 3000}`).origin;
+    return new URL(this.#listening.url ?? `http://localhost:${server.port || 3000}`).origin;
+  }
+
+  /**
+   * Whether the application is about to shut down: it still serves requests, but each connection closes after its next
+   * response, and `/ready` responds with 503. A response that never ends on its own, such as a stream of events, should
+   * end now.
+   */
+  get isDraining(): boolean {
+    return this.#shutdown.isDraining;
   }
 
   /**
@@ -188,26 +246,78 @@ export class Application {
     options?: { readonly address?: string | undefined },
   ) => Response | Promise<Response> = (request, options) => {
     const dispatcher = this.#dispatcher;
-    if (dispatcher === null) return refusal();
-    const { trustedProxies } = this.settings;
+    if (dispatcher === null) return this.#refusal(request);
     const given = options?.address;
-    // Hosts pass objects of their own here.
-    if (typeof given === "string" && given !== "") setPeerAddress(request, given);
+    if (isAddress(given)) setPeerAddress(request, given);
     this.#warnings?.look(request);
     if (servedExchange(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
-    if (trustedProxies.isEmpty) return runApart(this, fetchTraced, () => dispatcher.dispatch(request));
-    const peer = peerAddress(request);
-    const forwarded = asForwarded(request, peer, trustedProxies);
-    if (forwarded !== request && peer !== null) setPeerAddress(forwarded, peer);
+    if (!hasPossibleHost(request)) return new FastResponse(null, { status: 400 });
+    const forwarded = throughProxies(request, this.settings.trustedProxies);
     return runApart(this, fetchTraced, () => dispatcher.dispatch(forwarded));
   };
+
+  /**
+   * Responds to a request of a `node:http` server that belongs to another framework. It is bound to the application:
+   *
+   * ```ts
+   * express.use(application.handler);
+   * ```
+   *
+   * It responds to every request, with a 404 if need be, so it comes after the routes of the other framework, and before
+   * anything that reads bodies, such as `express.json()`. Address, host and header fields are taken from the socket,
+   * whatever the other framework has made of them.
+   */
+  get handler(): (message: IncomingMessage, response: ServerResponse) => void {
+    this.#listener ??= hostListener(this.#handler, this.settings.trustedProxies, this.logger);
+    return this.#listener;
+  }
+
+  /**
+   * Responds to an error in a handler of another framework, as it would to one of its own: with a page or a problem document,
+   * in the caller's language, and with the headers of the error.
+   *
+   * ```ts
+   * hono.onError((error, c) => application.errorResponse(c.req.raw, error));
+   * ```
+   *
+   * It never rejects. Errors with a status of 500 and above are logged.
+   *
+   * @param request the request; its body is not touched
+   * @param error whatever was thrown
+   * @param options.address the address of the socket, as for {@link fetch}
+   */
+  errorResponse(
+    request: HostRequest,
+    error: unknown,
+    options: { readonly address?: string | undefined } = {},
+  ): Promise<Response> {
+    return this.#hosting.errorResponse(request, options.address, error);
+  }
+
+  /**
+   * @internal Runs work for a request that another framework responds to: with a context, for this application, and inside
+   * the middleware of every request.
+   *
+   * @param request the request; its body is not touched
+   * @param address the address of the socket, if the request doesn't know it
+   * @returns what the work returns
+   * @throws `E_SHUTTING_DOWN` unless the application runs; `E_BAD_REQUEST` if host or target are malformed; `E_ANSWERED` if a
+   * middleware responds; what middleware and work throw
+   */
+  host<T>(
+    request: HostRequest,
+    address: string | undefined,
+    work: (context: HttpContext) => MaybePromise<T>,
+  ): Promise<T> {
+    return this.#hosting.run(request, address, work);
+  }
 
   readonly #handler: RequestHandler = {
     fetch: this.fetch,
     application: this,
     rescue: (request, error) => {
       const dispatcher = this.#dispatcher;
-      return dispatcher === null ? refusal() : runApart(this, () => dispatcher.rescue(request, error));
+      return dispatcher === null ? this.#refusal(request) : runApart(this, () => dispatcher.rescue(request, error));
     },
   };
 
@@ -244,15 +354,35 @@ export class Application {
    * application.contextProperty("cart", (context) => new Cart(context));
    * ```
    *
+   * @param options with `isKept: false`, each access asks `make`
    * @throws `E_INVALID_CONFIGURATION` if a property of this name exists
    */
-  contextProperty<K extends keyof HttpContext & string>(name: K, make: (context: HttpContext) => HttpContext[K]): void {
-    addContextProperty(this.#context, name, make);
+  contextProperty<K extends keyof HttpContext & string>(
+    name: K,
+    make: (context: HttpContext) => HttpContext[K],
+    options: ContextPropertyOptions = {},
+  ): void {
+    addContextProperty(this.#context, name, make, options);
   }
 
   /** Adds a listener that sees each error before the response; the first that returns something provides the response. */
   onError(listener: ErrorListener): void {
     this.#errors.listen(listener);
+  }
+
+  /**
+   * @internal Creates a context outside of a request, for work that continues one of another process.
+   *
+   * @throws `E_SHUTTING_DOWN` unless the application has booted, and runs
+   */
+  contextFor(raw: Request): HttpContext {
+    if (this.#dispatcher === null) throw new AshlarError("E_SHUTTING_DOWN");
+    return this.#dispatcher.contextFor(raw);
+  }
+
+  /** @internal Whether any list of the kernel has a middleware class, or one that extends it. */
+  usesMiddleware(middleware: object): boolean {
+    return this.#kernel !== null && entryOf(this.#kernel, middleware) !== undefined;
   }
 
   /** @internal Uses pages of the site for errors, unless {@link errorPage} sets another page. */
@@ -266,38 +396,45 @@ export class Application {
   }
 
   /**
+   * What the application is doing: requests by route, status and duration, the event loop, hashing, the process, and what
+   * features add, such as `database`, `events` and `mail`. Reading it costs microseconds; there is no need to keep it.
+   */
+  stats(): ApplicationStats {
+    return this.#stats.read(this.background);
+  }
+
+  /**
+   * Adds numbers to {@link Application.stats}. Declare their type too:
+   *
+   * ```ts
+   * declare module "ashlar" { interface ApplicationStats { readonly carts?: { readonly open: number } } }
+   *
+   * application.addStats("carts", () => ({ open: 3 }));
+   * ```
+   *
+   * @param read called whenever someone asks for the numbers, so it should only read them
+   * @throws `E_INVALID_CONFIGURATION` if the name is taken
+   */
+  addStats<Name extends StatsName>(name: Name, read: () => NonNullable<ApplicationStats[Name]>): void {
+    this.#stats.add(name, read);
+  }
+
+  /**
    * Serves the application over HTTP, and logs where it listens, except in tests.
    *
    * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it; `E_COMMAND` if a command, such as
    * `ashlar routes`, only looks at the application
    */
-  async listen(options: ListenOptions = {}): Promise<RunningServer> {
-    if (this.isInspected) {
-      const remedy = "Replace the call of listen() in app.ts with: export default application;";
-      throw new AshlarError("E_COMMAND", `A command that looks at the application must not start it. ${remedy}`);
-    }
-    const { server, trustedProxies } = this.settings;
-    const { port = server.port, hostname = server.hostname } = options;
-    const isLocal = this.environment === "development";
-    const settings = { ...server, port, hostname };
-    const running = await startServer(this.#handler, settings, trustedProxies, this.logger, isLocal);
-    this.#servers.add(running);
-    await this.#providers.listening();
-    if (this.#providers.canPrune) this.dailyPrune.start();
-    if (!options.isAnnounced) this.#logAddress(running);
-    if (options.handleSignals ?? true) {
-      const { shutdownTimeoutSeconds: timeoutSeconds } = server;
-      const forget = endWithProcess({ logger: this.logger, timeoutSeconds, shutdown: () => this.shutdown() });
-      this.#signalHandlers.push(forget);
-    }
-    return running;
+  listen(options: ListenOptions = {}): Promise<RunningServer> {
+    return this.#listening.start(options);
   }
 
-  #logAddress({ url }: RunningServer): void {
-    const line = `${this.settings.name} is listening on ${url}`;
-    // Log readers expect the address as a member; for people, the line has it already.
-    if (this.environment === "production") this.logger.info({ url }, line);
-    else if (this.environment === "development") this.logger.info(line);
+  #refusal(request: Request): Response {
+    const asked = preflightOf(request);
+    const preflight = this.#origins.ofPreflight(asked);
+    if (preflight !== null) return new FastResponse(null, { status: 204, headers: preflight });
+    this.#stats.errors.count({ code: "E_SHUTTING_DOWN" });
+    return refusal(this.#origins.of(asked.origin));
   }
 
   /**
@@ -312,29 +449,33 @@ export class Application {
   }
 
   /**
-   * Shuts the application down: accepts the connections that are already waiting and no more, lets pending requests finish
-   * (for at most `shutdownTimeoutSeconds`; those that are cut off are logged), waits for their background jobs, then shuts
-   * down the providers, the last one first. It never rejects; failures are logged.
+   * Shuts the application down: accepts the connections that are already waiting and no more, lets pending requests finish,
+   * waits for background jobs, and shuts down the providers, the last one first. All of that takes at most
+   * `APP.server.shutdownTimeoutSeconds`; what is cut off is counted in the log. It never rejects; failures are logged.
+   *
+   * A process that is told to end by a signal drains before that; see `APP.server.drainSeconds`.
    */
-  shutdown(): Promise<void> {
-    this.#stopped ??= runFor(this, () => this.#stop());
+  async shutdown(): Promise<void> {
+    await this.stop({ drains: false });
+  }
+
+  /**
+   * @internal Shuts the application down, and returns what was cut off.
+   *
+   * @param options.drains whether to go on serving for `drainSeconds` first, if it listens
+   */
+  stop({ drains }: { readonly drains: boolean }): Promise<CutOff> {
+    this.#stopped ??= runFor(this, async () => {
+      const cutOff = await this.#shutdown.run({ drains });
+      endApplication(this);
+      return cutOff;
+    });
     return this.#stopped;
   }
 
-  async #stop(): Promise<void> {
-    const seconds = this.settings.server.shutdownTimeoutSeconds;
-    const pruned = this.dailyPrune.stop();
-    await Promise.all([...this.#servers].map((server) => server.close(seconds)));
-    this.#dispatcher = null;
-    for (const forget of this.#signalHandlers) forget();
-    await within(seconds, this.background.settled()).catch((error: unknown) => {
-      this.logger.error({ err: error, jobs: this.background.pending }, "Background jobs were not finished.");
-    });
-    await within(seconds, pruned).catch((error: unknown) => {
-      this.logger.error({ err: error }, "Expired data was not deleted in time.");
-    });
-    await this.#providers.shutdown(seconds);
-    endApplication(this);
+  /** @internal Begins to drain; see {@link Shutdown.drain}. */
+  drain(isReplaced: boolean): void {
+    this.#shutdown.drain(isReplaced);
   }
 
   /** @internal Boots the application: bindings, then routes, then what uses both, then the pipelines. */
@@ -347,6 +488,8 @@ export class Application {
     const { container, settings } = this;
     warnOfUnsafeEnvironment(settings, this.variables, this.logger);
     const kernel = options.kernel(container);
+    this.#kernel = kernel;
+    warnOfUnreadableResponses(this);
     container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();
     await this.#providers.register(options.providers);
@@ -358,9 +501,16 @@ export class Application {
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
     await this.#providers.boot();
+    const instances = new MiddlewareInstances(container);
+    const corsEntry = entryOf(kernel, CorsMiddleware);
+    const cors = corsEntry === undefined ? null : (instances.of(corsEntry) as CorsMiddleware);
+    this.#origins = originHeaders(cors, settings.trustedOrigins);
     for (const warning of this.config.checkNames()) this.logger.warn(warning);
     this.#dispatcher = createDispatcher(this, {
       kernel,
+      instances,
+      cors,
+      origins: this.#origins,
       router: this.#router,
       context: this.#context,
       errors: this.#errors,
@@ -368,10 +518,19 @@ export class Application {
       mounts: this.#mounts,
       paths: this.#paths,
       publicFolder: options.publicFolder,
+      checks: this.#providers.checks,
+      isLeaving: () => this.#shutdown.isLeaving,
+      requestStats: this.#stats.requests,
     });
   }
 }
 
 function dispatch(dispatcher: Dispatcher, request: Request): MaybePromise<Response> {
   return dispatcher.dispatch(request);
+}
+
+/** The first entry of any list of a kernel that is a middleware class, or extends it. */
+function entryOf({ httpMiddleware, routeMiddleware }: HttpKernel, middleware: object): MiddlewareEntry | undefined {
+  const entries = [httpMiddleware, ...Object.values(routeMiddleware)].flat();
+  return entries.find((entry): entry is MiddlewareEntry => isOrExtends(entry, middleware));
 }

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../kernel/index.ts";
 import type { LanguageFile } from "../messages/index.ts";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { AshlarError, type EnvironmentVariables, nodeVersionProblem } from "../support/index.ts";
+import { AshlarError, type EnvironmentVariables, runtimeProblem } from "../support/index.ts";
 import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import { createLogger } from "./create-logger.ts";
@@ -75,7 +75,7 @@ class DefaultKernel extends HttpKernel {
  *   and what providers throw
  */
 export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
-  const tooOld = nodeVersionProblem();
+  const tooOld = runtimeProblem();
   if (tooOld !== null) throw new AshlarError("E_UNSUPPORTED_NODE", tooOld);
   const inspection = currentInspection();
   if (inspection !== null) inspection.applicationOptions = options;

@@ -109,7 +109,7 @@ test("a cause's message is not repeated if the error's message already contains 
   cause.cause = cause;
   logger.error({ err: new Error("outer", { cause }) }, "Failed.");
   expect(output.lines).toMatchObject([
-    { err: { message: "PostgreSQL: boom (SQLSTATE P0001).: disk full", stack: expect.stringContaining("caused by") } },
+    { err: { message: "PostgreSQL: boom (SQLSTATE P0001): disk full", stack: expect.stringContaining("caused by") } },
     { err: { message: "outer: boom" } },
   ]);
 });

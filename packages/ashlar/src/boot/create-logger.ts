@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import { type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
 import { type Logger, redact } from "../kernel/index.ts";
 import { type LogDestination, prettyLines } from "./log-lines.ts";
@@ -9,17 +10,22 @@ import { standardOutput } from "./standard-output.ts";
  * cannot be written, because its reader has stopped or its disk is full, the application continues: up to 1 MiB of lines
  * is kept until it can be, and a line says how many more were dropped.
  *
+ * With `ashlar serve --workers`, each line has the number of its process as `worker`.
+ *
  * Members that could be secrets are redacted by name, including those of errors and those passed to `logger.child(…)`.
  *
  * @param destination where the lines go instead, for tests
  */
 export function createLogger(
-  settings: Pick<CompleteApplicationSettings, "name" | "environment" | "log">,
+  settings: Pick<CompleteApplicationSettings, "name" | "environment"> & {
+    readonly log: Pick<CompleteApplicationSettings["log"], "level"> & Partial<CompleteApplicationSettings["log"]>;
+  },
   destination?: LogDestination,
 ): Logger {
   const options = {
     level: settings.log.level,
-    base: { app: settings.name },
+    // Several processes may write to one output.
+    base: { app: settings.name, ...(cluster.worker !== undefined && { worker: cluster.worker.id }) },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redact },
     // Redaction has already turned errors into data.

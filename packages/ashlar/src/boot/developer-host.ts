@@ -1,4 +1,5 @@
 import { requestAuthorities } from "../http/index.ts";
+import { isLoopbackHost } from "../support/index.ts";
 
 /** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
@@ -17,7 +18,7 @@ export function isDeveloperHost(raw: Request, appUrl: string | null): boolean {
   const own = appUrl === null ? null : hostOf(new URL(appUrl).host);
   return requestAuthorities(raw).every((authority) => {
     const host = hostOf(authority);
-    return host !== null && (host === own || isLoopback(host));
+    return host !== null && (host === own || isLoopbackHost(host));
   });
 }
 
@@ -25,13 +26,4 @@ export function isDeveloperHost(raw: Request, appUrl: string | null): boolean {
 function hostOf(authority: string): string | null {
   if (!AUTHORITY.test(authority)) return null;
   return URL.parse(`http://${authority}/`)?.hostname.replace(/\.$/, "") ?? null;
-}
-
-/**
- * Reports whether a host is loopback. RFC 6761 §6.3: names below `localhost` are, too.
- *
- * @param host in normal form, as in `URL.hostname`
- */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -24,6 +24,11 @@ export interface FeatureCommand {
   readonly name: string;
   /** One sentence, for `ashlar --help`. */
   readonly description: string;
+  /**
+   * Its arguments and options, for its own `--help`, one a line, as in `  <id>  the item's id` and `  --all  counts all`;
+   * default: none. Other lines are shown below them.
+   */
+  readonly help?: string;
   /** Loads what the command does. */
   readonly load: () => Promise<{ run(context: CommandContext): MaybePromise<void> }>;
 }
@@ -61,15 +66,27 @@ export interface PublishedFiles {
    * already has is left out.
    */
   readonly migrations?: Readonly<Record<string, string>>;
-  /** What the author has to add to their own files. */
+  /** What belongs into the author's own files. */
   readonly steps?: readonly ManualStep[];
 }
 
-/** Lines to add by hand, unless the file's code already matches. */
+/** Lines to add by hand, unless the file's code already matches, or the command can add them. */
 export interface ManualStep {
   /** The path in the application, such as `app/kernel.ts`. */
   readonly file: string;
   /** Matches the file's code, without its comments, once the step is done. */
   readonly done: RegExp;
   readonly lines: readonly string[];
+  /** What the lines add, so that they are written into a file whose syntax tree has the place for it; default: nothing is. */
+  readonly adds?: StepAddition;
+}
+
+/** What a step adds to a list or an object in a file. */
+export interface StepAddition {
+  /** The values that it uses: the name, and the module that the file imports it from. */
+  readonly imports: readonly { readonly name: string; readonly from: string }[];
+  /** The variable with the list or the object; for an object in an object, also the keys that lead there: `["DRIVERS", "jwt"]`. */
+  readonly to: readonly [variable: string, ...keys: string[]];
+  /** An element, such as `...Stock.routes()`, or a property, such as `stock: stock()`, with double quotes around its texts. */
+  readonly text: string;
 }

@@ -1,14 +1,17 @@
 export { Application } from "./application.ts";
+export type { ApplicationStats } from "./application-stats.ts";
 export { Configuration } from "./configuration.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";
 export { createLogger } from "./create-logger.ts";
 export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
-export type { CommandContext, FeatureCommand, PublishedFiles } from "./feature-command.ts";
+export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./feature-command.ts";
 export { Inspection } from "./inspection.ts";
 export { loadConfiguration } from "./load-configuration.ts";
 export { findModule } from "./load-module.ts";
 export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
 export type { ApplicationSettings, CompleteApplicationSettings } from "./settings.ts";
+export { requireOneProcess } from "./several-processes.ts";
 export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";
+export { waitFor } from "./wait-for.ts";

@@ -5,14 +5,23 @@ import { isStandardOutputBehind } from "./standard-output.ts";
 /** An application that ends with its process. */
 export interface Ending {
   readonly logger: Logger;
-  /** How long its requests may take to finish, and then its providers to shut down, in seconds. */
+  /** How long its shutdown may take, in seconds. */
   readonly timeoutSeconds: number;
-  /** Releases everything; must neither reject nor take forever. */
-  shutdown(): Promise<void>;
+  /** How long it may drain before that, in seconds. */
+  readonly drainSeconds: number;
+  /**
+   * Releases everything; must not reject.
+   *
+   * @param drains whether it may go on serving for `drainSeconds` first
+   * @returns whether everything was finished
+   */
+  shutdown(drains: boolean): Promise<boolean>;
 }
 
 /** SIGHUP comes when the terminal, or the connection to the machine, is closed. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+/** How much longer than that a shutdown may take before the process exits anyway, in seconds: timers come late. */
+const GRACE_SECONDS = 2;
 /** How many errors are logged after the first one. An error in a loop could otherwise fill the disk before the end. */
 const MAX_FURTHER_ERRORS = 10;
 
@@ -25,16 +34,17 @@ let furtherErrors = 0;
 /**
  * Shuts down an application, and all others like it, when the process has to end:
  *
- * - When it is asked to (SIGTERM, SIGINT, SIGHUP), it exits with 0. A second signal has its usual effect: it ends the
- *   process at once.
+ * - When it is asked to (SIGTERM, SIGINT, SIGHUP), it drains and shuts down, and exits with 0, or with 1 if something
+ *   had to be cut off. A second signal has its usual effect: it ends the process at once.
  * - After an unhandled error, such as that of a promise that was not awaited, it exits with 1. The error may have left
- *   anything half done, so the process does not continue; other pending requests still finish.
+ *   anything half done, so the process does not continue, and accepts no further requests; pending ones still finish.
  *
+ * @param obeysSignals whether signals end it; if not, only unhandled errors do
  * @returns a function that removes the application; the last one removes the listeners
  */
-export function endWithProcess(application: Ending): () => void {
+export function endWithProcess(application: Ending, obeysSignals = true): () => void {
   if (applications.size === 0 && ending === null) {
-    for (const signal of SIGNALS) process.on(signal, onSignal);
+    if (obeysSignals) for (const signal of SIGNALS) process.on(signal, onSignal);
     // Rejections arrive here too, unless the application has its own listener for them.
     process.on("uncaughtException", onError);
   }
@@ -50,7 +60,7 @@ export function endWithProcess(application: Ending): () => void {
 function onSignal(signal: NodeJS.Signals): void {
   forgetSignals();
   for (const { logger } of applications) logger.info({ signal }, "Shutting down.");
-  end(0);
+  end(0, true);
 }
 
 function forgetSignals(): void {
@@ -61,7 +71,7 @@ function onError(error: unknown): void {
   process.exitCode = 1;
   if (ending === null) {
     tell("fatal", error, "An error was not handled. The process is shutting down.");
-    end(1);
+    end(1, false);
   } else if (furtherErrors++ < MAX_FURTHER_ERRORS) tell("error", error, "Another error was not handled.");
 }
 
@@ -79,15 +89,18 @@ function tell(level: "fatal" | "error", error: unknown, sentence: string): void 
   }
 }
 
-function end(exitCode: 0 | 1): void {
+function end(exitCode: 0 | 1, drains: boolean): void {
   if (ending !== null) return;
   ending = [...applications];
   process.exitCode = exitCode;
-  // Each provider has its own time limit for shutting down. Together they may not take longer than the requests.
-  const seconds = 2 * Math.max(...ending.map(({ timeoutSeconds }) => timeoutSeconds));
-  setTimeout(() => process.exit(), seconds * 1000);
-  void Promise.all(ending.map((application) => application.shutdown()))
-    .then(() => Promise.all([process.stdout, process.stderr].map(written)))
+  // A shutdown keeps its own deadline. This is for one whose timers can't, or that has been lost.
+  const seconds = ending.map(({ timeoutSeconds, drainSeconds }) => timeoutSeconds + (drains ? drainSeconds : 0));
+  setTimeout(() => process.exit(1), (Math.max(...seconds) + GRACE_SECONDS) * 1000);
+  void Promise.all(ending.map((application) => application.shutdown(drains)))
+    .then((finished) => {
+      if (finished.includes(false)) process.exitCode = 1;
+      return Promise.all([process.stdout, process.stderr].map(written));
+    })
     .finally(() => process.exit());
 }
 

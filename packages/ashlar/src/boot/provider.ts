@@ -30,8 +30,10 @@ export abstract class Provider {
   /**
    * Starts what only a server does, such as a daily task. Called when the application listens; not for commands, and not if
    * another host calls `fetch`.
+   *
+   * @param _port the application's
    */
-  listening(): MaybePromise<void> {}
+  listening(_port: number): MaybePromise<void> {}
 
   /**
    * Deletes what has expired and can no longer be used. Called by `ashlar prune`, and once a day by the server.
@@ -43,8 +45,30 @@ export abstract class Provider {
     return {};
   }
 
-  /** Releases what the feature holds (connections, timers). Called once, when the application shuts down. */
-  shutdown(): MaybePromise<void> {}
+  /**
+   * Whether `/ready` fails with {@link check}. If not, a failure is only shown in its details, and logged: for what many
+   * requests can do without, and for what all instances share, whose outage would take all of them out of service.
+   */
+  readonly failsReadiness: boolean = true;
+
+  /**
+   * Checks whether the feature can serve requests right now, and changes nothing: whether its server can be reached. While
+   * it throws, or takes longer than two seconds, `/ready` responds with 503, and the load balancer sends requests
+   * elsewhere, unless {@link failsReadiness} is `false`. So check only what requests can't do without. Called at most once a
+   * second.
+   *
+   * @throws why it can't; that is logged, and not part of the response
+   */
+  check(): MaybePromise<void> {}
+
+  /**
+   * Releases what the feature holds (connections, timers). Called once, when the application shuts down.
+   *
+   * @param _seconds how long it may take; `APP.server.shutdownTimeoutSeconds` is for all providers together
+   * @returns what had to be cut off, by kind, such as `{ mails: 3 }`; nothing if everything was finished
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most providers have nothing to return, and say so with void.
+  shutdown(_seconds?: number): MaybePromise<Readonly<Record<string, number>> | void> {}
 }
 
 /** The class of a provider. */

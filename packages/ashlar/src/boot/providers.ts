@@ -1,7 +1,11 @@
 import { runFor } from "../kernel/index.ts";
 import type { Application } from "./application.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
-import { within } from "./within.ts";
+import type { ReadinessCheck } from "./readiness.ts";
+import { OutOfTimeError, within } from "./within.ts";
+
+/** How long a provider may take to shut down if no time is left, in seconds: enough for what it does without waiting. */
+const LAST_MOMENT_SECONDS = 0.05;
 
 /** The providers of an application, in the order in which they start. */
 export class Providers {
@@ -37,8 +41,18 @@ export class Providers {
   }
 
   /** Makes each start what only a server does. */
-  async listening(): Promise<void> {
-    for (const provider of this.#registered) await provider.listening();
+  async listening(port: number): Promise<void> {
+    for (const provider of this.#registered) await provider.listening(port);
+  }
+
+  /** What they check before the application counts as ready. */
+  get checks(): readonly ReadinessCheck[] {
+    const checking = this.#registered.filter((provider) => provider.check !== Provider.prototype.check);
+    return checking.map((provider) => ({
+      name: nameOf(provider),
+      failsReadiness: provider.failsReadiness,
+      run: () => runFor(this.#application, () => provider.check()),
+    }));
   }
 
   /** Whether any of them has something to prune. */
@@ -66,18 +80,34 @@ export class Providers {
   /**
    * Shuts them down, the last one first. Failures are logged.
    *
-   * @param seconds how long each may take
+   * @param secondsLeft returns how long they may still take together. Once that is 0, those that remain are told, and get
+   * no more than a moment.
+   * @returns what they had to cut off, by kind
    */
-  async shutdown(seconds: number): Promise<void> {
+  async shutdown(secondsLeft: () => number): Promise<Readonly<Record<string, number>>> {
+    const cutOff: Record<string, number> = {};
+    const add = (counts: Readonly<Record<string, number>>): void => {
+      for (const [kind, count] of Object.entries(counts)) cutOff[kind] = (cutOff[kind] ?? 0) + count;
+    };
     for (const provider of this.#registered.toReversed()) {
+      const seconds = Math.max(secondsLeft(), LAST_MOMENT_SECONDS);
       try {
-        await within(seconds, provider.shutdown());
+        const counts = await within(seconds, provider.shutdown(seconds));
+        if (counts !== undefined) add(counts);
       } catch (error) {
         // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
         const level = this.#booted.has(provider) ? "error" : "debug";
         const line = { err: error, provider: provider.constructor.name };
         this.#application.logger[level](line, "A provider could not be shut down.");
+        if (error instanceof OutOfTimeError) add({ providers: 1 });
       }
     }
+    return cutOff;
   }
+}
+
+/** The name of a provider's check: `database` for `DatabaseProvider`. */
+function nameOf({ constructor: { name } }: Provider): string {
+  const short = name.replace(/Provider$/, "") || name;
+  return short.charAt(0).toLowerCase() + short.slice(1);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TrustedProxies } from "../http/index.ts";
+import { TrustedOrigins, TrustedProxies } from "../http/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
 
@@ -34,9 +34,10 @@ describe("defaults", () => {
       environment: "development",
       url: null,
       previousKeys: [],
+      processes: null,
       language: "en",
       languages: [],
-      log: { level: "info", requests: true },
+      log: { level: "info", requests: true, addresses: "full", audit: true, identifiers: false },
       server: {
         port: 3000,
         hostname: null,
@@ -46,7 +47,11 @@ describe("defaults", () => {
         stallTimeoutSeconds: 60,
         maxConnections: null,
         maxHeaderBytes: 16_384,
+        maxLoopDelayMs: 0,
+        drainSeconds: 0,
         shutdownTimeoutSeconds: 10,
+        waitSeconds: 0,
+        health: { up: "/up", ready: "/ready", details: expect.any(TrustedProxies) },
       },
       limits: {
         maxBodyBytes: 1_048_576,
@@ -58,6 +63,7 @@ describe("defaults", () => {
       },
       hstsMaxAgeSeconds: 0,
       trustedProxies: expect.any(TrustedProxies),
+      trustedOrigins: expect.any(TrustedOrigins),
     });
   });
 
@@ -153,7 +159,13 @@ describe("the environment's name", () => {
   });
 
   test("in tests nothing is logged by default", () => {
-    expect(read(undefined, { APP_ENV: "test" }).log).toEqual({ level: "silent", requests: false });
+    expect(read(undefined, { APP_ENV: "test" }).log).toEqual({
+      level: "silent",
+      requests: false,
+      addresses: "full",
+      audit: false,
+      identifiers: false,
+    });
     expect(read(undefined, { APP_ENV: "test", LOG_LEVEL: "warn" }).log.level).toBe("warn");
     expect(read({ log: { level: "debug" } }, { APP_ENV: "test", LOG_LEVEL: "warn" }).log.level).toBe("debug");
     expect(read(undefined, { APP_ENV: "test", LOG_LEVEL: "" }).log.level).toBe("silent");
@@ -163,6 +175,9 @@ describe("the environment's name", () => {
     expect(read({ log: { level: "debug", requests: true } }, { APP_ENV: "test" }).log).toEqual({
       level: "debug",
       requests: true,
+      addresses: "full",
+      audit: false,
+      identifiers: false,
     });
   });
 });
@@ -280,6 +295,24 @@ describe("APP_PREVIOUS_KEYS", () => {
   ])("%j is not a list of keys, and the error does not show it", (previousKeys, shown) => {
     expect(problem(() => read({ previousKeys }, PRODUCTION))).toBe(
       `E_INVALID_CONFIGURATION config/app.ts: APP.previousKeys: is ${shown}. Write a list of texts, or leave it out.`,
+    );
+  });
+});
+
+describe("APP_NEXT_KEY", () => {
+  const [NEXT, PREVIOUS] = [[...KEY].reverse().join(""), `${KEY}-of-last-year`];
+
+  test("the staged key is accepted like a previous one, and is not the key", () => {
+    const environment = { ...PRODUCTION, APP_NEXT_KEY: NEXT, APP_PREVIOUS_KEYS: PREVIOUS };
+    expect(read(undefined, environment)).toMatchObject({ key: KEY, previousKeys: [NEXT, PREVIOUS] });
+    expect(read({ nextKey: PREVIOUS, previousKeys: [] }, environment).previousKeys).toEqual([PREVIOUS]);
+    expect(read(undefined, { ...PRODUCTION, APP_NEXT_KEY: "" }).previousKeys).toEqual([]);
+  });
+
+  test("S48 a weak one ends the boot, and the error does not show it", () => {
+    expect(problem(() => read(undefined, { ...PRODUCTION, APP_NEXT_KEY: "hunter2" }))).toBe(
+      "E_WEAK_SECRET Environment variable APP_NEXT_KEY: the secret is shorter than 32 bytes. Empty its line in .env. " +
+        "Run: npx ashlar key:generate --rotate --stage",
     );
   });
 });
@@ -432,5 +465,48 @@ describe("unknown and mistyped settings", () => {
       'E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: names "lan", which is neither an address nor a range. ' +
         'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].',
     );
+  });
+});
+
+describe("S106 trusted origins", () => {
+  const APP_KEY = "a key of the application, with 32 bytes and more";
+  const PRODUCTION = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY };
+  const WANTED = 'Write scheme, host and port of each origin: ["https://app.shop.example"].';
+  const listOf = (app: object, environment = {}) => read(app, environment).trustedOrigins.list;
+
+  test("S106 come from the configuration, or else from TRUSTED_ORIGINS, and are none by default", () => {
+    const variable = { TRUSTED_ORIGINS: " https://app.shop.example, ,http://localhost:5173/" };
+    expect(listOf({}, variable)).toEqual(["https://app.shop.example", "http://localhost:5173"]);
+    expect(listOf({ trustedOrigins: ["https://a.example"] }, variable)).toEqual(["https://a.example"]);
+    expect(listOf({ trustedOrigins: "https://a.example,https://b.example" })).toEqual([
+      "https://a.example",
+      "https://b.example",
+    ]);
+    expect(listOf({ trustedOrigins: [] }, variable)).toEqual([]);
+    expect([listOf({}), listOf({}, { TRUSTED_ORIGINS: "" })]).toEqual([[], []]);
+  });
+
+  test.each([
+    ["*", 'contains "*": each origin has to be listed by itself.'],
+    ["https://*.shop.example", 'contains "https://*.shop.example": each origin has to be listed by itself.'],
+    ["shop.example", 'contains "shop.example", which is not an origin.'],
+    ["https://shop.example/app", 'contains "https://shop.example/app", which is not an origin.'],
+  ])("S106 that are none end the boot: %s", (origin, message) => {
+    expect(problem(() => read({}, { TRUSTED_ORIGINS: `https://a.example,${origin}` }))).toBe(
+      `E_INVALID_CONFIGURATION Environment variable TRUSTED_ORIGINS: ${message} ${WANTED}`,
+    );
+    expect(problem(() => read({ trustedOrigins: [origin] }))).toBe(
+      `E_INVALID_CONFIGURATION config/app.ts: APP.trustedOrigins: ${message} ${WANTED}`,
+    );
+  });
+
+  test("S106 over http end the boot in production, where the application is https", () => {
+    const TRUSTED_ORIGINS = "http://localhost:5173";
+    expect(problem(() => read({}, { ...PRODUCTION, TRUSTED_ORIGINS }))).toBe(
+      'E_INVALID_CONFIGURATION Environment variable TRUSTED_ORIGINS: contains "http://localhost:5173" in production: ' +
+        "anyone on a visitor's network can change its pages. Write its https address, or remove it.",
+    );
+    expect(listOf({}, { ...PRODUCTION, APP_URL: "http://localhost:3000", TRUSTED_ORIGINS })).toHaveLength(1);
+    expect(listOf({}, { APP_URL: "https://shop.example", TRUSTED_ORIGINS })).toHaveLength(1);
   });
 });

@@ -1,13 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { type BodyLimits, DEFAULT_BODY_LIMITS, parseProxies, TrustedProxies } from "../http/index.ts";
+import { type BodyLimits, DEFAULT_BODY_LIMITS, type TrustedOrigins, type TrustedProxies } from "../http/index.ts";
+import { ADDRESS_DETAILS, type AddressDetail } from "../kernel/index.ts";
 import { canonicalLanguage, ENGLISH } from "../messages/index.ts";
 import { requireSecret, splitSecrets } from "../security/index.ts";
-import { type ServerSettings, serverSettings } from "../server/index.ts";
+import {
+  type CompleteServerSettings,
+  completeServerSettings,
+  type ServerSettings,
+  serverSettings,
+} from "../server/index.ts";
 import {
   type Complete,
   ConfigurationError,
   type EnvironmentVariables,
   flag,
+  fromText,
   integer,
   listOf,
   type Optional,
@@ -20,6 +27,7 @@ import {
   text,
 } from "../support/index.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
+import { ORIGINS, PROXIES, readTrustedOrigins, readTrustedProxies } from "./trusted-sites.ts";
 import "./errors.ts";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -32,6 +40,20 @@ export interface LogSettings {
   readonly level?: (typeof LOG_LEVELS)[number];
   /** Whether each request is logged; default: `true`, in tests `false`. */
   readonly requests?: boolean;
+  /**
+   * How much of a client's address is in the lines about requests and security events: all of it, its network
+   * (`203.0.113.0`, or the first 48 bits of IPv6), or nothing; default: `full`.
+   */
+  readonly addresses?: AddressDetail;
+  /** Whether each security event, such as a login, is logged; default: `true`, in tests `false`. It needs `EventProvider`. */
+  readonly audit?: boolean;
+  /**
+   * Whether the lines about failed logins and requests for a new password have the identifier that was typed; default:
+   * `false`.
+   *
+   * Security: people type their password into the wrong field.
+   */
+  readonly identifiers?: boolean;
 }
 
 /** The shape of `APP` in `config/app.ts`. */
@@ -51,6 +73,11 @@ export interface ApplicationSettings {
    * Security: don't list a key that leaked. Anyone who has it can forge links and cookies.
    */
   readonly previousKeys?: readonly string[];
+  /**
+   * The next value of {@link key}; default: `APP_NEXT_KEY`. Links and cookies made with it are accepted, but new ones never
+   * use it: once every process has it, some of them can already run with it as their `key`.
+   */
+  readonly nextKey?: string | undefined;
   /** The language of visitors whose own is unknown or not offered, as a tag (BCP 47); default: `en`. */
   readonly language?: string;
   /**
@@ -60,6 +87,12 @@ export interface ApplicationSettings {
   readonly languages?: readonly string[];
   readonly log?: LogSettings;
   readonly server?: ServerSettings;
+  /**
+   * How many processes run the application at the same time, on all machines together, 1 to 100,000; default:
+   * `APP_PROCESSES`, else unknown. With several in production, what each would keep in its own memory ends the boot. A
+   * worker of a cluster (`node:cluster`) is one of several, unless this is 1.
+   */
+  readonly processes?: Optional<number | string>;
   readonly limits?: Partial<BodyLimits>;
   /**
    * For how many seconds a browser uses https only after any response (RFC 6797), up to two years; `0` sends no
@@ -74,29 +107,37 @@ export interface ApplicationSettings {
    * Security: anyone can send these headers. Only list addresses of your own proxies.
    */
   readonly trustedProxies?: string | readonly string[] | undefined;
+  /**
+   * The origins of your other sites whose pages may use this application, such as its front end: read responses
+   * (`CorsMiddleware`), send requests that change something, with a CSRF token, and be redirected to. Scheme, host and port
+   * of each, as a list or separated by commas; default: `TRUSTED_ORIGINS`.
+   *
+   * Security: a page of such an origin can do everything that its visitor can. In production they are https if `APP_URL` is.
+   */
+  readonly trustedOrigins?: string | readonly string[] | undefined;
 }
 
 /** {@link ApplicationSettings} as read. */
-export interface CompleteApplicationSettings extends Omit<Complete<ApplicationSettings>, "trustedProxies"> {
+export interface CompleteApplicationSettings
+  extends Omit<
+    Complete<ApplicationSettings>,
+    "trustedProxies" | "trustedOrigins" | "nextKey" | "previousKeys" | "processes" | "server"
+  > {
+  /** The keys that are accepted besides `key`: the staged one, if there is one, and the previous ones, newest first. */
+  readonly previousKeys: readonly string[];
+  /** `null` if it is not known. */
+  readonly processes: number | null;
   /**
    * The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not set, never in production. For links, use
    * `application.url`, which has a default.
    */
   readonly url: string | null;
   readonly log: Complete<LogSettings>;
-  readonly server: Complete<ServerSettings>;
+  readonly server: CompleteServerSettings;
   readonly limits: BodyLimits;
   readonly trustedProxies: TrustedProxies;
+  readonly trustedOrigins: TrustedOrigins;
 }
-
-const PROXIES: Setting<readonly string[] | null, string | readonly string[]> = setting({
-  what: 'addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"]',
-  fallback: null,
-  accept: (value) => {
-    if (typeof value === "string") return value.split(",").map((entry) => entry.trim());
-    return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
-  },
-});
 
 const TEXTS: Setting<readonly string[] | null, readonly string[]> = setting({
   what: "a list of texts",
@@ -109,6 +150,8 @@ const LANGUAGE: SettingRule<string> = {
   describe: quoted,
   accept: (value) => canonicalLanguage(value) ?? undefined,
 };
+
+const PROCESSES = fromText(integer({ from: 1, to: 100_000 }, null));
 
 const BYTES = { from: 1, to: 2 ** 40, unit: "bytes" };
 const COUNT = { from: 1, to: 2 ** 40 };
@@ -124,7 +167,7 @@ const LIMITS = settings<Partial<BodyLimits>>()({
 
 /**
  * Reads `APP`. Settings that are missing come from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
- * `TRUSTED_PROXIES`, `PORT`, `HOST`), so a one-file application needs no configuration file.
+ * `APP_NEXT_KEY`, `TRUSTED_PROXIES`, `TRUSTED_ORIGINS`, `PORT`, `HOST`), so a one-file application needs no configuration file.
  *
  * @param app what `config/app.ts` exports as `APP`
  * @param hasRoot whether the application has a folder, and so a `.env` that can hold a key
@@ -141,15 +184,24 @@ export function readApplicationSettings(
     url: text(null),
     key: text(null),
     previousKeys: TEXTS,
+    nextKey: text(null),
     language: setting({ ...LANGUAGE, fallback: ENGLISH }),
     languages: listOf('a list of languages by their tags: ["en", "de"]', setting(LANGUAGE), []),
-    log: settings<LogSettings>()({ level: oneOf(LOG_LEVELS, null), requests: flag(null) }),
+    log: settings<LogSettings>()({
+      level: oneOf(LOG_LEVELS, null),
+      requests: flag(null),
+      addresses: oneOf(ADDRESS_DETAILS, "full"),
+      audit: flag(null),
+      identifiers: flag(false),
+    }),
     server: serverSettings(environment),
+    processes: PROCESSES,
     limits: LIMITS,
     hstsMaxAgeSeconds: integer({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
     trustedProxies: PROXIES,
+    trustedOrigins: ORIGINS,
   });
-  const read = schema.read(app, WHERE);
+  const { nextKey, ...read } = schema.read(app, WHERE);
   const name = environmentName(environment, read.environment);
   const url = readUrl(read.url ?? environment.APP_URL, name);
   return Object.freeze({
@@ -157,13 +209,22 @@ export function readApplicationSettings(
     environment: name,
     url,
     key: readKey(read.key ?? environment.APP_KEY, name, hasRoot),
-    previousKeys: Object.freeze(readPreviousKeys(read.previousKeys, environment)),
+    previousKeys: Object.freeze([
+      ...readNextKey(nextKey ?? environment.APP_NEXT_KEY),
+      ...readPreviousKeys(read.previousKeys, environment),
+    ]),
     log: Object.freeze({
       level: read.log.level ?? readLogLevel(environment.LOG_LEVEL) ?? (name === "test" ? "silent" : "info"),
       requests: read.log.requests ?? name !== "test",
+      addresses: read.log.addresses,
+      audit: read.log.audit ?? name !== "test",
+      identifiers: read.log.identifiers,
     }),
+    processes: read.processes ?? PROCESSES.read(environment.APP_PROCESSES, "Environment variable APP_PROCESSES"),
+    server: completeServerSettings(read.server, name === "production"),
     hstsMaxAgeSeconds: hstsMaxAge(read.hstsMaxAgeSeconds, url, name),
     trustedProxies: readTrustedProxies(read.trustedProxies, environment),
+    trustedOrigins: readTrustedOrigins(read.trustedOrigins, environment, { url, isProduction: name === "production" }),
   });
 }
 
@@ -214,6 +275,12 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
   return requireSecret(key, "Environment variable APP_KEY", "Empty its line in .env. Run: npx ashlar key:generate");
 }
 
+function readNextKey(key: string | undefined): string[] {
+  if (!key) return [];
+  const remedy = "Empty its line in .env. Run: npx ashlar key:generate --rotate --stage";
+  return [requireSecret(key, "Environment variable APP_NEXT_KEY", remedy)];
+}
+
 function readPreviousKeys(given: readonly string[] | null, environment: EnvironmentVariables): string[] {
   if (given !== null) return fitKeys(given, `${WHERE}.previousKeys`);
   return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
@@ -225,17 +292,6 @@ function fitKeys(entries: readonly string[], where: string): string[] {
   return entries.flatMap((entry, index) =>
     entry.trim() === "" ? [] : [requireSecret(entry, `${where}, entry ${index + 1}`, remedy)],
   );
-}
-
-function readTrustedProxies(
-  given: readonly string[] | null,
-  { TRUSTED_PROXIES = "" }: EnvironmentVariables,
-): TrustedProxies {
-  const entries = given ?? PROXIES.read(TRUSTED_PROXIES, "") ?? [];
-  const ranges = parseProxies(entries.filter((entry) => entry !== ""));
-  if (typeof ranges !== "string") return Object.freeze(new TrustedProxies(ranges));
-  const where = given === null ? "Environment variable TRUSTED_PROXIES" : `${WHERE}.trustedProxies`;
-  throw new ConfigurationError(where, ranges, `Write ${PROXIES.what}.`);
 }
 
 function hstsMaxAge(given: number | null, url: string | null, name: EnvironmentName): number {

@@ -1,6 +1,5 @@
 import type { Logger } from "../kernel/index.ts";
-import type { EnvironmentVariables } from "../support/index.ts";
-import { isLoopback } from "./developer-host.ts";
+import { type EnvironmentVariables, isLoopbackHost } from "../support/index.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
 
 /**
@@ -13,7 +12,7 @@ export function warnOfUnsafeEnvironment(
   logger: Logger,
 ): void {
   if (environment !== "production") return;
-  if (url?.startsWith("http:") && !isLoopback(new URL(url).hostname)) {
+  if (url?.startsWith("http:") && !isLoopbackHost(new URL(url).hostname)) {
     logger.warn(
       `APP_URL is ${url}, so cookies are sent over unencrypted connections too: they have neither Secure nor the prefix ` +
         "__Host-. Serve the application over https, by a proxy or otherwise, and set APP_URL to its https address.",

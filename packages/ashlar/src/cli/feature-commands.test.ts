@@ -27,6 +27,19 @@ describe("the command of a provider", () => {
     expect(help.output).toContain("Usage: ashlar stock:install");
   });
 
+  test("its help lists what it takes, as that of other commands", async () => {
+    const text = "  [numbers...]  the items\\n  --driver <name>  which one\\n  --all  every one\\nRead the manual.";
+    const counting = `{ name: "stock:count", description: "Counts.", help: "${text}", load: () => null }`;
+    const root = applicationWith({ Stock: [counting, command("stock:install", "")] });
+    expect((await ashlar(root, "stock:count", "--help")).output.trim().split("\n")).toEqual([
+      ...["Usage: ashlar stock:count [options] [numbers...] [arguments...]", "", "Counts.", ""],
+      ...["Arguments:", "  numbers          the items", ""],
+      ...["Options:", "  --driver <name>  which one", "  --all            every one"],
+      ...["  -h, --help       display help for command", "", "Read the manual."],
+    ]);
+    expect((await ashlar(root, "stock:install", "--help")).output).toContain("Usage: ashlar stock:install [options]\n");
+  });
+
   test("receives all arguments after its name, including options", async () => {
     const root = applicationWith({
       Stock: [command("stock", "context.print(JSON.stringify([context.args, context.root]))")],

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Argument, Command, Option } from "commander";
 import {
   type Application,
   type CommandContext,
@@ -47,11 +47,23 @@ function requireCommand({ name, description, load }: FeatureCommand, provider: s
   throw new AshlarError("E_COMMAND", `${provider}.commands: "${name}" is not a command. ${remedy}`);
 }
 
-function asCommand(terminal: Terminal, { name, description, load }: FeatureCommand): Command {
-  return new Command(name)
+function asCommand(terminal: Terminal, { name, description, help, load }: FeatureCommand): Command {
+  const { parameters, options, rest } = helpParts(help ?? "");
+  const command = new Command(name);
+  // The program's own settings replace those of `configureHelp`.
+  command.createHelp = () => {
+    const shown = Command.prototype.createHelp.call(command);
+    const own = shown.visibleOptions.bind(shown);
+    shown.visibleOptions = (one) => [...options, ...own(one)];
+    shown.visibleArguments = () => parameters.map(({ form, meaning }) => new Argument(form, meaning));
+    return shown;
+  };
+  return command
     .description(description)
     .argument("[arguments...]")
+    .usage(["[options]", ...parameters.map(({ form }) => form), ...(rest === "" ? [] : ["[arguments...]"])].join(" "))
     .allowUnknownOption()
+    .addHelpText("after", rest === "" ? "" : `\n${rest}`)
     .action(async (args: readonly string[]) => {
       const { run } = await load();
       const booted: Application[] = [];
@@ -74,6 +86,30 @@ function asCommand(terminal: Terminal, { name, description, load }: FeatureComma
         for (const application of booted) await application.shutdown();
       }
     });
+}
+
+const OPTION = /^ {2}(-\S+(?: [<[]\S+)*) {2,}(\S.*)$/;
+const PARAMETER = /^ {2}(<[\w.-]+>|\[[\w.-]+\]) {2,}(\S.*)$/;
+
+interface HelpParts {
+  readonly parameters: readonly { readonly form: string; readonly meaning: string }[];
+  readonly options: readonly Option[];
+  readonly rest: string;
+}
+
+/** The arguments and options that a command's help lists, which are shown as those of the other commands, and the rest. */
+function helpParts(help: string): HelpParts {
+  const parameters: { form: string; meaning: string }[] = [];
+  const options: Option[] = [];
+  const rest: string[] = [];
+  for (const line of help.split("\n")) {
+    const [, flags, meaning] = OPTION.exec(line) ?? [];
+    const [, form, use] = PARAMETER.exec(line) ?? [];
+    if (flags !== undefined) options.push(new Option(flags, meaning));
+    else if (form !== undefined) parameters.push({ form, meaning: use! });
+    else rest.push(line);
+  }
+  return { parameters, options, rest: rest.join("\n").trim() };
 }
 
 async function publish(

@@ -14,7 +14,9 @@ import { describeSecrets } from "./describe-secrets.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
 
 interface Options {
+  readonly json?: true;
   readonly dryRun?: true;
+  readonly many?: true;
   readonly force?: true;
   readonly migrate?: true;
   readonly migrations?: true;
@@ -28,14 +30,24 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
     .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"))
     .addOption(new Option("--migrate", "also run the migrations").conflicts("dryRun"));
   // The API's own files are never overwritten: existing ones belong to the application's author.
-  if (feature === "pages") command.option("--force", "overwrite existing files that differ");
-  return command.action(async ({ dryRun, force, migrate, migrations }: Options) => {
-    const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, feature);
+  if (feature === "pages") {
+    command
+      .option("--json", "without pages, for a front end of your own: every route responds with JSON")
+      .option("--force", "overwrite existing files that differ");
+  } else command.option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts");
+  return command.action(async ({ json, dryRun, force, many, migrate, migrations }: Options) => {
+    const wanted = json ? "json" : feature;
+    const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, wanted, {
+      hasManyTokens: many === true,
+    });
     if (dryRun) await printDiff(terminal, plan);
     else if (migrations) {
       await writeMigrations(terminal.root, plan);
-      printWritten(terminal, plan);
-    } else printWritten(terminal, plan, await writeInstallation(terminal.root, plan, force ?? false));
+      printWritten(terminal, plan, { migrates: migrate === true });
+    } else {
+      const secrets = await writeInstallation(terminal.root, plan, force ?? false);
+      printWritten(terminal, plan, { secrets, migrates: migrate === true });
+    }
     printRemaining(terminal, plan.remaining);
     const [command] = migrateCommands(terminal);
     if (migrate) await command!.parseAsync([], { from: "user" });
@@ -79,8 +91,16 @@ export async function unifiedDiff(path: string, before: string | null, after: st
 
 const NO_SECRETS: FilledSecrets = { fromExample: false, written: [] };
 
-/** Prints what was written. */
-export function printWritten(terminal: Terminal, plan: Installation, secrets: FilledSecrets = NO_SECRETS): void {
+/**
+ * Prints what was written.
+ *
+ * @param migrates whether the command runs the migrations that it has written
+ */
+export function printWritten(
+  terminal: Terminal,
+  plan: Installation,
+  { secrets = NO_SECRETS, migrates = false }: { readonly secrets?: FilledSecrets; readonly migrates?: boolean } = {},
+): void {
   for (const { path, before } of plan.files) terminal.print(`${before === null ? "Created" : "Changed"} ${path}`);
   if (plan.environment !== null) terminal.print("Changed .env");
   const made = describeSecrets(secrets);
@@ -89,7 +109,7 @@ export function printWritten(terminal: Terminal, plan: Installation, secrets: Fi
   if (isDone) terminal.print(nothingToWrite(plan, "nothing was changed"));
   if (plan.files.some(stopsListening))
     terminal.print("`node app.ts` no longer listens: app.ts exports the application, and npx ashlar serve starts it.");
-  if (plan.files.some(({ path }) => path.startsWith("database/")))
+  if (!migrates && plan.files.some(({ path }) => path.startsWith("database/")))
     terminal.print("Run the migrations: npx ashlar migrate");
 }
 

@@ -1,18 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, CommanderError } from "commander";
-import { AshlarError, PACKAGE_FOLDER } from "../support/index.ts";
+import { PACKAGE_FOLDER } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
+import { dbCopyCommand } from "./commands/db-copy.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
 import { langKeysCommand } from "./commands/lang-keys.ts";
 import { makeCommands } from "./commands/make.ts";
+import { makeDeployCommand } from "./commands/make-deploy.ts";
 import { migrateCommands } from "./commands/migrate.ts";
 import { pruneCommand } from "./commands/prune.ts";
 import { routesCommand } from "./commands/routes.ts";
 import { serveCommand } from "./commands/serve.ts";
-import type { Terminal } from "./terminal.ts";
+import { problemOf, type Terminal } from "./terminal.ts";
 
 async function version(): Promise<string> {
   const manifest = await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8");
@@ -39,6 +41,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   const commands = [
     serveCommand(terminal),
     ...migrateCommands(terminal),
+    dbCopyCommand(terminal),
     routesCommand(terminal),
     doctorCommand(terminal),
     langKeysCommand(terminal),
@@ -47,6 +50,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     authCommand(terminal),
     apiInstallCommand(terminal),
     ...makeCommands(terminal),
+    makeDeployCommand(terminal),
   ];
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await otherCommands(terminal, names)));
@@ -56,7 +60,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    terminal.printError(error instanceof AshlarError ? error.message : describe(error));
+    terminal.printError(problemOf(error));
     return 1;
   }
 }
@@ -76,9 +80,4 @@ async function otherCommands(terminal: Terminal, known: readonly string[]): Prom
     terminal.printError(`The commands of this application's providers are not available. ${reason}`);
     return [];
   }
-}
-
-/** An unexpected error is shown with its stack: its reader is the application's developer. */
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { AshlarError } from "../support/index.ts";
 
 /** Where a command prints: the process's streams, or a test's. */
 export interface Terminal {
@@ -17,6 +18,12 @@ export function processTerminal(): Terminal {
     print: (line = "") => console.log(line),
     printError: (line) => console.error(line),
   };
+}
+
+/** What to print of an error. An unexpected one is shown with its stack: its reader is the application's developer. */
+export function problemOf(error: unknown): string {
+  if (error instanceof AshlarError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** Formats text, if the output stream supports it. */

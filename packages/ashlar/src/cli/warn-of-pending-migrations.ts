@@ -2,7 +2,7 @@ import type { Application } from "../boot/index.ts";
 import { migrationsOf } from "./with-migrations.ts";
 
 /**
- * Logs one warning that names the migrations that haven't been run on an application's database. It never rejects: a
+ * Logs one warning with the names of the migrations that haven't been run on an application's database. It never rejects: a
  * database that can't be queried, or an unreadable folder, must not keep the application from starting.
  */
 export async function warnOfPendingMigrations({ container, logger, root }: Application): Promise<void> {
@@ -10,8 +10,7 @@ export async function warnOfPendingMigrations({ container, logger, root }: Appli
   try {
     const pending = await migrationsOf(root, container.make("database")).pending();
     if (pending.length === 0) return;
-    const problem = `Migrations have not been run on this database: ${pending.join(", ")}.`;
-    logger.warn({ pending }, `${problem} Run: npx ashlar migrate`);
+    logger.warn({ pending }, "Migrations have not been run on this database. Run: npx ashlar migrate");
   } catch (error) {
     logger.debug({ err: error }, "Could not check for pending migrations.");
   }

@@ -11,6 +11,16 @@ import { ConfigurationError } from "../support/index.ts";
  * @throws `E_INVALID_CONFIGURATION`, `E_MIGRATION`
  */
 export async function withMigrations<T>(root: string, work: (migrations: Migrations) => Promise<T>): Promise<T> {
+  return await withConfiguredDatabase(root, (database) => work(migrationsOf(root, database)));
+}
+
+/**
+ * Runs a function with an application's database, without booting the application, and closes it afterwards.
+ *
+ * @param root the application's folder
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export async function withConfiguredDatabase<T>(root: string, work: (database: Database) => Promise<T>): Promise<T> {
   const configuration = await loadConfiguration(root, readEnvironment(root));
   if (!configuration.has("database")) {
     throw new ConfigurationError(
@@ -22,7 +32,7 @@ export async function withMigrations<T>(root: string, work: (migrations: Migrati
   }
   const database = new Database(configuration.section("database", ["DATABASES"]).DATABASES, root);
   try {
-    return await work(migrationsOf(root, database));
+    return await work(database);
   } finally {
     await database.close();
   }

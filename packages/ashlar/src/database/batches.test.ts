@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { sleeps } from "../../test/support/sleeps.ts";
 import { type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 import { Database } from "./database.ts";
 import type { Row } from "./dialect.ts";
@@ -82,6 +83,27 @@ test("other work gets its turn between two batches", async () => {
   otherAfter("select");
   await visitInBatches(notes, [], async () => {});
   expect(asked).toEqual(["select", "other", "select"]);
+});
+
+test("after each batch but the last, a pause is as long as the batch was, and a second at most", async () => {
+  await store(1700, 10);
+  const slept = sleeps();
+  const clock = vi.mocked(performance.now);
+  const times = [0, 40.5, 100, 3100, 5000, 5000, 6000];
+  clock.mockImplementation(() => times.shift()!);
+  await deleteOld();
+  expect(slept).toEqual([41, 1000, 0]);
+});
+
+test("a signal ends the pause", async () => {
+  await store(501, 10);
+  const stop = new AbortController();
+  vi.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValueOnce(1_000_000);
+  onTestFinished(() => void vi.restoreAllMocks());
+  otherAfter("delete");
+  const end = database.onQuery(({ sql }) => void (sql.startsWith("delete") && setImmediate(() => stop.abort())));
+  expect(await deleteOld(stop.signal)).toBe(500);
+  end();
 });
 
 test("a signal ends the work after the current batch, or before the first", async () => {

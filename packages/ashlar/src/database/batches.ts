@@ -1,10 +1,13 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
 import type { Row } from "./dialect.ts";
 import type { QueryBuilder } from "./tables.ts";
 
 /** How many rows one statement covers: few enough that nothing else waits noticeably for it. */
 const BATCH_ROWS = 500;
+
+/** The longest pause between two batches, in milliseconds. */
+const LONGEST_PAUSE_MS = 1000;
 
 /** A table to process, and its unique, indexed key column. */
 export interface BatchTable {
@@ -17,8 +20,20 @@ export interface BatchTable {
 export type BatchCondition = (builder: ExpressionBuilder<any, any>) => Expression<SqlBool>;
 
 /**
- * Deletes the rows that meet a condition in small batches: no lock is held for long, and other work gets its turn in
- * between. This is not one transaction: what was deleted before an error stays deleted.
+ * Leaves the database and this process to others for as long as the last batch took, and at least for one turn of the event
+ * loop: statements on SQLite don't give one, however often they are awaited.
+ *
+ * @param begun when the batch began, in milliseconds of `performance.now()`
+ * @param signal ends the pause
+ */
+export async function pauseAfterBatch(begun: number, signal?: AbortSignal): Promise<void> {
+  const took = performance.now() - begun;
+  await sleep(Math.min(LONGEST_PAUSE_MS, Math.ceil(took)), undefined, { signal }).catch(() => {});
+}
+
+/**
+ * Deletes the rows that meet a condition in small batches, with a pause after each: no lock is held for long, and
+ * other work gets at least as much time. This is not one transaction: what was deleted before an error stays deleted.
  *
  * @param signal stops it after the current batch
  * @returns how many rows were deleted
@@ -30,6 +45,7 @@ export async function deleteInBatches(
 ): Promise<number> {
   let deleted = 0;
   while (signal?.aborted !== true) {
+    const begun = performance.now();
     const found = await kysely.selectFrom(table).select(key).where(condition).limit(BATCH_ROWS).execute();
     const keys = found.map((row) => row[key]);
     if (keys.length === 0) break;
@@ -37,7 +53,7 @@ export async function deleteInBatches(
     const query = kysely.deleteFrom(table).where(key, "in", keys).where(condition);
     deleted += Number((await query.executeTakeFirst()).numDeletedRows);
     if (keys.length < BATCH_ROWS) break;
-    await nextTurn();
+    await pauseAfterBatch(begun, signal);
   }
   return deleted;
 }
@@ -57,12 +73,13 @@ export async function visitInBatches(
 ): Promise<void> {
   let last: unknown;
   while (signal?.aborted !== true) {
+    const begun = performance.now();
     const all = kysely.selectFrom(table).select([key, ...columns]);
     const left = last === undefined ? all : all.where(key, ">", last);
     const rows = (await left.orderBy(key).limit(BATCH_ROWS).execute()) as Row[];
     if (rows.length > 0) await visit(rows);
     if (rows.length < BATCH_ROWS) break;
     last = rows.at(-1)![key];
-    await nextTurn();
+    await pauseAfterBatch(begun, signal);
   }
 }

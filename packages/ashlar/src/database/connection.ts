@@ -1,13 +1,15 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { ColumnValue, Dialect, Observer, Row, TransactionOptions } from "./dialect.ts";
+import type { ColumnValue, Dialect, Observer, ReplicaUsage, Row, TransactionOptions } from "./dialect.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { type PreparedStatement, queryTemplate } from "./parameters.ts";
+import { ReplicaReads, type ReportReplica } from "./replica-reads.ts";
+import { RetryingExecutor } from "./retries.ts";
 import type { RollbackLog } from "./rollback-log.ts";
 import { type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
-import { type ReportCaughtFailure, Transactions } from "./transactions.ts";
+import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "./transactions.ts";
 import type { DeleteQuery, InsertQuery, UpsertQuery, Write, WriteScope } from "./writes.ts";
 import "./errors.ts";
 
@@ -39,6 +41,7 @@ export class Connection {
   ignoredAttributes: IgnoredAttributes | null = null;
   readonly #observer: Observer;
   readonly #transactions: Transactions;
+  readonly #replicas: ReplicaReads | null;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
 
   /** Connections are created by `Database`. */
@@ -46,7 +49,11 @@ export class Connection {
     this.name = name;
     this.#observer = { notify: null };
     this.dialect = makeDialect(this.#observer);
-    this.#transactions = new Transactions(this.dialect);
+    const shared = new RetryingExecutor(this.dialect.shared);
+    const { replicas = null } = this.dialect;
+    this.#replicas = replicas === null ? null : new ReplicaReads(shared, replicas);
+    this.#transactions = new Transactions(this.dialect, name, this.#replicas ?? shared);
+    this.#observe();
     this.kysely = this.guardedKysely(() => {});
   }
 
@@ -70,6 +77,31 @@ export class Connection {
    */
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#transactions.transaction(task, options);
+  }
+
+  /**
+   * Runs work once every transaction that the caller is in has committed, on this connection and on others, and never if
+   * one of them is rolled back. A nested transaction that is rolled back takes its work with it. Outside of transactions,
+   * it runs at once.
+   *
+   * It is for what a rollback cannot take back: a call of another service, a job for a queue, a file. Events, mails and
+   * cookies wait for the commit by themselves.
+   *
+   * ```ts
+   * await database.transaction(async () => {
+   *   const order = await Order.create({ user_id: user.id });
+   *   void database.afterCommit(() => application.logger.info({ order: order.id }, "A new order."));
+   * });
+   * ```
+   *
+   * The work runs outside of the transaction, whose `transaction()` resolves when the work is done. It is in memory: if
+   * the process is killed between commit and work, the work is lost. If it throws, that is logged, because the
+   * transaction can no longer fail; other work still runs.
+   *
+   * @returns resolves when the work is done, in a transaction at once; never rejects
+   */
+  afterCommit(work: () => MaybePromise<void>): Promise<void> {
+    return this.#transactions.afterCommit(work);
   }
 
   /**
@@ -141,15 +173,49 @@ export class Connection {
     return this.#prepared(this.dialect.writes.delete(this.kysely, query));
   }
 
+  /**
+   * Whether it has read replicas.
+   *
+   * @internal
+   */
+  get hasReplicas(): boolean {
+    return this.#replicas !== null;
+  }
+
+  /**
+   * Keeps tables on the primary; see `Database.keepOnPrimary`.
+   *
+   * @internal
+   */
+  keepOnPrimary(tables: readonly string[]): void {
+    this.#replicas?.keepOnPrimary(tables);
+  }
+
+  /**
+   * How its read replicas are; `null` if it has none.
+   *
+   * @internal
+   */
+  replicaUsage(): ReplicaUsage | null {
+    return this.#replicas?.usage() ?? null;
+  }
+
+  /**
+   * Reports read replicas that go or are late, and that come back.
+   *
+   * @internal
+   */
+  onReplica(report: ReportReplica): void {
+    if (this.#replicas !== null) this.#replicas.report = report;
+  }
+
   /** Calls a listener before each statement. Call the returned function to remove it. */
   onQuery(listener: (query: QueryEvent) => void): () => void {
     this.#listeners.add(listener);
-    this.#observer.notify = (sql) => {
-      for (const one of this.#listeners) one({ connection: this.name, sql });
-    };
+    this.#observe();
     return () => {
       this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#observer.notify = null;
+      this.#observe();
     };
   }
 
@@ -168,6 +234,15 @@ export class Connection {
    */
   onCaughtFailure(report: ReportCaughtFailure): void {
     this.#transactions.reportCaughtFailure = report;
+  }
+
+  /**
+   * Reports errors of work that ran after a commit. Without this, they are unhandled.
+   *
+   * @internal
+   */
+  onFailedWork(report: ReportFailedWork): void {
+    this.#transactions.reportFailedWork = report;
   }
 
   /**
@@ -285,6 +360,18 @@ export class Connection {
    */
   get rollbackLog(): RollbackLog | null {
     return this.#transactions.log;
+  }
+
+  #observe(): void {
+    const [listeners, replicas] = [this.#listeners, this.#replicas];
+    if (listeners.size === 0 && replicas === null) {
+      this.#observer.notify = null;
+      return;
+    }
+    this.#observer.notify = (sql) => {
+      replicas?.noticed(sql);
+      for (const one of listeners) one({ connection: this.name, sql });
+    };
   }
 
   #prepared(write: Write): PreparedStatement {

@@ -1,12 +1,20 @@
 import type { Transaction } from "kysely";
 import { AshlarError, ConfigurationError, type MaybePromise, suggestion } from "../support/index.ts";
 import { Connection, type QueryEvent } from "./connection.ts";
-import type { Dialect, DialectSetup, DialectSource, TransactionOptions } from "./dialect.ts";
+import type {
+  ConnectionUsage,
+  Dialect,
+  DialectSetup,
+  DialectSource,
+  ReplicaUsage,
+  TransactionOptions,
+} from "./dialect.ts";
 import { IgnoredAttributes, type ReportIgnoredAttributes } from "./ignored-attributes.ts";
 import type { ReportLongTransaction } from "./long-transactions.ts";
+import { OtherServerError } from "./server-settings.ts";
 import { type CompleteDatabaseSettings, DATABASES, readDatabaseSettings } from "./settings.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
-import type { ReportCaughtFailure } from "./transactions.ts";
+import type { ReportCaughtFailure, ReportFailedWork } from "./transactions.ts";
 import "./errors.ts";
 
 /**
@@ -18,6 +26,8 @@ export class Database {
   /** `DATABASES`, as it was read. */
   readonly settings: CompleteDatabaseSettings;
   readonly #connections: ReadonlyMap<string, Connection>;
+  /** Connections with the address of another kind of server, each with the error of its use. */
+  readonly #elsewhere = new Map<string, OtherServerError>();
   readonly #default: Connection;
 
   /**
@@ -28,15 +38,17 @@ export class Database {
    */
   constructor(databases: unknown, root: string, { isInspected = false }: { readonly isInspected?: boolean } = {}) {
     this.settings = readDatabaseSettings(databases);
-    const entries = Object.entries(this.settings.connections);
-    this.#connections = new Map(
-      entries.map(([name, source]) => [
-        name,
-        new Connection(name, (observer) =>
-          dialectOf(source, { where: `${DATABASES}.${name}`, root, observer, isInspected }),
-        ),
-      ]),
-    );
+    const connections = new Map<string, Connection>();
+    for (const [name, source] of Object.entries(this.settings.connections)) {
+      try {
+        const setup = { where: `${DATABASES}.${name}`, root, isInspected };
+        connections.set(name, new Connection(name, (observer) => dialectOf(source, { ...setup, observer })));
+      } catch (error) {
+        if (!(error instanceof OtherServerError)) throw error;
+        this.#elsewhere.set(name, error);
+      }
+    }
+    this.#connections = connections;
     this.#default = this.connection();
   }
 
@@ -54,11 +66,14 @@ export class Database {
    * A connection by its name in `config/database.ts`.
    *
    * @param name default: the default connection
-   * @throws `E_DATABASE` if there is none with this name
+   * @throws `E_DATABASE` if there is none with this name; `E_INVALID_CONFIGURATION` if its `url` is the address of another
+   * kind of server
    */
   connection(name: string = this.settings.default): Connection {
     const connection = this.#connections.get(name);
     if (connection !== undefined) return connection;
+    const elsewhere = this.#elsewhere.get(name);
+    if (elsewhere !== undefined) throw elsewhere;
     const near = suggestion(name, this.#connections.keys());
     throw new AshlarError("E_DATABASE", `There is no connection "${name}" in config/database.ts. ${near}`);
   }
@@ -72,7 +87,7 @@ export class Database {
    * @internal
    */
   connectionNamedBy(where: string, name: string | undefined): Connection {
-    if (name === undefined || this.#connections.has(name)) return this.connection(name);
+    if (name === undefined || this.#connections.has(name) || this.#elsewhere.has(name)) return this.connection(name);
     const near = suggestion(name, this.#connections.keys());
     throw new ConfigurationError(where, `config/database.ts has no connection "${name}".`, near);
   }
@@ -107,6 +122,68 @@ export class Database {
     return this.#default.transaction(task, options);
   }
 
+  /** Runs work after the commit of every transaction that the caller is in, or at once; see `Connection`. */
+  afterCommit(work: () => MaybePromise<void>): Promise<void> {
+    return this.#default.afterCommit(work);
+  }
+
+  /** How much of each connection's pool is in use, by the connection's name; those whose driver can't tell are missing. */
+  usage(): Readonly<Record<string, ConnectionUsage>> {
+    const used = [...this.#connections].map(([name, { dialect }]) => [name, dialect.usage?.()] as const);
+    return Object.fromEntries(used.filter((entry) => entry[1] !== undefined)) as Readonly<
+      Record<string, ConnectionUsage>
+    >;
+  }
+
+  /**
+   * Whether any connection has read replicas.
+   *
+   * @internal
+   */
+  get hasReplicas(): boolean {
+    return [...this.#connections.values()].some((connection) => connection.hasReplicas);
+  }
+
+  /**
+   * Keeps tables on the primary of every connection that has read replicas, because security is decided by what is in
+   * them.
+   *
+   * @internal
+   */
+  keepOnPrimary(tables: readonly string[]): void {
+    for (const connection of this.#connections.values()) connection.keepOnPrimary(tables);
+  }
+
+  /**
+   * The names of the connections that have read replicas.
+   *
+   * @internal
+   */
+  replicated(): string[] {
+    return [...this.#connections].flatMap(([name, { dialect }]) => ((dialect.replicas ?? null) === null ? [] : name));
+  }
+
+  /**
+   * How the read replicas of each connection are, by the connection's name; connections without replicas are missing.
+   *
+   * @internal
+   */
+  replicaUsage(): Record<string, ReplicaUsage> {
+    const used = [...this.#connections].map(([name, connection]) => [name, connection.replicaUsage()] as const);
+    return Object.fromEntries(used.filter((entry): entry is [string, ReplicaUsage] => entry[1] !== null));
+  }
+
+  /**
+   * Reports read replicas that go or are late, and that come back, with the name of the connection.
+   *
+   * @internal
+   */
+  onReplica(report: (sentence: string, error: unknown, connection: string) => void): void {
+    for (const [name, connection] of this.#connections) {
+      connection.onReplica((sentence, error) => report(sentence, error, name));
+    }
+  }
+
   /** Calls a listener before each statement on any connection. Call the returned function to remove it. */
   onQuery(listener: (query: QueryEvent) => void): () => void {
     const ends = [...this.#connections.values()].map((connection) => connection.onQuery(listener));
@@ -127,6 +204,15 @@ export class Database {
     for (const connection of this.#connections.values()) {
       if (!connection.dialect.failureEndsTransaction) connection.onCaughtFailure(report);
     }
+  }
+
+  /**
+   * Reports errors of work that ran after a commit on any connection.
+   *
+   * @internal
+   */
+  onFailedWork(report: ReportFailedWork): void {
+    for (const connection of this.#connections.values()) connection.onFailedWork(report);
   }
 
   /**

@@ -26,6 +26,12 @@ export interface TransactionOptions {
   readonly isolation?: IsolationLevel;
   /** Whether it only reads: a statement in it that writes fails with `E_DATABASE`. */
   readonly readOnly?: boolean;
+  /**
+   * How often the whole function is run again, in a new transaction, if the database refuses something in it or its commit
+   * because of another transaction (`E_DATABASE_CONFLICT`: a serialization failure or a deadlock); default: 0. It has no
+   * effect on a nested transaction.
+   */
+  readonly retries?: number;
 }
 
 /** Runs statements. Errors are those that `ashlar/database` exports, on every dialect. */
@@ -34,6 +40,31 @@ export interface Executor {
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>>;
   /** Runs a statement with one parameter and returns the first row: what `find` uses, so keep it short. */
   first(sql: string, value: ColumnValue): MaybePromise<Row | undefined>;
+}
+
+/** Copies of the database that follow it with some delay, and can only be read. */
+export interface Replicas {
+  /** Each runs statements on one of them, on any free connection, and reports failures like {@link Dialect.shared}. */
+  readonly executors: readonly Executor[];
+  /** For how long a visitor who has written reads from the database itself, in seconds: longer than the replicas' delay. */
+  readonly ownWritesSeconds: number;
+  /** How to find out whether a replica is further behind than that. Without it, replicas are used however late they are. */
+  readonly following?: {
+    /** Returns a text for how far the database itself is: what it has committed by now; `null` if it can't tell. */
+    position(): Promise<string | null>;
+    /** Reports whether a replica has what was committed by then; `null` if it can't tell. */
+    hasReached(executor: Executor, position: string): Promise<boolean | null>;
+  };
+}
+
+/** How many read replicas of a connection are in which state. */
+export interface ReplicaUsage {
+  /** How many answer reads. */
+  readonly used: number;
+  /** How many don't respond. */
+  readonly away: number;
+  /** How many are further behind than `ownWritesSeconds`. */
+  readonly behind: number;
 }
 
 /** A connection to the database, while one caller has it to itself. */
@@ -50,6 +81,18 @@ export interface Reservation {
   readonly connection: PhysicalConnection;
   /** @param broken whether the connection is in an unknown state and must not be used again */
   release(broken: boolean): void;
+}
+
+/** How much of a connection's pool is in use. */
+export interface ConnectionUsage {
+  /** How many connections there may be. */
+  readonly limit: number;
+  /** How many are open. */
+  readonly open: number;
+  /** How many run a statement or a transaction. */
+  readonly used: number;
+  /** How many callers wait for one. */
+  readonly waiting: number;
 }
 
 /** How columns that differ from one database to the next are declared. */
@@ -77,9 +120,10 @@ export type PortableAdapter = DialectAdapter & { readonly columnTypes: ColumnTyp
 
 /**
  * What a row is locked against until the transaction ends: every change, because the transaction is about to change the row
- * itself; or only what would break a reference to it, such as deleting it.
+ * itself; or only what would break a reference to it, such as deleting it. `skip` is like `change`, but leaves out rows that
+ * someone else has locked; a database that can't do that waits for them.
  */
-export type RowLock = "change" | "reference";
+export type RowLock = "change" | "reference" | "skip";
 
 /**
  * Everything that differs from one database to the next. `sqlite()` and `postgres()` create the framework's own; for
@@ -154,16 +198,87 @@ export interface Dialect {
    * database can't tell; `ashlar doctor` then doesn't check it.
    */
   readonly uniqueColumnNames?: string;
+  /**
+   * How `ashlar doctor` finds text that doesn't compare byte by byte, in tables that something else has created. Leave it out
+   * if the database has no such text.
+   */
+  readonly looseText?: {
+    /** A statement like {@link columnNames} for the columns with such text. */
+    readonly columnNames: string;
+    /** A statement after which all text of a table compares byte by byte. */
+    mend(table: string): string;
+  };
+  /**
+   * How `ashlar doctor` finds tables without transactions and foreign keys, which something else has created. Leave it out if
+   * the database has no such tables.
+   */
+  readonly plainTables?: {
+    /** A statement without parameters that returns rows with a `name`: the tables of the database that are such. */
+    readonly names: string;
+    /** A statement after which a table has both. */
+    mend(table: string): string;
+  };
+  /** How `ashlar db:copy` looks at tables and fills them. Leave it out if the database can't be copied from or to. */
+  readonly copying?: {
+    /**
+     * A statement without parameters that returns a row for each column of each table, in their order, with the text
+     * columns `table` and `name`, and
+     *
+     * - `type`: `boolean`, `integer`, `decimal`, `real`, `text`, `binary`, `json`, `time`, or `other` for what is copied as
+     *   the database returns it;
+     * - `length`: how many characters text may have; null for any number;
+     * - `place`: its place in the primary key, from 1; 0 if it isn't part of it;
+     * - `counted`: 1 if the database counts it up, else 0;
+     * - `computed`: 1 if it can't be set, else 0.
+     */
+    readonly columns: string;
+    /**
+     * A statement without parameters that returns a row for each column of each foreign key, in their order: `name`,
+     * `table`, `column`, `parent`, `parent_column`, and `deferrable`, which is 1 or 0.
+     */
+    readonly references: string;
+    /** A statement without parameters that returns a row for everything with rows that is no such table: `name`, `kind`. */
+    readonly others: string;
+    /**
+     * A statement without parameters that returns a row for each table with a column that is counted up: `table`, and as
+     * the text `last` the highest key that was ever given. It runs only if there is one.
+     */
+    readonly lastKeys: string;
+    /** What orders the rows of a table without a primary key, such as `rowid`; `null` if there is no such thing. */
+    readonly rowOrder: string | null;
+    /** What an insert needs between its columns and its values, so that it may set every column. */
+    readonly overriding: string;
+    /**
+     * A statement that returns one `version`, which another one follows whenever something else has written; omitted if the
+     * database can't tell.
+     */
+    readonly version?: string;
+    /** Statements, outside of transactions, after which a column is counted up from the key after `last`. */
+    keysAfter(table: string, column: string, last: bigint): readonly string[];
+    /**
+     * Statements at the beginning of a transaction, after which rows may come before those that they refer to.
+     *
+     * @param references the foreign keys that no order of the tables satisfies
+     */
+    suspendReferences(references: readonly { readonly table: string; readonly name: string }[]): readonly string[];
+    /** The statements at the transaction's end that undo `suspendReferences`. */
+    resumeReferences(references: readonly { readonly table: string; readonly name: string }[]): readonly string[];
+  };
   readonly adapter: PortableAdapter;
   readonly compiler: QueryCompiler;
   /** Writes that return what they did, or that depend on what is stored. */
   readonly writes: Writes;
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 
+  /** How much of it is in use, for `application.stats()`; leave it out if the driver can't tell. */
+  usage?(): ConnectionUsage;
+
   /** Opens the database now instead of on the first statement, so that mistakes show at boot. */
   connect(): Promise<void>;
   /** Runs each statement on any free connection, outside of transactions. */
   readonly shared: Executor;
+  /** What reads of requests may run on instead; omitted or `null` if there are none. */
+  readonly replicas?: Replicas | null;
   /** Reserves a connection. */
   reserve(): MaybePromise<Reservation>;
   begin(connection: PhysicalConnection, options: TransactionOptions): MaybePromise<void>;

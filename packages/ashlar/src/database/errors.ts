@@ -6,6 +6,11 @@ declare module "../support/errors.ts" {
     E_ROW_NOT_FOUND: 404;
     E_DATABASE: 500;
     E_DATABASE_UNAVAILABLE: 503;
+    E_DATABASE_BUSY: 503;
+    E_DATABASE_CONFLICT: 503;
+    E_DATABASE_READ_ONLY: 503;
+    E_DATABASE_FULL: 503;
+    E_DATABASE_DAMAGED: 503;
     E_UNIQUE_VIOLATION: 409;
     E_FOREIGN_KEY_VIOLATION: 409;
     E_NOT_NULL_VIOLATION: 500;
@@ -18,6 +23,11 @@ declareErrors({
   E_ROW_NOT_FOUND: [404, "The record was not found."],
   E_DATABASE: [500, "The database reported an error."],
   E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
+  E_DATABASE_BUSY: [503, "The database is busy with something else; try again in a moment."],
+  E_DATABASE_CONFLICT: [503, "Something else was changing the same data; try again."],
+  E_DATABASE_READ_ONLY: [503, "The database accepts no changes at the moment; try again later."],
+  E_DATABASE_FULL: [503, "The database has no space left; try again later."],
+  E_DATABASE_DAMAGED: [503, "The database cannot read its data; try again later."],
   E_UNIQUE_VIOLATION: [409, "A record with this value already exists."],
   E_FOREIGN_KEY_VIOLATION: [409, "A record refers to one that does not exist, or is still referred to."],
   E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
@@ -125,9 +135,28 @@ export class NotNullViolationError extends ConstraintViolationError {
 /** Added to a message about a missing table. */
 export const MIGRATE = " If the database has not been migrated: npx ashlar migrate";
 
+/** The codes of a {@link DatabaseError}: all but the first are temporary, with 503 and `Retry-After`. */
+export type DatabaseErrorCode =
+  | "E_DATABASE"
+  | "E_DATABASE_UNAVAILABLE"
+  | "E_DATABASE_BUSY"
+  | "E_DATABASE_CONFLICT"
+  | "E_DATABASE_READ_ONLY"
+  | "E_DATABASE_FULL"
+  | "E_DATABASE_DAMAGED"
+  | "E_OVERLOADED";
+
 /**
- * Any other error that the database reports (`E_DATABASE`); or that it cannot be reached, has no free connection
- * or disk space, or canceled the statement because it took too long (`E_DATABASE_UNAVAILABLE`, 503 with `Retry-After`).
+ * Any other error that the database reports. Its code is `E_DATABASE`, or says why the database cannot do anything like
+ * this at the moment (503 with `Retry-After`):
+ *
+ * - `E_DATABASE_UNAVAILABLE`: it cannot be reached, its disk fails, or it canceled the statement because that took too long;
+ * - `E_DATABASE_BUSY`: another connection or process held a lock for too long;
+ * - `E_DATABASE_CONFLICT`: another transaction changed the same data (a serialization failure or a deadlock);
+ * - `E_DATABASE_READ_ONLY`: it accepts no changes, for example because it is a replica;
+ * - `E_DATABASE_FULL`: its disk is full;
+ * - `E_DATABASE_DAMAGED`: its data cannot be read;
+ * - `E_OVERLOADED`: it accepts no more connections.
  */
 export class DatabaseError extends AshlarError {
   /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` if there is none. */
@@ -137,12 +166,7 @@ export class DatabaseError extends AshlarError {
    * @param reason what happened, without values of a row or a statement's parameters
    * @param databaseCode the database's own code
    */
-  constructor(
-    reason: string,
-    databaseCode: string | null,
-    cause?: unknown,
-    code: "E_DATABASE" | "E_DATABASE_UNAVAILABLE" = "E_DATABASE",
-  ) {
+  constructor(reason: string, databaseCode: string | null, cause?: unknown, code: DatabaseErrorCode = "E_DATABASE") {
     super(code, reason, { cause });
     this.databaseCode = databaseCode;
   }

@@ -1,5 +1,5 @@
 export { type Expression, type Kysely, type SqlBool, sql, type Transaction } from "kysely";
-export { type BatchCondition, type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
+export { type BatchCondition, type BatchTable, deleteInBatches, pauseAfterBatch, visitInBatches } from "./batches.ts";
 export { type Cast, type Casts, dateOf } from "./casts.ts";
 export { tableName } from "./column-names.ts";
 export { json, longText, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
@@ -10,6 +10,7 @@ export type {
   ColumnType,
   ColumnTypes,
   ColumnValue,
+  ConnectionUsage,
   Dialect,
   DialectSetup,
   DialectSource,
@@ -17,6 +18,7 @@ export type {
   Observer,
   PhysicalConnection,
   PortableAdapter,
+  Replicas,
   Reservation,
   Row,
   RowLock,
@@ -33,6 +35,8 @@ export {
   UnknownColumnError,
 } from "./errors.ts";
 export type { ReportLongTransaction } from "./long-transactions.ts";
+export { mariadb } from "./mariadb/mariadb.ts";
+export type { MariadbSettings } from "./mariadb/mariadb-settings.ts";
 export type { Migration } from "./migration-files.ts";
 export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
@@ -40,6 +44,7 @@ export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTabl
 export { metadataOf } from "./model-metadata.ts";
 export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
+export { optionalPackage } from "./optional-package.ts";
 export {
   type ParameterValues,
   type PreparedStatement,
@@ -47,9 +52,13 @@ export {
   type QueryTemplate,
   queryTemplate,
 } from "./parameters.ts";
-export { type PostgresSettings, postgres } from "./postgres/postgres.ts";
+export { postgres } from "./postgres/postgres.ts";
+export type { PostgresSettings } from "./postgres/postgres-settings.ts";
 export { DatabaseProvider } from "./provider.ts";
+export { ReadReplicas } from "./read-replicas.ts";
+export { CONFLICT_RETRIES } from "./retries.ts";
 export { returningWrites } from "./returning-writes.ts";
+export type { DatabaseServerSettings } from "./server-settings.ts";
 export {
   type CompleteDatabaseSettings,
   connectionSource,
@@ -57,7 +66,17 @@ export {
   type NamedDialect,
 } from "./settings.ts";
 export { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
-export { columnsOf, hasTable, tableHasColumn, uniqueColumnNamesOf } from "./table-columns.ts";
+export { obstacle } from "./sqlite/sqlite-file.ts";
+export {
+  columnsOf,
+  hasTable,
+  looseTextColumnsOf,
+  plainTablesOf,
+  replicaMigrations,
+  tableHasColumn,
+  uniqueColumnNamesOf,
+} from "./table-columns.ts";
+export { TABLE_NAME } from "./table-names.ts";
 export type { QueryBuilder, Tables } from "./tables.ts";
 export type {
   DeleteQuery,

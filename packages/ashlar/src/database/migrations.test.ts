@@ -88,12 +88,12 @@ describe("up", () => {
       await write(C);
       const outcome =
         transaction === "true"
-          ? "and nothing of it remains"
-          : "and what it did before that remains, because it runs without a transaction. " +
-            "It is not recorded as run: undo what remains, then migrate again";
+          ? "and nothing of it remains."
+          : "and what it did before that remains, because it runs without a transaction. It is not recorded as run: " +
+            'undo what remains, then migrate again. It ran: create table "b" ("n" integer).';
       expect(await failure(migrations.up())).toMatchObject({
         code: "E_MIGRATION",
-        message: `${join(folder.path, B)}.ts: up() failed, ${outcome}. no luck`,
+        message: `${join(folder.path, B)}.ts: up() failed, ${outcome} no luck`,
         cause: expect.any(TypeError),
       });
       expect(await tables()).toEqual(transaction === "true" ? ["a"] : ["a", "b"]);
@@ -264,7 +264,7 @@ test("fresh fails if a table cannot be dropped, and runs nothing", async () => {
   await write(B);
   await sql`pragma query_only = on`.execute(database.kysely);
   expect(await failure(migrations.fresh())).toMatchObject({
-    code: "E_DATABASE",
+    code: "E_DATABASE_READ_ONLY",
     message: expect.stringContaining("readonly"),
   });
   expect(await tables()).toEqual(["a"]);
@@ -324,7 +324,7 @@ test("a migration that was run is not even loaded: its dependencies may be gone"
 test("if the table of migrations can be neither found nor created, the reason is reported", async () => {
   await sql`pragma query_only = on`.execute(database.kysely);
   expect(await failure(migrations.status())).toMatchObject({
-    code: "E_DATABASE",
+    code: "E_DATABASE_READ_ONLY",
     message: expect.stringContaining("readonly"),
   });
 });

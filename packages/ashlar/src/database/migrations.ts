@@ -6,6 +6,7 @@ import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { MIGRATE } from "./errors.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
+import { MigrationProgress } from "./migration-progress.ts";
 import { runAwaited } from "./migration-statements.ts";
 import { hasTable } from "./table-columns.ts";
 
@@ -216,8 +217,9 @@ export class Migrations {
   ): Promise<T> {
     const connection = this.#connection;
     const isUndone = transaction && connection.dialect.schemaIsTransactional;
+    const progress = new MigrationProgress();
     const run = async (change: Migration["up"]): Promise<void> => {
-      await runAwaited((check) => connection.guardedKysely(check), change);
+      await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check), change));
       // Before it is recorded as run, because without a transaction the record would stay.
       await connection.checkForeignKeys();
     };
@@ -227,8 +229,8 @@ export class Migrations {
     } catch (error) {
       // The advice to migrate does not help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
-      const outcome = isUndone ? "and nothing of it remains" : REMAINS[direction];
-      throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome}. ${reason}`, {
+      const outcome = isUndone ? "and nothing of it remains." : `${REMAINS[direction]}.${progress.describe(error)}`;
+      throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome} ${reason}`, {
         cause: error,
       });
     }

@@ -1,7 +1,8 @@
 import { currentApplication, type RunningApplication, runningApplications } from "../kernel/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { Database } from "./database.ts";
 import type { ModelClass } from "./model-types.ts";
+import { TABLE_NAME } from "./table-names.ts";
 import "./errors.ts";
 
 /** The databases that were assigned to classes with `useDatabase`. */
@@ -44,6 +45,40 @@ export function claimModel(modelClass: object, application: RunningApplication):
   const classes = named.get(application) ?? new Set();
   named.set(application, classes.add(modelClass));
   binding++;
+}
+
+/** What an application's configuration uses: a model, or something else that finds users in the tables that it names. */
+interface Claimed {
+  readonly name: string;
+  readonly table?: string;
+  readonly tables?: readonly string[];
+}
+
+/**
+ * The tables of what an application's configuration uses: those of its models, and those that other classes and objects name.
+ *
+ * @returns also the names of those that name none
+ * @throws `E_INVALID_CONFIGURATION` for a name that no table can have
+ */
+export function claimedTables(application: RunningApplication): {
+  readonly tables: readonly string[];
+  readonly unknown: readonly string[];
+} {
+  const all = [...(named.get(application) ?? [])] as Claimed[];
+  const tablesOf = ({ table, tables }: Claimed) => tables ?? (table === undefined ? null : [table]);
+  for (const one of all) requireTableNames(one.name, tablesOf(one) ?? []);
+  return {
+    tables: all.flatMap((one) => tablesOf(one) ?? []),
+    unknown: all.filter((one) => tablesOf(one) === null).map(({ name }) => name),
+  };
+}
+
+/** Security: statements about a table are recognized by its name. */
+function requireTableNames(where: string, tables: readonly unknown[]): void {
+  const wrong = tables.find((table) => typeof table !== "string" || !TABLE_NAME.test(table));
+  if (wrong === undefined) return;
+  const problem = `names the table ${JSON.stringify(wrong)}, which can't be a table's name.`;
+  throw new ConfigurationError(where, problem, 'Write it as the database has it, such as "members" or "auth.members".');
 }
 
 /**

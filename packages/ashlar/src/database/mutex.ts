@@ -1,6 +1,8 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 
 interface Waiter {
+  /** When it began to wait, in milliseconds of `performance.now()`. */
+  readonly since: number;
   readonly proceed: () => void;
   readonly timer: NodeJS.Timeout | undefined;
 }
@@ -8,12 +10,23 @@ interface Waiter {
 /** Lets one task in at a time; the others wait in the order in which they came. */
 export class Mutex {
   readonly #timeoutMs: number;
+  readonly #maxWaiting: number;
   readonly #waiting = new Set<Waiter>();
   #held = false;
+  #waitedMs = 0;
 
-  /** @param timeoutMs how long a task may wait for its turn, in milliseconds */
-  constructor(timeoutMs: number) {
+  /**
+   * @param timeoutMs how long a task may wait for its turn, in milliseconds
+   * @param maxWaiting how many tasks may wait
+   */
+  constructor(timeoutMs: number, maxWaiting: number = Number.POSITIVE_INFINITY) {
     this.#timeoutMs = timeoutMs;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** How long the task whose turn it is has waited for it, in milliseconds. */
+  get waitedMs(): number {
+    return this.#waitedMs;
   }
 
   /** Whether it is free, so that `run` and `acquire` don't wait. */
@@ -21,20 +34,30 @@ export class Mutex {
     return !this.#held;
   }
 
+  /** How many wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /**
    * Waits for the caller's turn, or not at all if the mutex is free. `release` must follow.
    *
    * @param patient whether to wait indefinitely
-   * @throws `E_OVERLOADED` if the timeout passes before the turn comes
+   * @throws `E_OVERLOADED` if too many wait already, or the timeout passes before the turn comes
    */
   acquire(patient = false): MaybePromise<void> {
     if (!this.#held) {
       this.#held = true;
+      this.#waitedMs = 0;
       return;
+    }
+    if (this.#waiting.size >= this.#maxWaiting && !patient) {
+      const problem = `Transactions are using the connection to the database, and ${this.#maxWaiting} more are waiting for it.`;
+      return Promise.reject(new AshlarError("E_OVERLOADED", problem));
     }
     return new Promise((resolve, reject) => {
       const timer = patient ? undefined : setTimeout(() => giveUp(), this.#timeoutMs);
-      const waiter: Waiter = { proceed: resolve, timer };
+      const waiter: Waiter = { since: performance.now(), proceed: resolve, timer };
       // Waiting forever would be a deadlock if a transaction awaits, even indirectly, a query outside of it.
       const giveUp = (): void => {
         this.#waiting.delete(waiter);
@@ -52,6 +75,7 @@ export class Mutex {
     for (const waiter of this.#waiting) {
       this.#waiting.delete(waiter);
       clearTimeout(waiter.timer);
+      this.#waitedMs = performance.now() - waiter.since;
       // It stays held: the turn is handed over, so that no other caller gets in between.
       waiter.proceed();
       return;

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ConfigurationError } from "../support/index.ts";
 import { Database } from "./database.ts";
 import type { DialectSetup } from "./dialect.ts";
-import { postgres, readPostgresSettings } from "./postgres/postgres.ts";
+import { postgres } from "./postgres/postgres.ts";
+import { readPostgresSettings } from "./postgres/postgres-settings.ts";
 import { readDatabaseSettings } from "./settings.ts";
 import { readSqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 
@@ -28,11 +29,15 @@ const settings = ({ driver, ...options }: Record<string, unknown>): Record<strin
     ? { ...readSqliteSettings(options as never, where("a")) }
     : { ...readPostgresSettings(options, where("a")) };
 
+/** What settings with an address of their own don't need. */
+const POSTGRES_DEFAULTS = { url: null, transactionPooling: false, read: [], ownWritesSeconds: 10 };
+
 test("defaults are filled in", () => {
   expect(settings(SQLITE)).toEqual({
     path: "/srv/shop/database/app.sqlite",
-    busyTimeoutMs: 5000,
+    busyTimeoutMs: 10_000,
     acquireTimeoutMs: 10_000,
+    maxWaiting: 1000,
   });
   expect(settings({ driver: "postgres", database: "shop" })).toEqual({
     url: null,
@@ -43,8 +48,12 @@ test("defaults are filled in", () => {
     database: "shop",
     ssl: false,
     poolSize: 10,
-    statementTimeoutMs: null,
+    statementTimeoutMs: 15_000,
     acquireTimeoutMs: 10_000,
+    maxWaiting: 1000,
+    transactionPooling: false,
+    read: [],
+    ownWritesSeconds: 10,
   });
 });
 
@@ -130,14 +139,14 @@ describe("mistakes are reported with their location and the remedy", () => {
     [{ default: "sqlit", sqlite: SQLITE }, 'DATABASES.default: is "sqlit". Did you mean "sqlite"?'],
     [{ default: "a", a: 1 }, "DATABASES.a: is a number. Write a connection: sqlite({"],
     [{ default: "a", a: SQLITE, defalt: "a" }, 'DATABASES.defalt: is not a known setting. Did you mean "default"?'],
-    [{ default: "a", a: {} }, 'DATABASES.a.driver: is missing. Write "sqlite" or "postgres".'],
+    [{ default: "a", a: {} }, 'DATABASES.a.driver: is missing. Write "sqlite", "postgres" or "mariadb".'],
     [{ default: "a", a: { driver: "postgre" } }, 'driver: is "postgre". Did you mean "postgres"?'],
     [{ default: "a", a: { driver: "sqlite" } }, "DATABASES.a.path: is missing. Write the path of a file"],
     [{ default: "a", a: { ...SQLITE, pth: "x" } }, 'DATABASES.a.pth: is not a known setting. Did you mean "path"?'],
     [{ default: "a", a: { ...SQLITE, path: 7 } }, "DATABASES.a.path: is a number. Write the path of a file"],
     [
       { default: "a", a: { ...SQLITE, busyTimeoutMs: -1 } },
-      "busyTimeoutMs: is -1. Write a whole number of milliseconds from 0 to 600000, or leave it out for 5000.",
+      "busyTimeoutMs: is -1. Write a whole number of milliseconds from 0 to 600000, or leave it out for 10000.",
     ],
     [{ default: "a", a: { ...SQLITE, busyTimeoutMs: "1e3" } }, 'busyTimeoutMs: is "1e3". Write a whole number'],
     [
@@ -191,12 +200,19 @@ describe("each setting is accepted unchanged, from the minimum to the maximum", 
   const POSTGRES = { driver: "postgres", host: "h", user: "u", password: "p", database: "d", ssl: true };
 
   test.each([
-    { ...SQLITE, path: "/x.db", busyTimeoutMs: 0, acquireTimeoutMs: 1 },
-    { ...SQLITE, path: "/x.db", busyTimeoutMs: 600_000, acquireTimeoutMs: 600_000 },
-    { ...POSTGRES, port: 1, poolSize: 1, statementTimeoutMs: 1, acquireTimeoutMs: 1 },
-    { ...POSTGRES, port: 65_535, poolSize: 10_000, statementTimeoutMs: 86_400_000, acquireTimeoutMs: 600_000 },
+    { ...SQLITE, path: "/x.db", busyTimeoutMs: 0, acquireTimeoutMs: 1, maxWaiting: 1 },
+    { ...SQLITE, path: "/x.db", busyTimeoutMs: 600_000, acquireTimeoutMs: 600_000, maxWaiting: 1_000_000 },
+    { ...POSTGRES, port: 1, poolSize: 1, statementTimeoutMs: 1, acquireTimeoutMs: 1, maxWaiting: 1 },
+    {
+      ...POSTGRES,
+      port: 65_535,
+      poolSize: 10_000,
+      statementTimeoutMs: 86_400_000,
+      acquireTimeoutMs: 600_000,
+      maxWaiting: 1_000_000,
+    },
   ])("%j", ({ driver, ...options }) => {
-    expect(settings({ driver, ...options })).toEqual({ ...options, ...(driver === "postgres" && { url: null }) });
+    expect(settings({ driver, ...options })).toEqual({ ...options, ...(driver === "postgres" && POSTGRES_DEFAULTS) });
   });
 
   test.each([
@@ -204,7 +220,9 @@ describe("each setting is accepted unchanged, from the minimum to the maximum", 
     [SQLITE, "acquireTimeoutMs", 1, 600_000],
     [POSTGRES, "port", 1, 65_535],
     [POSTGRES, "poolSize", 1, 10_000],
-    [POSTGRES, "statementTimeoutMs", 1, 86_400_000],
+    [POSTGRES, "statementTimeoutMs", 0, 86_400_000],
+    [POSTGRES, "maxWaiting", 1, 1_000_000],
+    [SQLITE, "maxWaiting", 1, 1_000_000],
     [POSTGRES, "acquireTimeoutMs", 1, 600_000],
   ])("%j: %s is not less than %i or more than %i", (given, name, least, most) => {
     for (const value of [least - 1, most + 1, [String(most)], `${most}.5`]) {
@@ -225,6 +243,30 @@ test.each(["host", "port", "user", "password", "database", "ssl"])("a URL is ref
   expect(problem({ default: "a", a: given })).toContain(`DATABASES.a.${name}: is set together with url.`);
 });
 
+test.each([
+  [
+    "mariadb",
+    "postgres://u:hunter2@h/d",
+    "a MariaDB or MySQL",
+    "MARIADB_URL",
+    "mariadb://user:password@host:3306/database",
+  ],
+  [
+    "postgres",
+    "mariadb://u:hunter2@h/d",
+    "a PostgreSQL",
+    "POSTGRES_URL",
+    "postgres://user:password@host:5432/database",
+  ],
+])(
+  "%s with the address of another server tells to give it a variable of its own",
+  (driver, url, what, name, example) => {
+    expect(problem({ default: "a", a: { driver, url } })).toBe(
+      `config/database.ts: DATABASES.a.url: is not the address of ${what} database. Write the address of ${what} database: ${example}. If another connection reads its address from the same variable, as for a copy from one server to another, give this one a variable of its own: url: env("${name}", "${example}").`,
+    );
+  },
+);
+
 test("an invalid URL is reported with what to write, and a time with its unit", () => {
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(
     "Write the address of a PostgreSQL database: postgres://user:password@host:5432/database",
@@ -235,6 +277,42 @@ test("an invalid URL is reported with what to write, and a time with its unit", 
     );
   }
 });
+
+test.each(["sslmode=require", "sslmode=prefer", "sslmode=no-verify", "ssl=no-verify", "uselibpqcompat=true"])(
+  "a URL of PostgreSQL with %s, which may not verify the certificate, is refused",
+  (mode) => {
+    const message = problem({ default: "a", a: { driver: "postgres", url: `postgres://u:hunter2@h/d?${mode}` } });
+    expect(message).toContain(`DATABASES.a.url: has ${mode}, which may not verify the server's certificate.`);
+    expect(message).not.toContain("hunter2");
+  },
+);
+
+test.each(["sslmode=verify-full&sslrootcert=/etc/ssl/own-ca.pem", "sslmode=disable", "application_name=shop"])(
+  "a URL of PostgreSQL with %s is accepted",
+  (parameters) => {
+    const url = `postgres://u@h/d?${parameters}`;
+    expect(settings({ driver: "postgres", url })).toMatchObject({ url });
+  },
+);
+
+test.each([
+  ["postgres", "mariadb://u:hunter2@h/d", "a PostgreSQL"],
+  ["mariadb", "postgres://u:hunter2@h/d", "a MariaDB or MySQL"],
+] as const)(
+  "only the use of a %s connection with the address of another server fails: one variable holds both",
+  (driver, url, own) => {
+    const right = driver === "postgres" ? "mariadb" : "postgres";
+    const database = new Database({ default: "used", used: { driver: right, url }, other: { driver, url } }, ROOT);
+    expect(database.dialect.name).toBe(right);
+    const message = `config/database.ts: DATABASES.other.url: is not the address of ${own} database. Write the address of`;
+    for (const use of [() => database.connection("other"), () => database.connectionNamedBy("x", "other")]) {
+      expect(use).toThrow(message);
+      expect(use).not.toThrow("hunter2");
+    }
+    // The default connection is always used.
+    expect(problem({ default: "other", other: { driver, url } })).toContain(message);
+  },
+);
 
 test("an invalid URL is reported under its name", () => {
   const message = "config/database.ts: DATABASES.a.url: is not the address of a PostgreSQL database.";

@@ -1,12 +1,16 @@
 import { alternatives, isPlainObject, nearest, oneOf, quoted, setting, unknownSetting } from "../support/index.ts";
 import type { DialectSource } from "./dialect.ts";
-import { type PostgresSettings, postgres } from "./postgres/postgres.ts";
+import { mariadb } from "./mariadb/mariadb.ts";
+import type { MariadbSettings } from "./mariadb/mariadb-settings.ts";
+import { postgres } from "./postgres/postgres.ts";
+import type { PostgresSettings } from "./postgres/postgres-settings.ts";
 import { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 
-/** A connection whose dialect is given by name, with the settings of `sqlite()` or `postgres()`. */
+/** A connection whose dialect is given by name, with the settings of `sqlite()`, `postgres()` or `mariadb()`. */
 export type NamedDialect =
   | ({ readonly driver: "sqlite" } & SqliteSettings)
-  | ({ readonly driver: "postgres" } & PostgresSettings);
+  | ({ readonly driver: "postgres" } & PostgresSettings)
+  | ({ readonly driver: "mariadb" } & MariadbSettings);
 
 /**
  * The shape of `DATABASES` in `config/database.ts`: the connections by name, and the name of the default one.
@@ -36,7 +40,7 @@ export interface CompleteDatabaseSettings {
 export const DATABASES = "config/database.ts: DATABASES";
 
 const SETTINGS = ["default"];
-const DIALECTS: Readonly<Record<string, (options: never) => DialectSource>> = { sqlite, postgres };
+const DIALECTS: Readonly<Record<string, (options: never) => DialectSource>> = { sqlite, postgres, mariadb };
 const EXAMPLE = 'sqlite({ path: "database/app.sqlite" })';
 const DRIVER = oneOf(Object.keys(DIALECTS));
 

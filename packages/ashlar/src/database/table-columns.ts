@@ -1,5 +1,7 @@
+import { CompiledQuery } from "kysely";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import type { Executor } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { type ModelMetadata, metadataOf } from "./model-metadata.ts";
 import type { ModelClass } from "./model-types.ts";
@@ -40,6 +42,30 @@ export async function uniqueColumnNamesOf(connection: Connection, table: string)
   const { uniqueColumnNames } = connection.dialect;
   if (uniqueColumnNames === undefined) return null;
   return new Set((await connection.rows(uniqueColumnNames, [table])).map(({ name }) => String(name)));
+}
+
+/** The columns of a table whose text doesn't compare byte by byte. */
+export async function looseTextColumnsOf(connection: Connection, table: string): Promise<readonly string[]> {
+  const { looseText } = connection.dialect;
+  if (looseText === undefined) return [];
+  return (await connection.rows(looseText.columnNames, [table])).map(({ name }) => String(name));
+}
+
+/** The tables of a database that have neither transactions nor foreign keys. */
+export async function plainTablesOf(connection: Connection): Promise<readonly string[]> {
+  const { plainTables } = connection.dialect;
+  if (plainTables === undefined) return [];
+  return (await connection.rows(plainTables.names, [])).map(({ name }) => String(name));
+}
+
+/**
+ * The names of the migrations that a read replica has heard of.
+ *
+ * @param isMigrated whether its primary has a table of them; if not, the replica is only asked to respond
+ */
+export async function replicaMigrations(replica: Executor, isMigrated: boolean): Promise<string[]> {
+  const query = isMigrated ? "select name from migrations" : "select 1 as name";
+  return (await replica.execute(CompiledQuery.raw(query))).rows.map(({ name }) => String(name));
 }
 
 /** The columns of a table as it is now; an empty set if there is no such table. */

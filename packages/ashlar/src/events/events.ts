@@ -1,3 +1,4 @@
+import { UnitOfWork } from "../support/index.ts";
 import type { EventMap, EventName } from "./event-map.ts";
 
 /** Called when an event happens. What it returns is awaited and then ignored. */
@@ -53,9 +54,20 @@ export class Events {
    * Calls all listeners of an event in parallel. Await it if the listeners' work is part of the current work; otherwise let
    * it run: a shutting down application waits for it.
    *
-   * @returns resolves when all listeners are done; never rejects
+   * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it there
+   * does not wait for the listeners, which would wait for the transaction in turn.
+   *
+   * @returns resolves when all listeners are done, in a transaction at once; never rejects
    */
   emit<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
+    const unit = UnitOfWork.current;
+    if (unit === null) return this.happen(name, payload);
+    unit.afterCommit(() => void this.happen(name, payload));
+    return Promise.resolve();
+  }
+
+  /** @internal Calls the listeners of an event that has happened. */
+  happen<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
     const subscriptions = [...(this.#subscriptions.get(name) ?? [])];
     if (subscriptions.length === 0) return Promise.resolve();
     const calls = subscriptions.map((one) => this.#call(name, one, payload));

@@ -31,8 +31,12 @@ export class HttpContext {
   readonly services: HttpServices;
   /** The user loaded for the active guard; written only by guards, read through `request.user()`. */
   currentUser: RegisteredUser | null = null;
+  /** @internal The primary key in a token that was verified without loading its user; for the log. */
+  provenUserId: string | null = null;
   /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
   visitor: Visitor | null = null;
+  /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */
+  isReadOnly = false;
   #response: HttpResponse | null = null;
   /** The language chosen from `Accept-Language`; `null` until it is needed. */
   #negotiated: string | null = null;

@@ -1,4 +1,4 @@
-import { FastResponse } from "srvx";
+import { FastResponse } from "./fast-response.ts";
 
 /**
  * A response that the framework has made for one request, and returns once: headers may be added to it. Anyone else's

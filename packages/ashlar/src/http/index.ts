@@ -3,6 +3,8 @@ export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress } from "./client-address.ts";
 export { HttpContext } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
+export { CorsMiddleware } from "./cors-middleware.ts";
+export { FastResponse } from "./fast-response.ts";
 export { FreshResponse } from "./fresh-response.ts";
 export { CheckedHeaders } from "./header-fields.ts";
 export { parseHost } from "./host.ts";
@@ -10,12 +12,21 @@ export { IpMiddleware } from "./ip-middleware.ts";
 export { declareHttpMessages } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
+export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
-export { ownPath, redirectTarget } from "./redirect-target.ts";
+export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./redirect-target.ts";
 export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
-export { markForwarded, requestAuthorities, requestAuthority, requestPath, requestSearch } from "./request-url.ts";
+export { mayBringIds, REQUEST_ID_HEADER, sentRequestId } from "./request-id.ts";
+export {
+  isMarkedForwarded,
+  markForwarded,
+  requestAuthorities,
+  requestAuthority,
+  requestPath,
+  requestSearch,
+} from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";
 export { closeBodyWithResponse, closeWithResponse } from "./response-end.ts";
@@ -29,6 +40,8 @@ export type {
   RouteParameters,
   UrlGenerator,
 } from "./services.ts";
+export { truncatedAddress } from "./truncated-address.ts";
+export { isSameSite, parseOrigins, TrustedOrigins } from "./trusted-origins.ts";
 export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
 export { isUserUnknown, markUserUnknown } from "./unknown-user.ts";
 export { UploadedFile } from "./uploaded-file.ts";

@@ -1,6 +1,7 @@
 import { AshlarError } from "../support/index.ts";
 import type { HttpContext } from "./context.ts";
 import { requestAuthority } from "./request-url.ts";
+import type { TrustedOrigins } from "./trusted-origins.ts";
 import "./errors.ts";
 
 /** No path of an application comes close to this, and no browser is sent to a longer one. */
@@ -8,6 +9,9 @@ const MAX_TARGET_LENGTH = 2048;
 
 /** One slash, then neither a slash nor a backslash (browsers read both as the start of a host), and only printable text. */
 const OWN_PATH = /^\/(?![/\\])[^\p{Cc}\p{Zl}\p{Zp}\\]*$/u;
+
+/** An http or https URL as people write it, with only printable text. The parser would forgive much more. */
+const ABSOLUTE = /^https?:\/\/[^\s\p{Cc}\\/?#@]+(?:[/?#][^\s\p{Cc}\p{Zl}\p{Zp}\\]*)?$/iu;
 
 /** An origin that no application has: a target that still belongs to it after parsing was a path. */
 const PROBE = "http://own.invalid";
@@ -65,6 +69,29 @@ export function ownPath({ request, services }: HttpContext, url: unknown): strin
   if (typeof url !== "string") return null;
   const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
   return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
+}
+
+/**
+ * Returns an absolute URL from outside if its origin is one of `APP.trustedOrigins`.
+ *
+ * @param url of any type
+ * @returns the URL as the URL parser writes it; `null` for any other
+ */
+export function trustedUrl(origins: TrustedOrigins, url: unknown): string | null {
+  if (origins.isEmpty || typeof url !== "string" || url.length > MAX_TARGET_LENGTH || !ABSOLUTE.test(url)) return null;
+  const parsed = URL.parse(url);
+  return parsed !== null && origins.includes(parsed.origin) ? parsed.href : null;
+}
+
+/**
+ * Returns where an absolute URL from outside may lead: one of this application to its path, one of a trusted origin to
+ * itself.
+ *
+ * @returns `null` for anything else
+ */
+export function absoluteTarget(context: HttpContext, url: unknown): string | null {
+  const path = ownPath(context, url);
+  return path === null ? trustedUrl(context.services.origins, url) : redirectTarget(path, "") || null;
 }
 
 /**

@@ -55,6 +55,11 @@ export function markForwarded(raw: Request): Request {
   return raw;
 }
 
+/** Reports whether a request's URL overrides its `Host` header. */
+export function isMarkedForwarded(raw: Request): boolean {
+  return (raw as ForwardedRequest)[FORWARDED] === true;
+}
+
 /**
  * Returns the host that a request was sent to, with its port.
  *
@@ -64,7 +69,7 @@ export function markForwarded(raw: Request): Request {
  * Security: the client controls this. Never build a link for a mail from it; use `APP_URL`.
  */
 export function requestAuthority(raw: Request): string {
-  const isInUrl = parsedUrl(raw) !== undefined || (raw as ForwardedRequest)[FORWARDED] === true;
+  const isInUrl = parsedUrl(raw) !== undefined || isMarkedForwarded(raw);
   return (isInUrl ? null : raw.headers.get("host")) ?? splitUrl(raw.url).authority;
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { nodeExchange } from "../node/index.ts";
 import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
@@ -13,6 +12,7 @@ import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 import { matchesGlob } from "./path-glob.ts";
 import { peerAddress } from "./peer-address.ts";
 import type { FormFields } from "./repeated-fields.ts";
+import { requestIdOf } from "./request-id.ts";
 import { type InputSource, RequestInputs } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
 import type { RouteInfo, RouteMatch } from "./services.ts";
@@ -67,11 +67,22 @@ export class HttpRequest extends RequestInputs {
     return { search: requestSearch(this.raw), body: this.#body, limits, look };
   }
 
-  /** Identifies the request in logs: a random UUID, created on first access. */
+  /**
+   * Identifies the request in the log, in audit lines, on error pages and in the response's `X-Request-Id`: the
+   * `X-Request-Id` that it was sent with, if that has 1 to 128 letters, digits and `_ . : + / = -`, else a random UUID.
+   *
+   * Security: with `APP.trustedProxies`, only a trusted proxy's is used. Without, any client can choose its own, so
+   * base nothing on it but finding lines.
+   */
   get id(): string {
     this.#trace ??= nodeExchange(this.raw)?.trace ?? { id: null };
-    this.#trace.id ??= randomUUID();
+    this.#trace.id ??= requestIdOf(this.raw, this.#context.services.proxies);
     return this.#trace.id;
+  }
+
+  /** @internal Uses the id of the request that this one is a part of, or is known by outside of its context. */
+  shareId(trace: { id: string | null }): void {
+    this.#trace ??= trace;
   }
 
   /**

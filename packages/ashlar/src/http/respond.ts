@@ -1,5 +1,5 @@
-import { FastResponse } from "srvx";
 import type { HttpContext } from "./context.ts";
+import { FastResponse } from "./fast-response.ts";
 import { HttpResponse } from "./response.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, unserializable } from "./serialize.ts";
 

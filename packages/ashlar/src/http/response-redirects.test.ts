@@ -78,6 +78,51 @@ describe("redirects", () => {
     expect(back(undefined)).toBe("302 /home");
   });
 
+  describe("S29 an absolute URL", () => {
+    const options = {
+      appUrl: "https://shop.example",
+      trustedOrigins: ["https://app.shop.example", "http://localhost:5173"],
+    };
+    const to = (url: unknown) => redirection((response) => response.redirect(url, "/default"), options);
+
+    test.each([
+      ["https://app.shop.example/orders?page=2#top", "https://app.shop.example/orders?page=2#top"],
+      ["https://app.shop.example", "https://app.shop.example/"],
+      ["HTTPS://App.Shop.Example:443/a/../b", "https://app.shop.example/b"],
+      ["http://localhost:5173/", "http://localhost:5173/"],
+      ["https://app.shop.example//evil.example", "https://app.shop.example//evil.example"],
+    ])("S29 of a trusted origin is a target: %s", (url, target) => {
+      expect(to(url)).toBe(`302 ${target}`);
+      const back = redirection((response) => response.back("/home"), { ...options, headers: { referer: url } });
+      expect(back).toBe(`302 ${target}`);
+    });
+
+    test.each([
+      "https://app.shop.example.evil.example/",
+      "https://app.shop.example:8443/",
+      "http://app.shop.example/",
+      "https://evil.example/https://app.shop.example",
+      "https://app.shop.example@evil.example/",
+      "https://ada@app.shop.example/",
+      "https://evil.example\\@app.shop.example/",
+      "https:\\\\app.shop.example/",
+      "https:app.shop.example",
+      "https:/app.shop.example",
+      "//app.shop.example/",
+      " https://app.shop.example/",
+      "https://app.shop.example/a b",
+      "https://app.shop.example/\r\nset-cookie: a=b",
+      "https://app.shop.example\\.evil.example/",
+      "https://app.shop.example/a\\b",
+      "javascript:alert(1)//https://app.shop.example/",
+      `https://app.shop.example/${"a".repeat(2048)}`,
+      ["https://app.shop.example/"],
+      null,
+    ])("S29 of any other is not: %j", (url) => {
+      expect(to(url)).toBe("302 /default");
+    });
+  });
+
   test("go to a route by its name", () => {
     expect(redirection((response) => response.redirectToRoute("orders", { id: 7 }))).toBe("302 /orders/7");
   });

@@ -1,14 +1,15 @@
 import { basename } from "node:path";
-import { FastResponse } from "srvx";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, afterCommit } from "../support/index.ts";
 import { type ByteStream, type FileBytes, readFileBytes, type StreamSource, toByteStream } from "./byte-stream.ts";
 import { attachment } from "./content-disposition.ts";
 import type { HttpContext } from "./context.ts";
 import { type CookieOptions, serializeCookie } from "./cookies.ts";
+import type { EnforcedHeaders } from "./enforced-headers.ts";
+import { FastResponse } from "./fast-response.ts";
 import { selectFromFile } from "./file-selection.ts";
 import { FreshResponse } from "./fresh-response.ts";
 import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "./header-fields.ts";
-import { asciiTarget, checkRouteTarget, externalTarget, ownPath, redirectTarget } from "./redirect-target.ts";
+import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirectTarget } from "./redirect-target.ts";
 import { closeWithResponse } from "./response-end.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
@@ -41,6 +42,7 @@ export class HttpResponse {
   #contentHeaders: readonly (readonly [string, string])[] = [];
   #hasContent = false;
   #dependence: VisitorDependence = "none";
+  #enforced: EnforcedHeaders | null = null;
   /** The body that a response was built with; it belongs to that response. */
   #handedOver: Body = null;
 
@@ -87,6 +89,16 @@ export class HttpResponse {
   }
 
   /**
+   * Sets headers in place of whatever else this response gets, also later.
+   *
+   * @internal
+   */
+  enforce(headers: EnforcedHeaders): this {
+    this.#enforced = headers;
+    return this;
+  }
+
+  /**
    * Records that the response depends on a cookie of the visitor's. A response with information about the visitor, such as
    * their name or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; with
    * its own `Cache-Control`, it varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
@@ -96,6 +108,11 @@ export class HttpResponse {
   dependsOnVisitor(isShown: boolean): this {
     if (this.#dependence !== "shown") this.#dependence = isShown ? "shown" : "asked";
     return this;
+  }
+
+  /** How the response depends on a cookie of the visitor's. @internal */
+  get visitorDependence(): VisitorDependence {
+    return this.#dependence;
   }
 
   /**
@@ -126,14 +143,16 @@ export class HttpResponse {
 
   /**
    * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, `Path=/`, and `Secure` if
-   * the application's URL is https, unless the options differ.
+   * the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
    *
    * @throws `E_INVALID_COOKIE` for what a cookie cannot contain, and for one that browsers would refuse
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const isHttps = this.#context.request.isSecure();
     const key = `${name};${options.path ?? "/"};${options.domain ?? ""}`;
-    this.#cookies.set(key, serializeCookie(name, value, options, isHttps));
+    const cookie = serializeCookie(name, value, options, isHttps);
+    // If the transaction is rolled back, the cookie may name a login that does not exist.
+    afterCommit(() => void this.#cookies.set(key, cookie));
     return this;
   }
 
@@ -219,14 +238,15 @@ export class HttpResponse {
   }
 
   /**
-   * Redirects (302, unless `status` is called afterwards) to a path of this application. Its own absolute URLs are
-   * reduced to their path. A target from input needs no further check: one that leads elsewhere is replaced by the fallback.
+   * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an origin
+   * in `APP.trustedOrigins`. The application's own absolute URLs are reduced to their path. A target from input needs no
+   * further check: one that leads elsewhere is replaced by the fallback.
    *
    * @param target such as `/orders?page=2`
    * @param fallback where to go if the target leaves the application; chosen by the application, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
-    return this.#location(redirectTarget(ownPath(this.#context, target) ?? target, fallback));
+    return this.#location(absoluteTarget(this.#context, target) ?? redirectTarget(target, fallback));
   }
 
   /**
@@ -242,12 +262,13 @@ export class HttpResponse {
   }
 
   /**
-   * Redirects to the page the request came from, if that is one of this application.
+   * Redirects to the page the request came from, if that is one of this application, or of an origin in
+   * `APP.trustedOrigins`.
    *
    * @param fallback where to go otherwise; chosen by the application, and not checked
    */
   back(fallback = "/"): this {
-    return this.#location(redirectTarget(ownPath(this.#context, this.#context.request.header("referer")), fallback));
+    return this.#location(absoluteTarget(this.#context, this.#context.request.header("referer")) ?? fallback);
   }
 
   /**
@@ -311,6 +332,7 @@ export class HttpResponse {
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
     const caching = cachingHeader(this.#dependence, headers.get("cache-control"), headers.get("vary"));
     if (caching !== null) headers.append(...caching);
+    this.#enforced?.setIn(headers);
     if (isFresh) return response;
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
   }
@@ -327,7 +349,7 @@ export class HttpResponse {
     for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
     const caching = cachingHeader(this.#dependence, this.#valueOf("cache-control"), this.#valueOf("vary"));
     if (caching !== null) headers.push(caching);
-    return new FastResponse(isEmpty ? null : body, { status, headers });
+    return new FastResponse(isEmpty ? null : body, { status, headers: this.#enforced?.over(headers) ?? headers });
   }
 
   #valueOf(name: string): string | null {

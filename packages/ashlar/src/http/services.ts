@@ -3,6 +3,7 @@ import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import type { CheckedHeaders } from "./header-fields.ts";
 import type { FormFields } from "./repeated-fields.ts";
+import type { TrustedOrigins } from "./trusted-origins.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Values for the parameters of a route's pattern, by name. */
@@ -33,6 +34,8 @@ export interface HttpServices {
   readonly strictTransportSecurity: CheckedHeaders | null;
   /** The application's own proxies, whose forwarding headers count. */
   readonly proxies: TrustedProxies;
+  /** The other origins that are part of the application. */
+  readonly origins: TrustedOrigins;
   /** Warns about fields that lose values; `null` or omitted except in development. */
   readonly fieldWarnings?: FieldWarnings | null;
 }

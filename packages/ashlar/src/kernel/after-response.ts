@@ -25,15 +25,39 @@ export function afterResponse(work: () => void): void {
   else current.waiting.push(work);
 }
 
-/** Runs a `fetch` without a server, so that {@link afterResponse} knows of its response. */
-export function fetchTraced(fetch: () => MaybePromise<Response>): MaybePromise<Response> {
+/**
+ * The trace of the request that the running code belongs to, whichever way it came in; `null` outside of requests. An
+ * application that another one mounts, or calls in a handler, handles a part of the other's request.
+ */
+export function currentTrace(): PendingResponse | null {
+  return requestTraces.getStore() ?? fetches.getStore() ?? null;
+}
+
+/** The id of the request that the running code belongs to; `null` outside of requests. */
+export function currentRequestId(): string | null {
+  return currentTrace()?.id ?? null;
+}
+
+/** Makes work that runs later, perhaps started by another request's end, belong to the request that runs now. */
+export function inSameRequest<T>(work: () => T): () => T {
+  const served = requestTraces.getStore();
+  if (served !== undefined) return () => requestTraces.run(served, work);
+  const fetched = fetches.getStore();
+  return fetched === undefined ? work : () => fetches.run(fetched, work);
+}
+
+/**
+ * Runs a `fetch` without a server, so that {@link afterResponse} knows of its response; or other work for a request, at whose
+ * end the same begins.
+ */
+export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePromise<T> {
   // An application mounted in another one responds with the other's request.
   if (pending() !== null) return fetch();
-  const trace: PendingResponse = { isHandedOver: false, waiting: null };
+  const trace: PendingResponse = { id: null, isHandedOver: false, waiting: null };
   const returned = () => {
     trace.isHandedOver = true;
     const { waiting } = trace;
-    if (waiting !== null) setImmediate(begin, waiting);
+    if (waiting !== null) setImmediate(() => fetches.run(trace, begin, waiting));
   };
   const response = fetches.run(trace, fetch);
   if (response instanceof Promise) response.then(returned, returned);

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createApplication } from "../boot/create-application.ts";
 import { Route } from "../routing/index.ts";
+import { currentRequestId } from "./after-response.ts";
 import { Background } from "./background.ts";
 import type { Logger } from "./logger.ts";
 
@@ -107,4 +108,32 @@ test("a shutdown waits for jobs that requests have started", async () => {
   expect(done).toEqual([]);
   await application.shutdown();
   expect(done).toEqual(["job"]);
+});
+
+test("a job that another request's job makes room for belongs to its own request", async () => {
+  const ids: (string | null)[] = [];
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    routes: [
+      Route.get("/", ({ request }) => {
+        application.background.run("a job", async () => {
+          await turn();
+          ids.push(currentRequestId());
+        });
+        return request.id;
+      }),
+    ],
+  });
+  onTestFinished(() => application.shutdown());
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  for (const origin of [null, `http://127.0.0.1:${port}`]) {
+    ids.length = 0;
+    const ask = async (): Promise<string> => {
+      const answer = origin === null ? application.fetch(new Request("http://localhost/")) : fetch(`${origin}/`);
+      return (await answer).text();
+    };
+    const asked = await Promise.all(Array.from({ length: 20 }, ask));
+    await application.background.settled();
+    expect(ids.toSorted()).toEqual(asked.toSorted());
+  }
 });

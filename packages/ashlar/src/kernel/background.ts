@@ -1,4 +1,5 @@
-import { afterResponse } from "./after-response.ts";
+import { afterCommit } from "../support/index.ts";
+import { afterResponse, inSameRequest } from "./after-response.ts";
 import type { Logger } from "./logger.ts";
 
 interface Job {
@@ -31,14 +32,17 @@ export class Background {
   }
 
   /**
-   * Runs a job after the response; see {@link afterResponse}. A failing job is logged.
+   * Runs a job after the response; see {@link afterResponse}. In a database transaction it also waits for the commit, and
+   * is forgotten if there is a rollback. A failing job is logged.
    *
    * @param name the job's name in the log
    */
   run(name: string, work: () => Promise<void>): void {
-    const job: Job = { name, work };
-    this.#held.add(job);
-    afterResponse(() => this.#begin(job));
+    const job: Job = { name, work: inSameRequest(work) };
+    afterCommit(() => {
+      this.#held.add(job);
+      afterResponse(() => this.#begin(job));
+    });
   }
 
   /** Resolves once no job is left. It does not wait for responses: jobs waiting for one start now. */

@@ -1,5 +1,5 @@
-import { FastResponse } from "srvx";
 import {
+  FastResponse,
   type HttpContext,
   type HttpServices,
   hasBody,
@@ -11,13 +11,17 @@ import {
 } from "../http/index.ts";
 import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
 import { isThenable } from "../support/index.ts";
+import { currentTrace } from "./after-response.ts";
 import type { ErrorHandler } from "./errors/error-handler.ts";
 import { UnmatchedError } from "./errors/unmatched.ts";
+import { HostedRequests } from "./hosted-requests.ts";
 import { forward, type Mounts } from "./mounts.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
 import { discard, prepare } from "./prepared-response.ts";
-import type { RequestLog } from "./request-log.ts";
-import { asksAboutServer, logWhenEnded, servedExchange } from "./served-request.ts";
+import { isTracing, traceRequest } from "./request-tracing.ts";
+import type { RequestWatch } from "./request-watch.ts";
+import { returningSentId } from "./returned-id.ts";
+import { asksAboutServer, servedExchange, watchUntilEnded } from "./served-request.ts";
 
 /** Creates the context of a request, of the application's own subclass of `HttpContext`. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
@@ -30,18 +34,30 @@ export interface StaticFiles {
   readonly hasServed: (path: string) => boolean;
 }
 
+/** Responds to those who ask how the application is. */
+export interface Probes {
+  /** Returns the response to a request; `null` if it is not for them. */
+  respond(path: string, raw: Request): Response | Promise<Response> | null;
+}
+
 /** A dispatcher's dependencies, all made before the first request. */
 export interface DispatcherDependencies {
+  /** The application's name. */
+  readonly name: string;
   readonly router: Router;
   readonly context: ContextClass;
   readonly services: HttpServices;
   /** The middleware around every request, outermost first. */
   readonly middleware: readonly PipelineStep[];
   readonly errors: ErrorHandler;
+  /** Says which pages of other origins may read a response that no middleware sees; `null` if none may. */
+  readonly cors: { permit(context: HttpContext): unknown } | null;
   readonly mounts: Mounts;
   readonly files: StaticFiles | null;
-  /** `null` if requests are not logged, which then costs nothing. */
-  readonly log: RequestLog | null;
+  /** Asked before the routes, and before any middleware; `null` if there are no such paths. */
+  readonly probes: Probes | null;
+  /** Is told of each request. */
+  readonly watch: RequestWatch;
   /** The prefix of every path of the API; `null` if it does not have one. */
   readonly apiPrefix: string | null;
 }
@@ -54,13 +70,16 @@ const NONE: CompiledRoute[] = [];
  * If all of that is synchronous, so is the response: no promise is created needlessly.
  */
 export class Dispatcher {
+  /** Runs work for requests that another framework responds to. */
+  readonly hosted: HostedRequests;
   readonly #dependencies: DispatcherDependencies;
   readonly #router: Router;
   readonly #context: ContextClass;
   readonly #services: HttpServices;
   readonly #errors: ErrorHandler;
   readonly #mounts: Mounts;
-  readonly #log: RequestLog | null;
+  readonly #probes: Probes | null;
+  readonly #watch: RequestWatch;
   readonly #matchesHosts: boolean;
   readonly #overrides: boolean;
   /** Whether middleware around every request may read inputs, so that the body has to be read first. */
@@ -76,7 +95,8 @@ export class Dispatcher {
     this.#services = dependencies.services;
     this.#errors = dependencies.errors;
     this.#mounts = dependencies.mounts;
-    this.#log = dependencies.log;
+    this.#probes = dependencies.probes;
+    this.#watch = dependencies.watch;
     const { routes } = dependencies.router;
     this.#matchesHosts = routes.some((route) => route.domain !== null);
     this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING_METHODS.includes(method)));
@@ -86,11 +106,17 @@ export class Dispatcher {
       route.runWithBody = this.#around(route.runWithBody);
     }
     this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
+    this.hosted = new HostedRequests(dependencies.middleware, (raw) => this.contextFor(raw));
   }
 
   /** Responds to a request. It never throws and never rejects. */
   dispatch(raw: Request): Response | Promise<Response> {
-    const startedAt = this.#log === null ? 0 : performance.now();
+    if (!isTracing()) return this.#dispatch(raw);
+    return traceRequest(raw, this.#dependencies.name, this.#services.proxies, () => this.#dispatch(raw));
+  }
+
+  #dispatch(raw: Request): Response | Promise<Response> {
+    const startedAt = performance.now();
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) {
       const respond = () => allowing(withOptions(this.#router.methods()));
@@ -101,6 +127,8 @@ export class Dispatcher {
       if (mount !== null)
         return this.#decide(this.#contextOf(raw, null, startedAt), () => forward(raw, mount), startedAt);
     }
+    const probed = this.#probes?.respond(path, raw) ?? null;
+    if (probed !== null) return probed;
     let match: CompiledMatch | null;
     try {
       match = this.#match(raw, raw.method, path);
@@ -118,24 +146,42 @@ export class Dispatcher {
   }
 
   /**
-   * Responds again to a request of the server whose streamed response failed before its first byte, as if the handler had
-   * thrown. It never throws and never rejects.
+   * Responds to an error as if a handler had thrown it: to one of another framework's handlers, and again to a request of the
+   * server whose streamed response failed before its first byte. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
-    const context = servedExchange(raw)?.context ?? this.#contextOf(raw, null, 0);
+    const context = servedExchange(raw)?.context ?? this.#unseenContext(raw);
     const result = this.#errors.respond(error, context);
     if (!(result instanceof Promise)) return this.#errors.toResponse(context, result);
     return result.then((settled) => this.#errors.toResponse(context, settled));
   }
 
+  /** Creates the context of a response that no middleware sees. */
+  #unseenContext(raw: Request): HttpContext {
+    const context = this.#contextOf(raw, null, 0);
+    this.#dependencies.cors?.permit(context);
+    return context;
+  }
+
+  /** Creates a context outside of a request, for work that continues one. */
+  contextFor(raw: Request): HttpContext {
+    return new this.#context(raw, this.#services, null);
+  }
+
   #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
     const context = new this.#context(raw, this.#services, match);
     const served = servedExchange(raw);
+    if (served === undefined) {
+      const trace = currentTrace();
+      if (trace !== null) context.request.shareId(trace);
+    }
     // A handler may pass its request on to another application, which then produces part of the response.
     if (served !== undefined && served.context === null) {
       served.context = context;
-      if (this.#log !== null) logWhenEnded(served, this.#log, startedAt);
+      watchUntilEnded(served, this.#watch, startedAt);
     }
+    // Now, because an unhandled error may need it when the request is no longer at hand.
+    void context.request.id;
     return context;
   }
 
@@ -185,10 +231,10 @@ export class Dispatcher {
     let sent = response;
     try {
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
-      // The server logs the request itself: what a client gets of a stream is known only once it has ended.
-      if (this.#log !== null && servedExchange(context.request.raw)?.context !== context) {
-        this.#log.write(context, sent.status, startedAt);
-      }
+      const served = servedExchange(context.request.raw);
+      // The server tells of the request itself: what a client gets of a stream is known only once it has ended.
+      if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
+      if (served === undefined) sent = returningSentId(context, sent);
     } catch (error) {
       // A response of the application's own class may throw on any access.
       return this.#errors.lastResort(error);

@@ -1,4 +1,4 @@
-import { markForwarded, type TrustedProxies } from "../http/index.ts";
+import { isMarkedForwarded, markForwarded, peerAddress, setPeerAddress, type TrustedProxies } from "../http/index.ts";
 
 /** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
@@ -19,11 +19,18 @@ export class ProxyList extends Array<string> {
 
 /**
  * Returns the request as the client made it if a trusted proxy forwarded it: with the scheme and the host from
- * `X-Forwarded-Proto` and `X-Forwarded-Host`. For requests passed to `fetch`; srvx does this for the server.
- *
- * @param peer the address that the request came from
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`, and the proxy's address. For requests passed to `fetch`; srvx does this for
+ * the server.
  */
-export function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies): Request {
+export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
+  if (proxies.isEmpty) return raw;
+  const peer = peerAddress(raw);
+  const forwarded = asForwarded(raw, peer, proxies);
+  if (forwarded !== raw && peer !== null) setPeerAddress(forwarded, peer);
+  return forwarded;
+}
+
+function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies): Request {
   if (!proxies.trusts(peer)) return raw;
   const chain = entriesOf(raw, "x-forwarded-for");
   const strangers = chain.filter((address) => !proxies.trusts(address));
@@ -41,7 +48,8 @@ export function asForwarded(raw: Request, peer: string | null, proxies: TrustedP
   if (url.href === raw.url) return isForwarded ? markForwarded(raw) : raw;
   const { method, headers, body, signal } = raw;
   const made = new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
-  return isForwarded ? markForwarded(made) : made;
+  // The host of an absolute target counts, also if the proxy has only reported the scheme.
+  return isForwarded || isMarkedForwarded(raw) ? markForwarded(made) : made;
 }
 
 function entriesOf(raw: Request, header: string): string[] {

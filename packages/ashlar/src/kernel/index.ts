@@ -1,22 +1,36 @@
-export { afterResponse, fetchTraced, isGone, responseHandedOver, whenEnded } from "./after-response.ts";
+export {
+  afterResponse,
+  currentRequestId,
+  fetchTraced,
+  isGone,
+  responseHandedOver,
+  whenEnded,
+} from "./after-response.ts";
 export { Background } from "./background.ts";
 export { Container, type Services } from "./container.ts";
-export { addContextProperty, createContextClass } from "./context-class.ts";
-export { Dispatcher, type StaticFiles } from "./dispatcher.ts";
+export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./context-class.ts";
+export { Dispatcher, type Probes, type StaticFiles } from "./dispatcher.ts";
+export { ErrorCounts } from "./errors/error-counts.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
 export { declareErrorMessages } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
-export { asForwarded, ProxyList } from "./forwarded-request.ts";
+export { ProxyList, throughProxies } from "./forwarded-request.ts";
+export { AnsweredError } from "./hosted-requests.ts";
 export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
+export { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
 export { LoggablePaths } from "./loggable-path.ts";
+export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./logged-address.ts";
 export type { Logger } from "./logger.ts";
 export { type FetchFunction, Mounts } from "./mounts.ts";
 export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 export { discard, prepare } from "./prepared-response.ts";
 export { redact } from "./redaction.ts";
 export { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
-export { RequestLog } from "./request-log.ts";
+export { RequestLog, userKey } from "./request-log.ts";
+export { RequestStats, type RouteStats } from "./request-stats.ts";
 export { type RequestTrace, requestTraces } from "./request-trace.ts";
+export { RequestWatch } from "./request-watch.ts";
+export { addRequestId } from "./returned-id.ts";
 export { buildRoutes } from "./route-pipelines.ts";
 export {
   beginApplication,

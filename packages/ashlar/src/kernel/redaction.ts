@@ -59,7 +59,7 @@ function messageOf(error: Error): string {
   const seen = new Set<unknown>([error]);
   for (let { cause } = error; cause instanceof Error && !seen.has(cause); { cause } = cause) {
     seen.add(cause);
-    if (!text.includes(cause.message)) text += `: ${cause.message}`;
+    if (!text.includes(cause.message)) text = `${text.replace(/\.$/, "")}: ${cause.message}`;
   }
   return text;
 }

@@ -192,7 +192,8 @@ test("a request that a shutdown cuts off is logged, without a status if nothing 
       ["/", 200, "shutdown"],
     ].toSorted(),
   );
-  expect(new Set(logged.map(({ requestId }) => requestId)).size).toBe(2);
+  const ids = logged.flatMap(({ requestId }) => (requestId === undefined ? [] : [requestId]));
+  expect(new Set(ids).size).toBe(2);
 });
 
 test("a request passed on to another application is logged by both", async () => {
@@ -203,4 +204,25 @@ test("a request passed on to another application is logged by both", async () =>
   });
   expect(await rawSocket(outer.port, get("/")).closed).toMatch(/^HTTP\/1\.1 202 /);
   expect([inner.lines(), outer.lines()]).toEqual([[["/", 200, undefined]], [["/", 202, undefined]]]);
+});
+
+test("the line has the length of a body that was announced and sent completely", async () => {
+  const stream = () => piecesThen((controller) => controller.close());
+  const { port, logged } = await serve(({ request, response }) => {
+    const kind = request.header("x-kind");
+    if (kind === "stream") return new Response(stream());
+    if (kind === "announced") return new Response(stream(), { headers: { "content-length": "5" } });
+    if (kind === "broken") return new Response(piecesThen((controller) => controller.error(new Error("broken"))));
+    return kind === "nothing" ? undefined : response.json("gr\u00fcn");
+  });
+  const ask = (kind: string, method = "GET") =>
+    rawSocket(port, get("/").replace("GET", method).replace("Host", `X-Kind: ${kind}\r\nHost`)).closed;
+  for (const kind of ["text", "nothing", "announced", "stream", "broken"]) {
+    await ask(kind);
+    await expect.poll(() => logged.at(-1)?.msg).toBe("request");
+  }
+  await ask("text", "HEAD");
+  const lines = () => logged.filter(({ msg }) => msg === "request");
+  await expect.poll(lines).toHaveLength(6);
+  expect(lines().map(({ bytes }) => bytes)).toEqual([7, 0, 5, undefined, undefined, 0]);
 });

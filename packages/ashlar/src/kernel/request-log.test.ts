@@ -21,7 +21,7 @@ async function make(app: Record<string, unknown>, environment = "development") {
     ],
   });
   const ask = (path: string, init?: RequestInit) => application.fetch(new Request(`http://localhost${path}`, init));
-  return { lines, ask };
+  return { lines, ask, application };
 }
 
 describe("the request log", () => {
@@ -33,17 +33,18 @@ describe("the request log", () => {
     await ask("/refused");
     expect(lines).toEqual(
       [
-        ["GET", "/orders/7", 200],
-        ["HEAD", "/orders/7", 200],
+        ["GET", "/orders/7", 200, "/orders/@id"],
+        ["HEAD", "/orders/7", 200, "/orders/@id"],
         ["POST", "/nowhere", 404],
-        ["GET", "/refused", 403],
-      ].map(([method, path, status]) => ({
+        ["GET", "/refused", 403, "/refused"],
+      ].map(([method, path, status, route]) => ({
         level: "info",
         time: expect.any(String),
         app: "Shop",
         msg: "request",
         method,
         path,
+        ...(route !== undefined && { route }),
         status,
         durationMs: expect.any(Number),
         requestId: expect.stringMatching(/^[\da-f-]{36}$/),
@@ -85,5 +86,16 @@ describe("the request log", () => {
     const inTest = await make({}, "test");
     await inTest.ask("/orders/7");
     expect(inTest.lines).toEqual([]);
+  });
+
+  test.each([
+    [{}, "203.0.113.77"],
+    [{ log: { addresses: "full" } }, "203.0.113.77"],
+    [{ log: { addresses: "truncated" } }, "203.0.113.0"],
+    [{ log: { addresses: "none" } }, undefined],
+  ])("S80 with %j, a client at 203.0.113.77 is logged as %j", async (app, expected) => {
+    const { lines, application } = await make(app);
+    await application.fetch(new Request("http://localhost/orders/7"), { address: "203.0.113.77" });
+    expect(lines.map(({ address }) => address)).toEqual([expected]);
   });
 });

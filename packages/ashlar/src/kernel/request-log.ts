@@ -1,5 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
 import type { LoggablePaths } from "./loggable-path.ts";
+import { type AddressDetail, loggedAddress } from "./logged-address.ts";
 import type { Logger } from "./logger.ts";
 
 /**
@@ -8,27 +9,60 @@ import type { Logger } from "./logger.ts";
  */
 export type AbortReason = "client" | "error" | "shutdown";
 
-/** Writes one line for each request: what was requested, the status, how long it took. */
+/** How a request ended. */
+export interface RequestEnd {
+  /** The status of the response; `null` if there was none. */
+  readonly status: number | null;
+  /** Why the client did not get the complete response; `null` if it did. */
+  readonly aborted: AbortReason | null;
+  /** How long the request took, in milliseconds. */
+  readonly durationMs: number;
+  /** The length of the body that the client got, without headers; `null` if it is not known, as with most streams. */
+  readonly bytes: number | null;
+}
+
+/** Writes one line for each request: what was requested, by whom, the status, how long it took. */
 export class RequestLog {
   readonly #logger: Logger;
   readonly #paths: LoggablePaths;
+  readonly #addresses: AddressDetail;
 
-  constructor(logger: Logger, paths: LoggablePaths) {
+  constructor(logger: Logger, paths: LoggablePaths, addresses: AddressDetail) {
     this.#logger = logger;
     this.#paths = paths;
+    this.#addresses = addresses;
   }
 
-  /**
-   * @param status the status of the response; `null` if there was none
-   * @param startedAt when the request came in, by `performance.now()`
-   * @param aborted why the client did not get the complete response; `null` if it did
-   */
-  write(context: HttpContext, status: number | null, startedAt: number, aborted: AbortReason | null = null): void {
+  write(context: HttpContext, { status, aborted, durationMs, bytes }: RequestEnd): void {
     const { request } = context;
-    const { method } = request.raw;
-    const path = this.#paths.of(context);
-    const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-    const line = { method, path, status, durationMs, requestId: request.id };
-    this.#logger.info(aborted === null ? line : { ...line, aborted }, "request");
+    const route = request.route();
+    const userId = userIdOf(context);
+    const address = this.#addresses === "none" ? null : loggedAddress(request.clientAddress, this.#addresses);
+    this.#logger.info(
+      {
+        method: request.raw.method,
+        path: this.#paths.of(context),
+        ...(route !== null && { route: route.pattern }),
+        status,
+        durationMs: Math.round(durationMs * 100) / 100,
+        ...(bytes !== null && { bytes }),
+        ...(userId !== null && { userId }),
+        ...(address !== null && { address }),
+        requestId: request.id,
+        ...(aborted !== null && { aborted }),
+      },
+      "request",
+    );
   }
+}
+
+/** The primary key of a request's user, as text; `null` for a guest. */
+export function userIdOf(context: HttpContext): string | null {
+  return userKey(context.currentUser) ?? context.provenUserId;
+}
+
+/** The primary key of a user of any class that can log in, as text; `null` for anything else. */
+export function userKey(user: object | null): string | null {
+  const { authId } = (user ?? {}) as { readonly authId?: () => unknown };
+  return typeof authId === "function" ? String(authId.call(user)) : null;
 }

@@ -4,6 +4,8 @@ import type { RunningApplication } from "./running-applications.ts";
 
 /** Whether a request's response has been handed over, and what waits for that. */
 export interface PendingResponse {
+  /** Identifies the request in logs; `null` until its context exists. Also the value of `request.id`. */
+  id: string | null;
   isHandedOver: boolean;
   /** Started once the response is out, in order; `null` if there is nothing. */
   waiting: (() => void)[] | null;
@@ -14,8 +16,6 @@ export interface PendingResponse {
  * the request started, such as a database connection, keeps its trace for as long as it lives.
  */
 export interface RequestTrace extends PendingResponse {
-  /** Identifies the request in logs; `null` until it is needed. Also the value of `request.id`. */
-  id: string | null;
   /** The log of the application that handles it. */
   readonly logger: Logger;
   /** That application; `null` if a handler runs without one. */

@@ -2,8 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpContext } from "../http/index.ts";
 import { type NodeExchange, nodeExchange } from "../node/index.ts";
-import type { AbortReason, RequestLog } from "./request-log.ts";
+import type { AbortReason } from "./request-log.ts";
 import type { RequestTrace } from "./request-trace.ts";
+import type { RequestWatch } from "./request-watch.ts";
 
 /** What the server keeps with a request, and srvx passes along. */
 export interface ServedExchange extends NodeExchange {
@@ -15,13 +16,15 @@ export interface ServedExchange extends NodeExchange {
   awaitsContinue: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
-  /** Where the request is still to be logged; `null` if it is not logged, or has been. */
-  log: RequestLog | null;
-  /** When the request came in, by `performance.now()`; only known if it is logged. */
+  /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */
+  watch: RequestWatch | null;
+  /** When the request came in, by `performance.now()`. */
   startedAt: number;
+  /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
+  bytes: number | null;
 }
 
-/** A connection, with the requests on it that are still to be logged: several if the client sends them at once. */
+/** A connection, with the requests on it that have not ended: several if the client sends them at once. */
 interface ServedSocket extends Socket {
   [UNFINISHED]?: Set<ServedExchange>;
 }
@@ -29,12 +32,13 @@ interface ServedSocket extends Socket {
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
 /**
- * Makes a request be logged: when its response is out, or, since the connection knows of it, when that ends before.
+ * Makes a watch be told when a request has ended: when its response is out, or, since the connection knows of the request,
+ * when that ends before.
  *
  * @param startedAt when the request came in, by `performance.now()`
  */
-export function logWhenEnded(exchange: ServedExchange, log: RequestLog, startedAt: number): void {
-  exchange.log = log;
+export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch, startedAt: number): void {
+  exchange.watch = watch;
   exchange.startedAt = startedAt;
   const socket: ServedSocket = exchange.req.socket;
   socket[UNFINISHED] ??= new Set();
@@ -42,17 +46,18 @@ export function logWhenEnded(exchange: ServedExchange, log: RequestLog, startedA
 }
 
 /**
- * Logs a request, once.
+ * Counts a request and logs it, once.
  *
  * @param status the status of the response; `null` if there was none
  * @param aborted why the client did not get the complete response; `null` if it did
  */
 export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
-  const { log, context } = exchange;
-  if (log === null || context === null) return;
-  exchange.log = null;
+  const { watch, context } = exchange;
+  if (watch === null || context === null) return;
+  exchange.watch = null;
   (exchange.req.socket as ServedSocket)[UNFINISHED]?.delete(exchange);
-  log.write(context, status, exchange.startedAt, aborted);
+  // If it was cut off, only the system knows how much of it arrived.
+  watch.ended(context, exchange.startedAt, status, aborted, aborted === null ? exchange.bytes : null);
 }
 
 /** Logs the requests that a connection is still handling, before a shutdown cuts it off. */

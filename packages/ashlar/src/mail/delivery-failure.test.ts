@@ -14,12 +14,44 @@ describe("whether another attempt could succeed", () => {
     ["a timeout", { code: "ETIMEDOUT" }, false],
     ["an invalid certificate", { code: "ETLS" }, false],
     ["a temporary error from the server", { code: "EMESSAGE", responseCode: 451, permanent: false }, false],
-    ["a permanent error from the server", { code: "EENVELOPE", responseCode: 550, permanent: true }, true],
+    [
+      "a permanent error from the server",
+      { code: "EENVELOPE", command: "RCPT TO", responseCode: 550, permanent: true },
+      true,
+    ],
+    ["a permanent error of another SMTP client", { responseCode: 550, permanent: true }, true],
     ["a login that cannot be checked now", { code: "EAUTH", responseCode: 454, permanent: false }, false],
-    ["a refused login", { code: "EAUTH", responseCode: 535, permanent: true }, true],
+    ["a refused login", { code: "EAUTH", command: "AUTH PLAIN", responseCode: 535, permanent: true }, false],
     ["an error from an application's own transport", {}, false],
   ])("after %s", (_, details, isPermanent) => {
     expect(deliveryFailure(smtpError("It failed.", details), "delivering").isPermanent).toBe(isPermanent);
+  });
+
+  test.each([
+    ["CONN", "554 No SMTP service here", false],
+    ["EHLO", "500 5.5.1 unknown command", false],
+    ["HELO", "502 not here", false],
+    ["STARTTLS", "500 5.5.1 unknown command", false],
+    ["RSET", "500 5.5.1 unknown command", false],
+    ["MAIL FROM", "552 5.3.4 insufficient system storage", false],
+    ["MAIL FROM", "552 no space", false],
+    ["MAIL FROM", "552-no space\n552 at all", false],
+    ["MAIL FROM", "530 5.7.0 Authentication required", false],
+    ["MAIL FROM", "550 5.3.2 system not accepting messages", false],
+    ["MAIL FROM", "550 5.1.8 sender rejected", true],
+    ["MAIL FROM", "550 unknown sender 5.3.2", true],
+    ["RCPT TO", "550 5.1.1 no such user", true],
+    ["RCPT TO", "552 5.2.2 mailbox full", true],
+    ["DATA", "552 5.3.4 too big", true],
+    ["DATA", "554 5.7.1 spam", true],
+    ["DATA", "451 4.3.0 later", false],
+  ])("after a refusal of %s with %s", (command, response, isPermanent) => {
+    const responseCode = Number(response.slice(0, 3));
+    const details = { code: "EPROTOCOL", command, response, responseCode, permanent: responseCode >= 500 };
+    expect(deliveryFailure(smtpError(`It failed: ${response}`, details), "delivering")).toEqual({
+      reason: `It failed: ${response.replace("\n", " ")}`,
+      isPermanent,
+    });
   });
 
   test.each([
@@ -38,7 +70,7 @@ describe("whether another attempt could succeed", () => {
   });
 
   test("a mail that cannot be composed is not retried", () => {
-    const error = new AshlarError("E_VIEW", "There is no view.");
+    const error = new AshlarError("E_INTERNAL", "There is no view.");
     expect(deliveryFailure(error, "composing")).toEqual({ reason: "There is no view.", isPermanent: true });
   });
 
@@ -58,14 +90,28 @@ describe("the reason", () => {
     expect(deliveryFailure(smtpError("550 no\r\n550  such\tuser", { code: "EENVELOPE" }), "delivering").reason).toBe(
       "550 no 550 such user",
     );
-    expect(deliveryFailure(smtpError("x".repeat(5000), { code: "EMESSAGE" }), "delivering").reason).toHaveLength(500);
+    expect(deliveryFailure(smtpError("x ".repeat(5000), { code: "EMESSAGE" }), "delivering").reason).toHaveLength(500);
+  });
+
+  test.each([
+    [
+      "552 5.7.1 blocked: https://shop.example/password_reset?token=Zm9yIGEgcmVzZXQgb2YgaGVycw now",
+      "552 5.7.1 blocked: … now",
+    ],
+    [
+      "552 blocked: //shop.example/email/verify/Zm9yIGEgcmVzZXQgb2YgaGVycw",
+      "552 blocked: //shop.example/email/verify/…",
+    ],
+    ["451 4.7.1 mx-1.mail.example is busy (queue 3F2A)", "451 4.7.1 mx-1.mail.example is busy (queue 3F2A)"],
+  ])("S60 has no links and tokens of the mail that the server repeats: %s", (message, reason) => {
+    expect(deliveryFailure(smtpError(message, { code: "EMESSAGE" }), "delivering").reason).toBe(reason);
   });
 
   test("is only the status for a refused login, because the server may have repeated the password", () => {
     const details = { code: "EAUTH", responseCode: 535, permanent: true, response: "535 hunter2" };
     expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details), "delivering")).toEqual({
       reason: "The SMTP server refused the login (535). Check user and password.",
-      isPermanent: true,
+      isPermanent: false,
     });
     expect(deliveryFailure(smtpError("no credentials", { code: "ENOAUTH" }), "delivering").reason).toBe(
       "The SMTP server refused the login. Check user and password.",

@@ -6,15 +6,34 @@ export interface DeliveryFailure {
   readonly reason: string;
   /** Whether another attempt would fail the same way. */
   readonly isPermanent: boolean;
+  /** Whether the mail was transmitted as a whole, and only the response is missing: another attempt may send a second copy. */
+  readonly mayHaveArrived?: boolean;
 }
 
 /** What a transport's error contains beyond its message: a `DeliveryError`, or an error of the SMTP client. */
 interface TransportError extends Error {
   readonly code?: string;
+  /** The SMTP command that failed; `CONN` for the greeting and a lost connection. */
+  readonly command?: string;
+  /** The server's response, as it was received. */
+  readonly response?: string;
   readonly responseCode?: number;
   /** Whether the mail was refused permanently (RFC 5321 §4.2.1: a 5yz reply). */
   readonly permanent?: boolean;
+  /** Set by the SMTP transport; see {@link DeliveryFailure}. */
+  readonly mayHaveArrived?: boolean;
 }
+
+/**
+ * The commands whose permanent refusal is about the mail. What a server says to the greeting, `EHLO`, `STARTTLS` and `AUTH`
+ * is about itself, or about the settings.
+ */
+const MAIL_COMMANDS: ReadonlySet<string> = new Set(["MAIL FROM", "RCPT TO", "DATA"]);
+/**
+ * Refusals of `MAIL FROM` that aren't about the mail: there is no storage left (552, RFC 5321 §4.2.3), a login or encryption
+ * is missing (530, RFC 4954 §6), or the mail system has a problem (5.3.x, RFC 3463 §3.4).
+ */
+const REFUSED_FOR_NOW = /^(?:552|530|\d{3}[ -]5\.3\.\d)/;
 
 /** The step at which an error occurred. */
 export type DeliveryStep = "composing" | "delivering";
@@ -22,24 +41,35 @@ export type DeliveryStep = "composing" | "delivering";
 /**
  * Returns what an error during composing or delivering means for the mail.
  *
- * Security: only what is returned here reaches the log. A server's response to a login may repeat the credentials.
+ * Security: only what is returned here reaches the log, events and the outbox. A server's response to a login may repeat
+ * the credentials, and its response to a mail a link from it.
  */
 export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFailure {
   if (!(error instanceof Error)) return { reason: "A value that is not an Error was thrown.", isPermanent: true };
   if (error instanceof AshlarError) return { reason: error.message, isPermanent: true };
-  const { code, responseCode, permanent, message } = error as TransportError;
+  const { code, responseCode, mayHaveArrived, message } = error as TransportError;
   if (code === "EAUTH" || code === "ENOAUTH") {
     const status = responseCode === undefined ? "" : ` (${responseCode})`;
-    return {
-      reason: `The SMTP server refused the login${status}. Check user and password.`,
-      isPermanent: permanent === true,
-    };
+    return { reason: `The SMTP server refused the login${status}. Check user and password.`, isPermanent: false };
   }
   // If a mail can't be composed for any reason but the network, the mailable's own code has a bug.
   const isDefect = step === "composing" && code === undefined;
-  return { reason: oneLine(message), isPermanent: permanent ?? isDefect };
+  return {
+    reason: oneLine(message),
+    isPermanent: isRefusedForGood(error) ?? isDefect,
+    ...(mayHaveArrived && { mayHaveArrived }),
+  };
 }
 
+/** Returns whether the mail was refused permanently; `undefined` if the error doesn't say so. */
+function isRefusedForGood({ command, permanent, response = "" }: TransportError): boolean | undefined {
+  if (permanent !== true || command === undefined) return permanent;
+  return MAIL_COMMANDS.has(command) && !(command === "MAIL FROM" && REFUSED_FOR_NOW.test(response));
+}
+
+/** URLs, and words of random letters: a token, with or without the rest of its link. */
+const SECRETS = /[a-z][a-z\d+.-]*:\/\/\S+|[\w-]{20,}/gi;
+
 function oneLine(message: string): string {
-  return message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
+  return message.replaceAll(SECRETS, "…").replaceAll(/\s+/g, " ").trim().slice(0, 500);
 }

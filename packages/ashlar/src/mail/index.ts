@@ -8,5 +8,7 @@ export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
 export { Mailer } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
+export { PromiseBroken } from "./outbox/outbox.ts";
+export { createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
 export type { MailSettings } from "./settings.ts";
 export { smtp } from "./smtp-transport.ts";

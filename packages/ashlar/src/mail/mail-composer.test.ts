@@ -53,7 +53,7 @@ await messages.load();
 
 function compose(mailable: Mailable, ...to: string[]): Promise<MailMessage> {
   const composer = new MailComposer({
-    views: new Views({ directory, cache: true }),
+    views: () => new Views({ directory, cache: true }),
     links: new MailLinks(
       () => URL_OF_APP,
       () => router,

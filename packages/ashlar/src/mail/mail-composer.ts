@@ -11,7 +11,8 @@ import "./errors.ts";
 
 /** The dependencies of a mail composer. */
 export interface MailComposerDependencies {
-  readonly views: Views;
+  /** Returns what renders views; called for a mail that has one. */
+  readonly views: () => Views;
   readonly links: MailLinks;
   readonly messages: Catalogue;
   /** The sender of mails that don't set one. */
@@ -40,9 +41,9 @@ export class MailComposer {
     requireRecipient(mailable, to);
     const { subject, content, language, t } = mailable.draft(links, messages);
     const local = { ...this.#shared(subject), language, t };
-    const data = content.data ?? {};
-    const text = await this.#dependencies.views.render(viewOf(mailable, content.text), data, local);
-    const html = content.html === undefined ? null : await this.#dependencies.views.render(content.html, data, local);
+    const render = (view: string) => this.#dependencies.views().render(view, content.data ?? {}, local);
+    const text = content.plainText ?? unescaped(await render(viewOf(mailable, content.text)));
+    const html = content.html === undefined ? null : await render(content.html);
     const from = envelope.from ?? sender;
     return Object.freeze({
       id: `${randomUUID()}@${domainToASCII(from.address.slice(from.address.lastIndexOf("@") + 1))}`,
@@ -54,7 +55,7 @@ export class MailComposer {
       bcc: Object.freeze([...envelope.bcc]),
       replyTo: Object.freeze([...envelope.replyTo]),
       subject,
-      text: unescaped(text).trim(),
+      text: text.trim(),
       html,
       attachments: Object.freeze([...envelope.attachments]),
     });

@@ -128,11 +128,21 @@ describe("the boot", () => {
     });
   });
 
-  test("fails without views, naming the missing service", async () => {
-    await expect(create("test", undefined, { providers: [MailProvider] })).rejects.toMatchObject({
+  test("without views, sends mails that bring their text, and fails for others, naming the missing service", async () => {
+    class Plain extends Welcome {
+      override content() {
+        return { plainText: " 1 < 2 & &amp;\n" };
+      }
+    }
+    const application = await create("test", undefined, { providers: [MailProvider] });
+    const mailer = application.container.make("mail");
+    await mailer.send(new Plain(), "jane@shop.example");
+    expect(mailer.captured).toMatchObject([{ text: "1 < 2 & &amp;", html: null }]);
+    await expect(mailer.send(new Welcome(), "jane@shop.example")).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",
       message: expect.stringContaining('Nothing is bound to "views".'),
     });
+    await application.shutdown();
   });
 
   test("an application without events still sends mails", async () => {

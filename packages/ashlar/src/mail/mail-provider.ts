@@ -1,7 +1,9 @@
 import { join } from "node:path";
-import { Provider } from "../boot/index.ts";
+import { type FeatureCommand, Provider } from "../boot/index.ts";
+import { hasTable } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { MailComposer } from "./mail-composer.ts";
+import { MailDelivery } from "./mail-delivery.ts";
 import { MailLinks } from "./mail-links.ts";
 import type { MailTransport } from "./mail-transport.ts";
 import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
@@ -9,6 +11,10 @@ import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
 import { offeredPreviews } from "./mailbox/previews.ts";
 import { Mailer } from "./mailer.ts";
 import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
+import { Outbox, type PromisedWork } from "./outbox/outbox.ts";
+import { OutboxSeal } from "./outbox/outbox-seal.ts";
+import { MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
+import { isPublicSite } from "./public-site.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
@@ -16,6 +22,26 @@ declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Sends mails. */
     mail: Mailer;
+  }
+}
+
+declare module "../boot/application-stats.ts" {
+  interface FrameworkStats {
+    /** The application's mails. */
+    readonly mail?: {
+      /** How many wait to be sent, for the first time or again. */
+      readonly queued: number;
+      /** How many a mail server has accepted. */
+      readonly sent: number;
+      /** How many will never be sent. These two need `EventProvider`. */
+      readonly failed: number;
+      /**
+       * What the outbox contains, for all processes together: how many mails wait to be sent, and how many were given up and
+       * are still kept. It is as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as
+       * the first time, without an outbox, or while the database can't be read.
+       */
+      readonly outbox: { readonly waiting: number; readonly failed: number } | null;
+    };
   }
 }
 
@@ -31,7 +57,31 @@ declare module "../http/context.ts" {
  * `/dev/mailbox` in development, into memory in tests. It needs `ViewProvider`.
  */
 export class MailProvider extends Provider {
+  static override readonly commands: readonly FeatureCommand[] = [
+    {
+      name: "mail:install",
+      description: "Adds the migration of the table that mails wait in until they are sent.",
+      load: () => import("./commands/mail-install.ts"),
+    },
+    {
+      name: "mail:failed",
+      description: "Lists the mails that could not be sent.",
+      load: () => import("./commands/mail-failed.ts"),
+    },
+    {
+      name: "mail:retry",
+      description: "Sends mails again that could not be sent: mail:retry 12 15, or mail:retry --all.",
+      help: "  [numbers...]  those that mail:failed shows\n  --all  sends all of them again",
+      load: () => import("./commands/mail-retry.ts"),
+    },
+    {
+      name: "mail:work",
+      description: "Sends the mails that wait in the outbox, in a process of its own, until it is stopped.",
+      load: () => import("./commands/mail-work.ts"),
+    },
+  ];
   #mailer: Mailer | null = null;
+  #isOutboxWanted = false;
 
   override register(): void {
     this.application.messages.declare({}, { de: () => import("./messages.de.ts") });
@@ -42,21 +92,74 @@ export class MailProvider extends Provider {
   override boot(): void {
     const mailer = this.application.container.make("mail");
     this.application.contextProperty("mail", () => mailer);
+    const counts = { sent: 0, failed: 0 };
+    this.application.addStats("mail", () => ({
+      queued: mailer.pending,
+      ...counts,
+      outbox: mailer.outboxCounts.read(),
+    }));
+    const { container } = this.application;
+    if (!container.has("events")) return;
+    container.make("events").on("mail.sent", () => counts.sent++);
+    container.make("events").on("mail.failed", () => counts.failed++);
+  }
+
+  /** From now on, mails are sent that other processes have left. */
+  override async listening(): Promise<void> {
+    const { container, logger } = this.application;
+    const outbox = await container.make("mail").outbox();
+    if (outbox === null) {
+      this.#warnOfMemory();
+      return;
+    }
+    outbox.start();
+    const { failed } = await outbox.counts();
+    if (failed > 0) logger.warn({ mails: failed }, "Mails could not be sent. List them with: npx ashlar mail:failed");
+  }
+
+  /**
+   * Tells when a server starts, and not when a mail is lost, that mails wait in memory. Commands don't: one of them creates
+   * the table, and the others end only once their mails have been sent.
+   */
+  #warnOfMemory(): void {
+    const { environment, logger } = this.application;
+    if (!this.#isOutboxWanted || environment === "test") return;
+    logger.warn(
+      `Mails wait in memory until they are sent, because the database has no table ${MAIL_OUTBOX_TABLE}: a crash, or an ` +
+        "outage of the mail server, loses them. Run npx ashlar migrate if a migration creates it; if none does, run npx " +
+        "ashlar mail:install first. To keep mails in memory without this warning, set outbox: { enabled: false } in " +
+        "config/mail.ts.",
+    );
+  }
+
+  /** A command on a server, where only the unit of the service says that this is production, would keep its mails. */
+  #warnOfUnsentMails(): void {
+    const { logger, settings } = this.application;
+    if (settings.url === null || !isPublicSite(settings.url)) return;
+    logger.warn(
+      `Mails are not sent but kept or printed, because the application runs in development, although APP_URL is ${settings.url}. ` +
+        "On a server, write APP_ENV=production into .env: commands read it there, and not from the unit of a service.",
+    );
+  }
+
+  override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
+    const outbox = await this.application.container.make("mail").outbox();
+    return outbox === null ? {} : { "mails that could not be sent": await outbox.prune(signal) };
   }
 
   /** Sends queued mails first. */
-  override async shutdown(): Promise<void> {
-    const { shutdownTimeoutSeconds: seconds } = this.application.settings.server;
+  override async shutdown(seconds: number): Promise<Readonly<Record<string, number>>> {
     // Before the application's own timeout, so that lost mails are logged.
-    await this.#mailer?.close(Math.max(seconds - 1, seconds * 0.8));
+    return { mails: (await this.#mailer?.close(Math.max(seconds - 1, seconds * 0.8))) ?? 0 };
   }
 
   #start(): Mailer {
     const { application } = this;
     const { container, config, settings: app, logger } = application;
     const settings = readMailSettings(config.optionalSection("mail", ["MAIL"]).MAIL, app);
+    this.#isOutboxWanted = settings.outbox.enabled && container.has("database");
     const composer = new MailComposer({
-      views: container.make("views"),
+      views: () => container.make("views"),
       links: new MailLinks(
         () => application.url,
         () => application.router,
@@ -72,15 +175,30 @@ export class MailProvider extends Provider {
     });
     const transport = this.#transport(settings);
     this.#mountMailbox(transport, composer);
+    const events = container.has("events") ? container.make("events") : null;
+    const delivery = new MailDelivery(transport, logger, events);
     this.#mailer = new Mailer({
       composer,
       transport,
+      delivery,
       retry: settings.retry,
-      logger,
       background: application.background,
-      events: container.has("events") ? container.make("events") : null,
+      findOutbox: this.#isOutboxWanted ? (promises) => this.#findOutbox(settings, delivery, promises) : null,
     });
     return this.#mailer;
+  }
+
+  async #findOutbox(
+    { outbox: settings, retry }: CompleteMailSettings,
+    sender: MailDelivery,
+    promises: ReadonlyMap<string, PromisedWork>,
+  ): Promise<Outbox | null> {
+    const { background, container, logger, settings: app } = this.application;
+    const database = container.make("database");
+    if (!(await hasTable(database, MAIL_OUTBOX_TABLE))) return null;
+    const seal = new OutboxSeal(app.key, { previousSecrets: app.previousKeys });
+    const { delaySeconds } = retry;
+    return new Outbox({ database, seal, settings, delaySeconds, sender, background, logger }, promises);
   }
 
   #transport(settings: CompleteMailSettings): MailTransport {
@@ -103,7 +221,10 @@ export class MailProvider extends Provider {
 
   #mountMailbox(transport: MailTransport, composer: MailComposer): void {
     const mailbox = transport instanceof Mailbox ? transport : null;
-    if (mailbox !== null) useMailbox(this.application.container, mailbox);
+    if (mailbox !== null) {
+      useMailbox(this.application.container, mailbox);
+      this.#warnOfUnsentMails();
+    }
     const mailables = join(this.application.root, "app/mailables");
     const offered = () => offeredPreviews(this.application.container);
     this.application.mountDevelopmentTool(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables, offered }));

@@ -7,8 +7,8 @@ import type { Mailable } from "./mailable.ts";
 export interface Delivery {
   /** Aborts the delivery: the application is shutting down and no longer waits. */
   readonly signal: AbortSignal;
-  /** The mailable that the mail was composed from. */
-  readonly mailable: Mailable;
+  /** The mailable that the mail was composed from; `null` if another process did that. */
+  readonly mailable: Mailable | null;
 }
 
 /**

@@ -6,10 +6,15 @@ import type { MailLinks, SignedLinkOptions } from "./mail-links.ts";
 import type { MailAttachment } from "./mail-message.ts";
 import "./errors.ts";
 
-/** A mail's views and their data. */
+/** A mail's views and their data, or its text. */
 export interface MailContent {
-  /** The text view, such as `mail/welcome.text`. Every mail has one: many readers and all filters see it. */
-  readonly text: string;
+  /**
+   * The text view, such as `mail/welcome.text`. Every mail has one, or {@link plainText}: many readers and all filters see
+   * it.
+   */
+  readonly text?: string;
+  /** The text itself, instead of a view: for an application without views. */
+  readonly plainText?: string;
   /** The HTML view, such as `mail/welcome.html`. Without it, the mail is text only. */
   readonly html?: string;
   /** Values for both views, by name. */
@@ -45,7 +50,7 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  * }
  *
  * // in a handler
- * context.mail.queue(new OrderShipped(order), customer.email);
+ * await context.mail.queue(new OrderShipped(order), customer.email);
  * ```
  *
  * Elsewhere, in a provider or a command, `application.container.make("mail")` is the same mailer.
@@ -71,7 +76,7 @@ export abstract class Mailable {
    */
   abstract subject(): string;
 
-  /** Returns the views and their data. */
+  /** Returns the views and their data, or the text. */
   abstract content(): MailContent;
 
   /**

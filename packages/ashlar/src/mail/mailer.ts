@@ -1,14 +1,15 @@
-import type { Events } from "../events/index.ts";
-import type { Background, Logger } from "../kernel/index.ts";
-import { AshlarError, type Complete, currentDate } from "../support/index.ts";
+import type { Background } from "../kernel/index.ts";
+import { AshlarError, afterCommit, type Complete, UnitOfWork } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
-import type {} from "./events.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
 import { type MailComposer, requireRecipient } from "./mail-composer.ts";
+import type { MailAccount, MailDelivery } from "./mail-delivery.ts";
 import { type MailMessage, recipientsOf } from "./mail-message.ts";
 import type { MailTransport } from "./mail-transport.ts";
 import type { Mailable } from "./mailable.ts";
 import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./memory-transport.ts";
+import type { Outbox, PromisedWork } from "./outbox/outbox.ts";
+import { OutboxCounts } from "./outbox/outbox-counts.ts";
 import { RetryQueue } from "./retry-queue.ts";
 import type { RetrySettings } from "./settings.ts";
 import "./errors.ts";
@@ -18,12 +19,12 @@ import "../http/index.ts";
 export interface MailerDependencies {
   readonly composer: MailComposer;
   readonly transport: MailTransport;
+  readonly delivery: MailDelivery;
   readonly retry: Complete<RetrySettings>;
-  readonly logger: Logger;
   /** The application's: a job may queue mails. */
   readonly background: Background;
-  /** `null` if the application has no events. */
-  readonly events: Events | null;
+  /** Finds the outbox, which does not exist before the table does; `null` if mails wait in memory. */
+  readonly findOutbox: ((promises: ReadonlyMap<string, PromisedWork>) => Promise<Outbox | null>) | null;
 }
 
 /** A mail to send, possibly not for the first time. */
@@ -34,30 +35,38 @@ interface Task {
   message: MailMessage | null;
 }
 
-/** How many queued mails are sent at once, unless the transport sets a number. */
-const CONCURRENCY = 5;
 const MAX_PAUSE_MS = 60_000;
 
 /** Sends mails: the container's key `mail`. */
 export class Mailer {
   readonly #dependencies: MailerDependencies;
+  /** For mails that don't wait in the outbox. */
   readonly #queue: RetryQueue<Task>;
   readonly #sending = new Set<Promise<void>>();
+  /** Mails that are being composed and stored. */
+  readonly #writing = new Set<Promise<void>>();
+  readonly #promises = new Map<string, PromisedWork>();
   readonly #abort = new AbortController();
+  #outbox: Outbox | null = null;
+  #finding: Promise<Outbox | null> | null = null;
   #closed = false;
+
+  /** @internal What the outbox contains, for statistics. */
+  readonly outboxCounts: OutboxCounts = new OutboxCounts(() => this.outbox());
 
   /** @internal Created by `MailProvider`. */
   constructor(dependencies: MailerDependencies) {
     this.#dependencies = dependencies;
     this.#queue = new RetryQueue({
-      concurrency: dependencies.transport.concurrency ?? CONCURRENCY,
+      concurrency: dependencies.delivery.concurrency,
       run: (task, signal) => this.#deliver(task, signal),
       again: (task, error, attempts) => this.#again(task, error, attempts),
     });
   }
 
   /**
-   * Sends a mail now. The caller waits for the mail server; to respond without waiting, use `queue`.
+   * Sends a mail now. The caller waits for the mail server; to respond without waiting, use `queue`. In a database
+   * transaction, it does not wait for the commit.
    *
    * @param to recipients in addition to the mailable's own
    * @throws `E_MAIL_NOT_SENT` if the server does not accept it; `E_INVALID_MAIL` and `E_VIEW` if it cannot be composed;
@@ -75,22 +84,86 @@ export class Mailer {
 
   /**
    * Sends a mail in the background, after the current response has been sent. If the server does not accept it, it is
-   * retried with growing pauses; permanent failures are logged. A shutdown waits for queued mails.
+   * retried with growing pauses; permanent failures are logged.
    *
-   * The mail is composed after the response, when its turn comes, so the mailable's data is read then. The queue is in
-   * memory, so it is lost if the process is killed.
+   * If the application has a database with the table `mail_outbox`, the mail is composed now, and stored there until it is
+   * sent: it survives crashes and restarts. In a database transaction, it is stored in that, so it is sent if the
+   * transaction is committed, and only then. Await the promise before you respond: a mail that is stored is sent, at least
+   * once.
+   *
+   * Otherwise the mail is composed after the response and waits in memory, so it is lost if the process is killed; a
+   * shutdown waits for it.
+   *
+   * Security: the time until the mail is stored is part of the response's. For a mail that only some visitors get, and whose
+   * response must not show that, use `accounts`, which promises it to all.
    *
    * @param to recipients in addition to the mailable's own
+   * @returns resolves when the mail is stored; rejects if it can't be. A mail that can't be composed is logged
    * @throws `E_INVALID_MAIL` if there is no recipient, or an invalid one; `E_SHUTTING_DOWN`
    */
-  queue(mailable: Mailable, to: MailRecipient | readonly MailRecipient[] = []): void {
-    this.#queue.add(this.#task(mailable, to));
+  queue(mailable: Mailable, to: MailRecipient | readonly MailRecipient[] = []): Promise<void> {
+    const task = this.#task(mailable, to);
+    if (this.#dependencies.findOutbox === null) {
+      afterCommit(() => this.#queue.add(task));
+      return Promise.resolve();
+    }
+    const writing = this.#write(task).finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+    UnitOfWork.current?.awaitBeforeCommit(writing);
+    // A caller that doesn't wait finds the failure in the log.
+    writing.catch(() => {});
+    return writing;
   }
 
-  /** Resolves once every queued mail has been sent or has permanently failed. For tests. */
+  /**
+   * @internal Promises work that may lead to mails, before it is known whether it does: after the response, it is done, also
+   * if this process dies meanwhile. Without an outbox, it is a background job.
+   *
+   * @param name of the work as {@link keepPromises} has it
+   * @param title what it is, for the log
+   * @param data what another process needs to do it, as a structured clone
+   * @param work what this process does
+   */
+  async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
+    const outbox = await this.outbox();
+    if (outbox === null) this.#dependencies.background.run(title, work);
+    else await outbox.promise(name, title, data, work);
+  }
+
+  /** @internal Declares how promised work is done by a process that has not promised it. */
+  keepPromises(name: string, work: PromisedWork): void {
+    this.#promises.set(name, work);
+  }
+
+  /** @internal The outbox; `null` if mails wait in memory. */
+  async outbox(): Promise<Outbox | null> {
+    const { findOutbox } = this.#dependencies;
+    if (this.#outbox !== null || findOutbox === null) return this.#outbox;
+    this.#finding ??= findOutbox(this.#promises).finally(() => {
+      // A migration may create the table while the application runs.
+      this.#finding = null;
+    });
+    this.#outbox = await this.#finding;
+    return this.#outbox;
+  }
+
+  /** How many queued mails have not been sent and not permanently failed. */
+  get pending(): number {
+    return this.#queue.pending;
+  }
+
+  /**
+   * Resolves once every queued mail has been sent or has permanently failed. One that waits in the outbox for another attempt
+   * doesn't count. For tests.
+   */
   async settled(): Promise<void> {
-    await this.#dependencies.background.settled();
-    await this.#queue.settled();
+    const { background } = this.#dependencies;
+    do {
+      await background.settled();
+      await Promise.allSettled(this.#writing);
+      await this.#queue.settled();
+      await this.#outbox?.settled();
+    } while (this.#pending > 0);
   }
 
   /**
@@ -145,18 +218,47 @@ export class Mailer {
   /**
    * @internal Sends the queued mails and accepts no more.
    *
-   * @param seconds how long it may take; mails left after that are logged
+   * @param seconds how long it may take; mails left after that stay in the outbox, or are logged
+   * @returns how many are lost
    */
-  async close(seconds: number): Promise<void> {
+  async close(seconds: number): Promise<number> {
     this.#closed = true;
     const sending = Promise.allSettled(this.#sending);
     const timer = setTimeout(() => this.#abort.abort(), seconds * 1000);
-    const left = await this.#queue.drain(seconds);
+    await Promise.allSettled(this.#writing);
+    const [left] = await Promise.all([this.#queue.drain(seconds), this.#outbox?.close(seconds)]);
     for (const task of left)
       this.#failed(task, { reason: "The application was shut down.", isPermanent: true }, "The mail was lost.");
     await sending;
     clearTimeout(timer);
     await this.#dependencies.transport.close();
+    return left.length;
+  }
+
+  async #write(task: Task): Promise<void> {
+    const unit = UnitOfWork.current;
+    try {
+      const outbox = await this.outbox();
+      if (outbox !== null) await this.#compose(task);
+      // Rolled back meanwhile, by a caller that didn't wait: what follows would be outside of the transaction.
+      if (unit?.isOpen === false) return;
+      if (outbox === null) afterCommit(() => this.#queue.add(task));
+      else if (task.message !== null) await outbox.add(task.message, task.mailable);
+    } catch (error) {
+      // In a transaction, nothing is lost: that is rolled back as well, with what the mail tells about, and its caller is told.
+      if (unit === null)
+        this.#failed(task, { reason: "It could not be stored in the outbox.", isPermanent: true }, "A mail was lost.");
+      throw error;
+    }
+  }
+
+  /** Composes a mail. If that fails, it is logged: a mail with a mistake must not undo what it tells about. */
+  async #compose(task: Task): Promise<void> {
+    try {
+      task.message = await this.#dependencies.composer.compose(task.mailable, task.to);
+    } catch (error) {
+      this.#failed(task, this.#failure(task, error), "A mail could not be sent.", 1);
+    }
   }
 
   #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[]): Task {
@@ -172,42 +274,27 @@ export class Mailer {
       await this.#deliver(task, this.#abort.signal);
     } catch (error) {
       const { reason } = this.#failure(task, error);
-      this.#announceFailure(task, reason);
+      this.#dependencies.delivery.announceFailure(this.#account(task), reason);
       if (error instanceof AshlarError || task.message === null) throw error;
       throw new AshlarError("E_MAIL_NOT_SENT", undefined, { cause: new Error(reason) });
     }
   }
 
   async #deliver(task: Task, signal: AbortSignal): Promise<void> {
-    const { composer, transport, logger, events } = this.#dependencies;
+    const { composer, delivery } = this.#dependencies;
     task.message ??= await composer.compose(task.mailable, task.to);
-    const { message } = task;
-    const refused = (await transport.deliver(message, { signal, mailable: task.mailable })) ?? [];
-    if (refused.length > 0) {
-      logger.warn(
-        { mailable: message.mailable, recipients: refused },
-        "The mail server refused some recipients of a mail.",
-      );
-    }
-    const recipients = recipientsOf(message).filter((address) => !refused.includes(address));
-    void events?.emit("mail.sent", {
-      time: currentDate(),
-      mailable: message.mailable,
-      recipients,
-      messageId: message.id,
-    });
+    await delivery.deliver(task.message, task.mailable, signal);
   }
 
   #again(task: Task, error: unknown, attempts: number): number | null {
     const outcome = this.#failure(task, error);
-    const { retry, logger } = this.#dependencies;
+    const { retry, delivery } = this.#dependencies;
     if (outcome.isPermanent || attempts >= retry.attempts) {
       this.#failed(task, outcome, "A mail could not be sent.", attempts);
       return null;
     }
     const pause = Math.min(retry.delaySeconds * 1000 * 2 ** (attempts - 1), MAX_PAUSE_MS);
-    const details = { ...this.#account(task), attempts, reason: outcome.reason, retryInSeconds: pause / 1000 };
-    logger.warn(details, "A mail could not be sent yet.");
+    delivery.logPostponed(this.#account(task), outcome.reason, attempts, pause);
     return pause;
   }
 
@@ -215,23 +302,22 @@ export class Mailer {
     return deliveryFailure(error, message === null ? "composing" : "delivering");
   }
 
-  #failed(task: Task, { reason }: DeliveryFailure, message: string, attempts?: number): void {
-    const details = { ...this.#account(task), reason, ...(attempts === undefined ? {} : { attempts }) };
-    this.#dependencies.logger.error(details, message);
-    this.#announceFailure(task, reason);
+  #failed(task: Task, outcome: DeliveryFailure, message: string, attempts?: number): void {
+    this.#dependencies.delivery.giveUp(this.#account(task), outcome, message, attempts);
   }
 
-  #announceFailure(task: Task, reason: string): void {
-    void this.#dependencies.events?.emit("mail.failed", { time: currentDate(), ...this.#account(task), reason });
-  }
-
-  /** What may be logged about a mail. Its subject and content may contain a link that logs a user in. */
-  #account({ mailable, to }: Task): { readonly mailable: string; readonly recipients: readonly string[] } {
+  #account({ mailable, to }: Task): MailAccount {
     const envelope = mailable.envelope();
     return {
       mailable: mailable.constructor.name,
       recipients: recipientsOf({ ...envelope, to: [...envelope.to, ...to] }),
     };
+  }
+
+  /** How many mails are unfinished, and jobs that may queue some. */
+  get #pending(): number {
+    const { background } = this.#dependencies;
+    return background.pending + this.#writing.size + this.#queue.pending + (this.#outbox?.pending ?? 0);
   }
 
   get #memory(): MemoryTransport {
@@ -241,7 +327,7 @@ export class Mailer {
   }
 
   #requireSettled(assertion: (...args: never[]) => unknown): void {
-    const pending = this.#queue.pending + this.#dependencies.background.pending;
+    const pending = this.#pending;
     if (pending === 0) return;
     throw failure(`Mails still in the queue: ${pending}. Call await mailer.settled() first.`, assertion);
   }

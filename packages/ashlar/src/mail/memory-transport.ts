@@ -20,7 +20,9 @@ export type MailMatch = MailableClass | ((mail: CapturedMail) => boolean);
 
 interface Capture {
   readonly mail: CapturedMail;
-  readonly mailable: Mailable;
+  /** `null` if another process has composed the mail; then only the class's name is known. */
+  readonly mailable: Mailable | null;
+  readonly className: string;
 }
 
 /** Keeps mails instead of sending them, for tests. */
@@ -31,7 +33,7 @@ export class MemoryTransport implements MailTransport {
     const { subject, text, html, attachments } = message;
     const [to, cc, bcc] = [message.to, message.cc, message.bcc].map(addressLine) as [string, string, string];
     const mail = { to, cc, bcc, from: message.from.address, subject, text, html, attachments };
-    this.#captures.push({ mail: Object.freeze(mail), mailable });
+    this.#captures.push({ mail: Object.freeze(mail), mailable, className: message.mailable });
     return Promise.resolve([]);
   }
 
@@ -62,9 +64,7 @@ export class MemoryTransport implements MailTransport {
 
   #account(): string {
     if (this.#captures.length === 0) return "No mails were sent.";
-    const lines = this.#captures.map(({ mail, mailable }) => {
-      return `  ${mailable.constructor.name} to ${mail.to}: ${mail.subject}`;
-    });
+    const lines = this.#captures.map(({ mail, className }) => `  ${className} to ${mail.to}: ${mail.subject}`);
     return `Sent mails:\n${lines.join("\n")}`;
   }
 }
@@ -79,8 +79,9 @@ export function failure(message: string, stackStartFn: (...args: never[]) => unk
   return new AssertionError({ message, stackStartFn });
 }
 
-function matches(match: MailMatch, { mail, mailable }: Capture): boolean {
-  return isMailableClass(match) ? mailable instanceof match : match(mail);
+function matches(match: MailMatch, { mail, mailable, className }: Capture): boolean {
+  if (!isMailableClass(match)) return match(mail);
+  return mailable === null ? match === Mailable || className === match.name : mailable instanceof match;
 }
 
 function isMailableClass(match: MailMatch): match is MailableClass {

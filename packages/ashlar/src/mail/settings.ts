@@ -5,7 +5,9 @@ import {
   ConfigurationError,
   flag,
   integer,
+  isLoopbackAddress,
   isPlainObject,
+  number,
   type Optional,
   quoted,
   type Setting,
@@ -63,13 +65,30 @@ export interface CompleteSmtpSettings extends Complete<SmtpSettings> {
 
 /** How often and when sending a mail is tried again. */
 export interface RetrySettings {
-  /** How many times sending is tried in total, 1 to 100; default: 8. */
+  /** How many times sending is tried in total, 1 to 100; default: 8. In an outbox, `outbox.retryHours` counts instead. */
   readonly attempts?: number;
   /**
    * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. Each further wait is twice as long as the
-   * one before, up to a minute.
+   * one before, up to a minute, or ten minutes in an outbox.
    */
   readonly delaySeconds?: number;
+}
+
+/** Where mails wait until they are sent. */
+export interface OutboxSettings {
+  /**
+   * Whether mails wait in the table `mail_outbox` of the application's database; default: `true`. Otherwise, and in an
+   * application without a database or without the table, they wait in memory, and are lost with the process.
+   */
+  readonly enabled?: boolean;
+  /** How often a server looks for mails that another process has left, 0.05 to 3600 seconds; default: 5. */
+  readonly pollSeconds?: number;
+  /** After how long another process sends a mail whose process has died, 0.5 to 3600 seconds; default: 60. */
+  readonly claimSeconds?: number;
+  /** For how long sending a mail is tried, 0.0001 to 720 hours; default: 24. */
+  readonly retryHours?: number;
+  /** For how long mails are kept that could not be sent, 0 to 3650 days; default: 30. */
+  readonly keepFailedDays?: number;
 }
 
 /** The shape of `MAIL` in `config/mail.ts`. */
@@ -83,6 +102,7 @@ export interface MailSettings {
   /** The server of the transport `smtp`. */
   readonly smtp?: SmtpSettings;
   readonly retry?: RetrySettings;
+  readonly outbox?: OutboxSettings;
 }
 
 /** {@link MailSettings} as read. */
@@ -92,6 +112,7 @@ export interface CompleteMailSettings {
   /** `null` if no server is configured. */
   readonly smtp: CompleteSmtpSettings | null;
   readonly retry: Complete<RetrySettings>;
+  readonly outbox: Complete<OutboxSettings>;
 }
 
 const WHERE = "config/mail.ts: MAIL";
@@ -143,6 +164,13 @@ const SCHEMA = settings<MailSettings>()({
     attempts: integer({ from: 1, to: 100 }, 8),
     delaySeconds: seconds({ from: 0.01, to: 60 }, 2),
   }),
+  outbox: settings<OutboxSettings>()({
+    enabled: flag(true),
+    pollSeconds: seconds({ from: 0.05, to: 3600 }, 5),
+    claimSeconds: seconds({ from: 0.5, to: 3600 }, 60),
+    retryHours: number({ from: 0.0001, to: 720, unit: "hours" }, 24),
+    keepFailedDays: integer({ from: 0, to: 3650, unit: "days" }, 30),
+  }),
 });
 
 type Read = ReturnType<typeof SCHEMA.read>;
@@ -164,6 +192,7 @@ export function readMailSettings(mail: unknown, application: Application): Compl
     from: sender(read.from, application),
     smtp: completeSmtp(read.smtp),
     retry: read.retry,
+    outbox: read.outbox,
   });
 }
 
@@ -178,12 +207,8 @@ function completeSmtp(read: Read["smtp"]): CompleteSmtpSettings | null {
   const secure = read.secure ?? read.port === 465;
   const port = read.port ?? (secure ? 465 : 587);
   // Without it, an attacker in between can hide the server's offer to encrypt, and read along.
-  const requireTls = read.requireTls ?? !isLoopback(host);
+  const requireTls = read.requireTls ?? !isLoopbackAddress(host);
   return Object.freeze({ ...read, host, port, secure, requireTls });
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 function isTransportSource(value: unknown): value is MailTransportSource {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { mailMessage } from "../../test/support/mail-message.ts";
+import { deliveryFailure } from "./delivery-failure.ts";
 import type { CompleteSmtpSettings } from "./settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
@@ -18,6 +19,7 @@ interface Server {
 async function serve(
   instead: Readonly<Record<string, (socket: Socket) => void>>,
   timeouts: CompleteSmtpSettings["timeouts"] = { connectSeconds: 60, idleSeconds: 60 },
+  requireTls = false,
 ): Promise<Server> {
   const heard: string[] = [];
   const sockets = new Set<Socket>();
@@ -46,7 +48,7 @@ async function serve(
     host: "127.0.0.1",
     port,
     secure: false,
-    requireTls: false,
+    requireTls,
     user: null,
     password: null,
     poolSize: 1,
@@ -62,6 +64,8 @@ async function serve(
 }
 
 const silent = (): void => {};
+
+const reply = (response: string) => (socket: Socket) => void socket.write(`${response}\r\n`);
 
 test("mails share a connection, and use a new one after it was closed", async () => {
   const { transport, deliver, heard } = await serve({});
@@ -108,6 +112,43 @@ test.each([
 ])("a server that %s is given up after its timeout", async (_, command, timeouts) => {
   const { deliver } = await serve({ [command]: silent }, timeouts);
   await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
+});
+
+test.each([
+  ["connected", "554 No SMTP service here", false],
+  ["HELO", "502 5.5.1 not here", false],
+  ["STARTTLS", "500 5.5.1 unknown command", false],
+  ["MAIL", "552 5.3.4 insufficient system storage", false],
+  ["MAIL", "550 5.1.8 sender rejected", true],
+  ["RCPT", "550 5.1.1 no such user", true],
+  ["DATA", "554 5.5.1 no", true],
+  [".", "554 5.7.1 spam", true],
+  [".", "451 4.3.0 later", false],
+])("whether a server refuses the mail for good, with %s: %s (%s)", async (command, response, isPermanent) => {
+  const instead = { [command]: reply(response), ...(command === "HELO" && { EHLO: reply(response) }) };
+  const { deliver } = await serve(instead, undefined, command === "STARTTLS");
+  const failure = deliveryFailure(await deliver().catch((error: unknown) => error), "delivering");
+  expect(failure).toEqual({ reason: expect.stringContaining(response), isPermanent });
+});
+
+test.each([
+  ["during the mail's recipients", "RCPT", (socket: Socket) => socket.destroy(), undefined],
+  ["before the mail", "DATA", (socket: Socket) => socket.destroy(), undefined],
+  ["after the mail", ".", (socket: Socket) => socket.destroy(), true],
+  ["instead of a response to the mail, which is refused", ".", reply("451 later"), undefined],
+])(
+  "a mail whose connection ends %s may have arrived only if it was transmitted",
+  async (_, command, respond, expected) => {
+    const { deliver, heard } = await serve({ [command]: respond });
+    const failure = deliveryFailure(await deliver().catch((error: unknown) => error), "delivering");
+    expect([failure.isPermanent, failure.mayHaveArrived]).toEqual([false, expected]);
+    if (command === ".") expect(heard.filter((one) => one === ".")).toHaveLength(1);
+  },
+);
+
+test("a mail whose acceptance takes too long may have arrived", async () => {
+  const { deliver } = await serve({ ".": silent }, { connectSeconds: 60, idleSeconds: 0.05 });
+  await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT", mayHaveArrived: true });
 });
 
 test("a slow greeting is waited for as long as the settings say", async () => {

@@ -1,4 +1,10 @@
-import type { SMTPPoolOptions, SMTPPoolSentMessageInfo, SMTPTransportOptions, Transporter } from "nodemailer";
+import type {
+  SendMailOptions,
+  SMTPPoolOptions,
+  SMTPPoolSentMessageInfo,
+  SMTPTransportOptions,
+  Transporter,
+} from "nodemailer";
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
@@ -7,6 +13,11 @@ import { mimeOptions } from "./mime.ts";
 import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "./settings.ts";
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
+
+interface TransmittedMail extends SendMailOptions {
+  /** Called when the whole mail was handed to the connection. */
+  readonly onTransmitted: () => void;
+}
 
 /** Delivers mails to an SMTP server, over a few connections that are kept open. */
 export class SmtpTransport implements MailTransport {
@@ -23,8 +34,18 @@ export class SmtpTransport implements MailTransport {
 
   async deliver(message: MailMessage, { signal }: Pick<Delivery, "signal">): Promise<readonly string[]> {
     this.#pool ??= createPool(this.#settings);
-    const { rejected } = await (await this.#pool).sendMail({ ...mimeOptions(message), signal });
-    return rejected;
+    const pool = await this.#pool;
+    let isTransmitted = false;
+    const mail: TransmittedMail = { ...mimeOptions(message), signal, onTransmitted: () => (isTransmitted = true) };
+    try {
+      return (await pool.sendMail(mail)).rejected;
+    } catch (error) {
+      if (isTransmitted && error instanceof Error && !("responseCode" in error)) {
+        // RFC 5321 §6.1: the server may have accepted it, and only its response was lost.
+        Object.assign(error, { mayHaveArrived: true });
+      }
+      throw error;
+    }
   }
 
   /** Greets the server, encrypts the connection if it has to be, and logs in. */
@@ -62,13 +83,19 @@ export function smtp(server: SmtpSettings): (container: Container) => MailTransp
 async function createPool(settings: CompleteSmtpSettings): Promise<Pool> {
   // Loaded with the first mail, so that applications that don't send any start without it.
   const { createTransport } = await import("nodemailer");
-  return createTransport({
+  const pool = createTransport({
     ...connectionOptions(settings),
     pool: true,
     maxConnections: settings.poolSize,
     // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
     maxRequeues: 1,
   });
+  pool.use("stream", (mail, done) => {
+    const { onTransmitted } = mail.data as TransmittedMail;
+    mail.message!.processFunc((content) => content.once("end", onTransmitted));
+    done();
+  });
+  return pool;
 }
 
 function connectionOptions(settings: CompleteSmtpSettings): SMTPTransportOptions {

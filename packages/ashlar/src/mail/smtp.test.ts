@@ -428,7 +428,7 @@ describe("a server that does not accept a mail", () => {
     ]);
   });
 
-  test("a refused login is reported without the server's message, and the password appears nowhere", async () => {
+  test("a refused login is tried again, and reported each time without the server's message, and the password appears nowhere", async () => {
     const onAuth: NonNullable<SMTPServerOptions["onAuth"]> = ({ password }, _, done) =>
       done(new Error(`not ${password}`));
     const { port } = await serve({
@@ -441,7 +441,11 @@ describe("a server that does not accept a mail", () => {
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
     await mailer.settled();
-    expect(JSON.parse(lines[0]!).reason).toBe("The SMTP server refused the login (535). Check user and password.");
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told.map(({ level }) => level)).toEqual(["warn", "warn", "warn", "error"]);
+    expect(new Set(told.map(({ reason }) => reason))).toEqual(
+      new Set(["The SMTP server refused the login (535). Check user and password."]),
+    );
     const error = await mailer.send(new Note(), "jane@shop.example").catch((reason: unknown) => reason);
     expect(`${lines.join()}${String(error)}${(error as Error).stack}${String((error as Error).cause)}`).not.toContain(
       "hunter2",
@@ -593,6 +597,7 @@ describe("shutting down", () => {
     // The idle timeout would only end after a minute, when this test has timed out.
     await application.shutdown();
     const told = lines.map((line) => JSON.parse(line));
+    expect(told.pop()).toMatchObject({ level: "error", cutOff: { mails: 5 } });
     expect(told.map(({ level, msg, reason }) => [level, msg, reason])).toEqual(
       Array(5).fill(["error", "The mail was lost.", "The application was shut down."]),
     );
@@ -614,7 +619,7 @@ describe("shutting down", () => {
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
     await asked;
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     closing.push(async () => void vi.useRealTimers());
     const stopped = application.shutdown();
     const refused = () => mailer.send(new Note()).catch(({ code }) => code);
@@ -623,7 +628,10 @@ describe("shutting down", () => {
     expect(lines).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     await stopped;
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(["The mail was lost."]);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      "The mail was lost.",
+      expect.stringMatching(/^The shutdown could not finish everything in .* It cut off: 1 mail\.$/),
+    ]);
   });
 
   test("mails are refused afterwards", async () => {

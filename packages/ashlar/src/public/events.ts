@@ -1,1 +1,8 @@
-export { type EventMap, type EventName, EventProvider, type Events } from "../events/index.ts";
+export {
+  type AuditDetails,
+  type AuditLog,
+  type EventMap,
+  type EventName,
+  EventProvider,
+  type Events,
+} from "../events/index.ts";

@@ -2,6 +2,7 @@ export {
   type Application,
   type ApplicationOptions,
   type ApplicationSettings,
+  type ApplicationStats,
   type CommandContext,
   type Configuration,
   createApplication,
@@ -12,6 +13,7 @@ export {
   type ProviderClass,
 } from "../boot/index.ts";
 export {
+  CorsMiddleware,
   HttpContext,
   HttpRequest,
   HttpResponse,
@@ -47,7 +49,7 @@ export {
   type Router,
   SignedMiddleware,
 } from "../routing/index.ts";
-export type { RunningServer } from "../server/index.ts";
+export { type HostRequest, type RunningServer, sendResponse } from "../server/index.ts";
 export {
   AshlarError,
   ConfigurationError,

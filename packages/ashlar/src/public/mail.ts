@@ -1,4 +1,5 @@
 export {
+  createMailOutboxTable,
   type Delivery,
   DeliveryError,
   type MailAddress,

@@ -1,9 +1,11 @@
 export {
   type CookieSessions,
+  Csrf,
   cookieSessions,
   createSessionDataTable,
   csrfToken,
   databaseSessions,
+  redisSessions,
   type Session,
   SessionMiddleware,
   SessionProvider,

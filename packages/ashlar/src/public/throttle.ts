@@ -8,6 +8,7 @@ export {
   declareLimits,
   type Limits,
   memoryStore,
+  redisStore,
   type Throttle,
   ThrottleMiddleware,
   ThrottleProvider,

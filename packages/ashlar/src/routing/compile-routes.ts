@@ -34,8 +34,27 @@ export function compileRoutes(sources: readonly RouteSource[], compilers: Compil
       if (taken.has(path)) return [];
       taken.add(path);
     }
+    if (
+      definition.attributes.isReplaceable === true &&
+      listed.some((other) => replaces(other, { definition, source }))
+    ) {
+      return [];
+    }
     return compileRoute(definition, source, compilers, report) ?? [];
   });
+}
+
+interface ListedRoute {
+  readonly definition: RouteDefinition;
+  readonly source: RouteSource;
+}
+
+/** Reports whether a route is the application's own, at the path of another one and for one of its methods. */
+function replaces(own: ListedRoute, other: ListedRoute): boolean {
+  const { isReplaceable = false, methods, domain } = own.definition.attributes;
+  if (isReplaceable || domain !== other.definition.attributes.domain) return false;
+  if (!other.definition.attributes.methods.some((method) => methods.includes(method))) return false;
+  return pathOf(own.definition, own.source) === pathOf(other.definition, other.source);
 }
 
 /** @param wellKnown what to return for a well-known address, which has no prefix */

@@ -34,6 +34,8 @@ export interface RouteAttributes {
    * if the application has its own route there.
    */
   readonly isWellKnown?: boolean;
+  /** Whether it is omitted if the application has its own route at this path for one of its methods. */
+  readonly isReplaceable?: boolean;
   /** A problem found when the route was defined, to be reported with all others. */
   readonly problem: string | null;
 }

@@ -4,6 +4,7 @@ import {
   HttpContext,
   type HttpServices,
   type MiddlewareClass,
+  TrustedOrigins,
   TrustedProxies,
 } from "../http/index.ts";
 import { Catalogue } from "../messages/index.ts";
@@ -33,6 +34,7 @@ const requestServices: HttpServices = {
   appUrl: null,
   messages: new Catalogue(),
   proxies: new TrustedProxies(),
+  origins: new TrustedOrigins(),
   strictTransportSecurity: null,
 };
 

@@ -71,8 +71,19 @@ function isAlive(pid: number): boolean {
  * that needs quotes
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
+  const present = variablesOf(text);
+  // Of a value over several lines, only the first would be replaced: the rest of a key would stay in the file.
+  const isWhole = (name: string, [line]: RegExpExecArray) => variablesOf(line)[name] === present[name];
+  for (const name of Object.keys(values)) {
+    const found = lineOf(name).exec(text);
+    if (found !== null && !isWhole(name, found)) return null;
+  }
   const after = Object.entries(values).reduce((before, [name, value]) => withVariable(before, name, value), text);
-  return isDeepStrictEqual(variablesOf(after), { ...variablesOf(text), ...values }) ? after : null;
+  return isDeepStrictEqual(variablesOf(after), { ...present, ...values }) ? after : null;
+}
+
+function lineOf(name: string): RegExp {
+  return new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
 }
 
 /** Parses a text. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
@@ -81,8 +92,9 @@ function variablesOf(text: string): NodeJS.Dict<string> {
 }
 
 function withVariable(text: string, name: string, value: string): string {
-  const line = `${name}=${value}`;
-  const present = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
+  // A value with line breaks, such as a key in PEM, takes one line: between quotes, `\n` is a line break.
+  const line = `${name}=${value.includes("\n") ? JSON.stringify(value) : value}`;
+  const present = lineOf(name);
   if (present.test(text)) return text.replace(present, () => line);
   const end = text.includes("\r\n") ? "\r\n" : "\n";
   return `${text}${text === "" || text.endsWith("\n") ? "" : end}${line}${end}`;

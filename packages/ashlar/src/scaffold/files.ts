@@ -126,9 +126,16 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
     throw new AshlarError(
       "E_COMMAND",
       `The folder ${folder} is not empty (${others.slice(0, 3).join(", ")}${others.length > 3 ? ", …" : ""}). ` +
-        "Nothing was written. Choose another folder, or empty this one.",
+        `Nothing was written. Choose another folder, or empty this one.${isCutOff(entries) ? CUT_OFF : ""}`,
     );
   }
+}
+
+const CUT_OFF = " If it is a new application whose creation was cut off, delete it and run this again.";
+
+/** Reports whether a creation may have ended between its first file and its last one. */
+function isCutOff(entries: readonly string[]): boolean {
+  return entries.includes("package.json") && !entries.includes(".env");
 }
 
 /** The symbolic link in a path that leads nowhere; `null` if there is none. */

@@ -1,7 +1,17 @@
+export {
+  DEPLOYMENT_KINDS,
+  type DeploymentFacts,
+  type DeploymentKind,
+  nextSteps,
+  planDeployment,
+  writeDeployment,
+} from "./deployment/index.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
 export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
+export { type JwtKeyNames, jwtKeyNames } from "./jwt-key-names.ts";
+export { changeJwtKeys, KEY_ALGORITHMS, type KeyAlgorithm, type KeyChange } from "./jwt-keys.ts";
 export {
   makeController,
   makeMiddleware,
@@ -11,5 +21,5 @@ export {
 } from "./make.ts";
 export { createProject, type ProjectOptions } from "./project.ts";
 export { planPublication, writePublication } from "./publish.ts";
-export { rotateKey } from "./rotate-key.ts";
+export { promoteKey, rotateKey, stageKey } from "./rotate-key.ts";
 export type { RemainingStep } from "./steps.ts";

@@ -13,17 +13,24 @@ const EPOCH = "access_epoch";
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
 
 /** The migrations of each feature, in the order they run, and the table or column that each adds. */
-const MIGRATIONS: Readonly<Record<Feature, readonly (readonly [name: string, stub: string, brings: string])[]>> = {
-  pages: [
-    ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", VERIFIED_AT],
-    ["create_logins", "auth/migrations/create_logins.ts", "logins"],
-    ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
-    ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
-    ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
-    RATE_LIMITS,
-  ],
+const ACCOUNTS: readonly (readonly [name: string, stub: string, brings: string])[] = [
+  ["add_verified_at_to_users", "auth/migrations/add_verified_at_to_users.ts", VERIFIED_AT],
+  ["create_logins", "auth/migrations/create_logins.ts", "logins"],
+  ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
+  ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
+  ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
+  ["create_mail_outbox", "mail/create_mail_outbox.ts", "mail_outbox"],
+  RATE_LIMITS,
+];
+
+const MIGRATIONS: Readonly<Record<Feature, typeof ACCOUNTS>> = {
+  pages: ACCOUNTS,
+  json: ACCOUNTS,
   api: [["add_api_token_to_users", "api/migration.ts", "api_token"], RATE_LIMITS],
 };
+
+/** The table of drivers whose users have several tokens. */
+const API_TOKENS = ["create_api_tokens", "api/create_api_tokens.ts", "api_tokens"] as const;
 
 /** Migrations that add a column to the users table. A new table has it from the start. */
 const TO_USERS = /_to_users$/;
@@ -33,10 +40,16 @@ const TO_USERS = /_to_users$/;
  * users table yet, the first one creates it.
  *
  * @param traits the application's traits after the installation
+ * @param hasManyTokens whether users have several API tokens
  */
-export async function missingMigrations(root: string, feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
+export async function missingMigrations(
+  root: string,
+  feature: Feature,
+  traits: ApplicationTraits,
+  hasManyTokens: boolean,
+): Promise<NewFile[]> {
   const missing: (readonly [name: string, stub: string])[] = [];
-  for (const [name, stub, brings] of MIGRATIONS[feature]) {
+  for (const [name, stub, brings] of [...MIGRATIONS[feature], ...(hasManyTokens ? [API_TOKENS] : [])]) {
     if (brings === VERIFIED_AT && !traits.verification) continue;
     if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
   }

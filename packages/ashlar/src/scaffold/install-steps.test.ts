@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
-import { linesForMixin } from "./install-steps.ts";
+import { linesForMixin, stepsFor } from "./install-steps.ts";
+import { applySteps } from "./steps.ts";
+import type { ApplicationTraits } from "./stub-files.ts";
 
 const IMPORTS = 'import { compose, Model } from "ashlar/database";\n';
 
@@ -31,4 +33,26 @@ test("only the missing mixin is named if the class's own can't be read", async (
   expect(await lineFor("MustVerifyEmail", "export const User = made();")).toBe(named);
   expect(await lineFor("MustVerifyEmail", "class {")).toBe(named);
   expect(await lineFor("MustVerifyEmail", `${IMPORTS}export class User extends Model {}`, "Member")).toBe(named);
+});
+
+test("the installation prints a mixin that it can't add with those that the class has", async () => {
+  const printed = async (text: string) => {
+    const root = folderWith({ "app/models/user.ts": text });
+    const steps = stepsFor("pages", { verification: true } as ApplicationTraits).filter(
+      (step) => "adds" in step && step.adds === "MustVerifyEmail",
+    );
+    const { remaining } = await applySteps(root, steps);
+    return remaining.flatMap(({ lines }) => lines);
+  };
+  const line = 'import { MustVerifyEmail } from "ashlar/auth";';
+  // The name stands for something else in these files.
+  const taken = `${IMPORTS}const MustVerifyEmail = 1;\n`;
+  const own = `${taken}export class User extends compose(Model, Authenticates, Audited) {}`;
+  expect(await printed(own)).toEqual([
+    line,
+    "// add the mixin to the class: compose(Model, Authenticates, Audited, MustVerifyEmail)",
+  ]);
+  const named = [line, "// add the mixin to the class: MustVerifyEmail"];
+  expect(await printed(`${taken}export class User extends made() {}`)).toEqual(named);
+  expect(await printed("class {")).toEqual(named);
 });

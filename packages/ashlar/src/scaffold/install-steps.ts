@@ -10,6 +10,7 @@ import {
   compositionOf,
   declaring,
   importing,
+  inHttpMiddleware,
   inList,
   inMiddleware,
   inObject,
@@ -20,7 +21,7 @@ import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesSt
 import type { ApplicationTraits } from "./stub-files.ts";
 
 /** A feature that can be added to an existing application. */
-export type Feature = "pages" | "api";
+export type Feature = "pages" | "json" | "api";
 
 /** The order in which the providers start. */
 const ORDER = [
@@ -46,12 +47,16 @@ const middleware = (key: string, name: string, from: string): CodeStep => ({
   ],
 });
 
-const mixin = (name: string, from: string, others: string): CodeStep => ({
-  file: "app/models/user.ts",
-  adds: name,
-  edit: mixing(name, from),
-  lines: [`import { ${name} } from "${from}";`, `// add the mixin to the class: compose(${others}, ${name})`],
-});
+const mixin = (name: string, from: string, others: string): CodeStep => {
+  const lines = [`import { ${name} } from "${from}";`, `// add the mixin to the class: compose(${others}, ${name})`];
+  return {
+    file: "app/models/user.ts",
+    adds: name,
+    edit: mixing(name, from),
+    lines,
+    linesIn: async (text, file) => mixinLines({ name, lines }, await compositionIn(text, file)),
+  };
+};
 
 const MAIL_VARIABLES = [
   "# Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.",
@@ -97,6 +102,35 @@ const WEB = [
 
 const VERIFIED = middleware("verified", "VerifiesEmailMiddleware", "ashlar/auth");
 const MUST_VERIFY = mixin("MustVerifyEmail", "ashlar/auth", "Model, Authenticates");
+
+const accountRoutes = (given: string): CodeStep => ({
+  file: "routes/web.ts",
+  adds: "Auth.routes",
+  edit: (code) => {
+    const made = inRoutes("Auth", "ashlar/auth", given)(code);
+    return made === null || made === code ? made : importing("AuthControllers", CONTROLLERS)(made);
+  },
+  lines: [
+    'import { Auth } from "ashlar/auth";',
+    'import { AuthControllers } from "../app/controllers/auth/index.ts";',
+    "// in ROUTES:",
+    `...Auth.routes(${given}),`,
+  ],
+});
+
+const CSRF_ROUTES: CodeStep = {
+  file: "routes/web.ts",
+  adds: "Csrf.routes",
+  edit: inRoutes("Csrf", "ashlar/session", ""),
+  lines: ['import { Csrf } from "ashlar/session";', "// in ROUTES:", "...Csrf.routes(),"],
+};
+
+const CORS: CodeStep = {
+  file: "app/kernel.ts",
+  adds: "CorsMiddleware",
+  edit: inHttpMiddleware("CorsMiddleware", "ashlar"),
+  lines: ['import { CorsMiddleware } from "ashlar";', "// first in httpMiddleware:", "CorsMiddleware,"],
+};
 
 const PAGES: readonly Step[] = [
   provider("DatabaseProvider", "ashlar/database", "before the others"),
@@ -146,24 +180,58 @@ const PAGES: readonly Step[] = [
         : code,
     lines: [...MAILABLE_IMPORTS.map(([name, from]) => `import { ${name} } from "${from}";`), ...ACCOUNTS],
   },
-  {
-    file: "routes/web.ts",
-    adds: "Auth.routes",
-    edit: (code) => {
-      const made = inRoutes("Auth", "ashlar/auth", "AuthControllers")(code);
-      return made === null || made === code ? made : importing("AuthControllers", CONTROLLERS)(made);
-    },
-    lines: [
-      'import { Auth } from "ashlar/auth";',
-      'import { AuthControllers } from "../app/controllers/auth/index.ts";',
-      "// in ROUTES:",
-      "...Auth.routes(AuthControllers),",
-    ],
-  },
+  accountRoutes("AuthControllers"),
+  CSRF_ROUTES,
   variablesStep(".env.example", MAIL_VARIABLES),
   variablesStep(".env", MAIL_VARIABLES),
   manifestStep("test", "node --test tests/*.test.ts"),
 ];
+
+const FRONT_END_VARIABLES = [
+  "# Your other sites whose pages may use this application, such as its front end, comma-separated: https://app.shop.example",
+  "TRUSTED_ORIGINS=",
+  "# Where the front end is, such as http://localhost:5173: links in mails lead to its pages. Empty if it is at APP_URL.",
+  "# Its origin has to be listed in TRUSTED_ORIGINS.",
+  "FRONTEND_URL=",
+];
+
+const JSON_MAILABLES = ["NewDeviceMail", "../app/mailables/new-device-mail.ts"] as const;
+
+const JSON_ACCOUNTS = [
+  "export const ACCOUNTS = {",
+  '  frontEndUrl: env("FRONTEND_URL"),',
+  "  mailables: { newDevice: NewDeviceMail },",
+  "};",
+];
+
+/** The same for accounts without pages. */
+const JSON_STEPS: readonly Step[] = [
+  ...PAGES.flatMap((step): readonly Step[] => {
+    const { adds } = step as CodeStep;
+    if (adds === "ViewProvider") return [];
+    if (adds === "Auth.routes") return [accountRoutes("AuthControllers, { json: true }")];
+    return adds === "ACCOUNTS" ? [jsonAccountsStep()] : [step];
+  }),
+  CORS,
+  variablesStep(".env.example", FRONT_END_VARIABLES),
+  variablesStep(".env", FRONT_END_VARIABLES),
+];
+
+function jsonAccountsStep(): CodeStep {
+  return {
+    file: "config/auth.ts",
+    adds: "ACCOUNTS",
+    edit: (code) =>
+      initialValueOf(code, "ACCOUNTS") === null
+        ? all(importing("env", "ashlar"), importing(...JSON_MAILABLES), declaring("ACCOUNTS", JSON_ACCOUNTS))(code)
+        : code,
+    lines: [
+      'import { env } from "ashlar";',
+      `import { ${JSON_MAILABLES[0]} } from "${JSON_MAILABLES[1]}";`,
+      ...JSON_ACCOUNTS,
+    ],
+  };
+}
 
 const API: readonly Step[] = [
   provider("DatabaseProvider", "ashlar/database", "before the others"),
@@ -212,6 +280,8 @@ const API: readonly Step[] = [
     lines: ['import { Api } from "ashlar/api";', "// in ROUTES:", "...Api.routes(),"],
   },
   middleware("guard", "GuardMiddleware", "ashlar/auth"),
+  middleware("ability", "AbilityMiddleware", "ashlar/api"),
+  middleware("any-ability", "AnyAbilityMiddleware", "ashlar/api"),
   // `.env` itself gets the secret.
   variablesStep(".env.example", [
     "# 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate",
@@ -219,14 +289,16 @@ const API: readonly Step[] = [
   ]),
 ];
 
+const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, json: JSON_STEPS, api: API };
+
 /**
  * What to do by hand in files that are no longer as generated.
  *
  * @param traits the application's traits after the installation
  */
 export function stepsFor(feature: Feature, { verification }: ApplicationTraits): readonly Step[] {
-  if (feature === "api") return API;
-  return verification ? PAGES : PAGES.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
+  const steps = STEPS[feature];
+  return verification || feature === "api" ? steps : steps.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
 }
 
 /**
@@ -235,7 +307,7 @@ export function stepsFor(feature: Feature, { verification }: ApplicationTraits):
  * @param adds what the lines add: a provider, a mixin, middleware by its name, `Api.routes`
  */
 export function linesFor(feature: Feature, adds: string): RemainingStep {
-  const step = { pages: PAGES, api: API }[feature].find((one) => "adds" in one && one.adds === adds);
+  const step = STEPS[feature].find((one) => "adds" in one && one.adds === adds);
   if (step === undefined) throw new AshlarError("E_INTERNAL", `No step of "${feature}" adds ${adds}.`);
   return { file: step.file, lines: step.lines };
 }
@@ -252,18 +324,27 @@ export async function linesForMixin(
   { name, model }: { readonly name: string; readonly model: string },
 ): Promise<RemainingStep> {
   const { file, lines } = linesFor(feature, name);
-  const composition = await compositionIn(join(root, file));
-  const [base, ...mixins] = composition?.className === model ? composition.parts : [];
-  const others = lines.filter((line) => !line.startsWith("//"));
-  if (base === undefined) return { file, lines: [...others, `// add the mixin to the class: ${name}`] };
-  // The other mixins need it.
-  const composed = name === "Authenticates" ? [base, name, ...mixins] : [base, ...mixins, name];
-  return { file, lines: [...others, `// add the mixin to the class: compose(${composed.join(", ")})`] };
+  const text = await readFile(join(root, file), "utf8").catch(() => "");
+  const composition = await compositionIn(text, file);
+  return { file, lines: mixinLines({ name, lines }, composition?.className === model ? composition : null) };
 }
 
-async function compositionIn(file: string): Promise<Composition | null> {
+/** The lines that add a mixin to a class; they only name it if it isn't known what the class is composed of. */
+function mixinLines(
+  { name, lines }: { readonly name: string; readonly lines: readonly string[] },
+  composition: Composition | null,
+): string[] {
+  const [base, ...mixins] = composition?.parts ?? [];
+  const others = lines.filter((line) => !line.startsWith("//"));
+  if (base === undefined) return [...others, `// add the mixin to the class: ${name}`];
+  // The other mixins need it.
+  const composed = name === "Authenticates" ? [base, name, ...mixins] : [base, ...mixins, name];
+  return [...others, `// add the mixin to the class: compose(${composed.join(", ")})`];
+}
+
+async function compositionIn(text: string, file: string): Promise<Composition | null> {
   try {
-    return compositionOf(await Code.of(await readFile(file, "utf8"), file));
+    return compositionOf(await Code.of(text, file));
   } catch {
     return null;
   }

@@ -14,13 +14,14 @@ import { spell } from "./names.ts";
 import { managerInReadme } from "./package-manager.ts";
 import { applySteps, type RemainingStep } from "./steps.ts";
 import {
+  type ApplicationDatabase,
   type ApplicationTraits,
+  accountFiles,
   apiFiles,
   databases,
   descriptions,
   limits,
   looks,
-  pages,
   wiring,
 } from "./stub-files.ts";
 
@@ -42,6 +43,12 @@ export interface Installation {
   readonly remaining: readonly RemainingStep[];
 }
 
+/** What else is to be installed. */
+export interface InstallationOptions {
+  /** Whether users are to have several API tokens. */
+  readonly hasManyTokens?: boolean;
+}
+
 /** The files of an application by path, as generated with certain traits. */
 type Made = ReadonlyMap<string, string>;
 
@@ -51,14 +58,22 @@ const NEEDED = [
   ...["routes/web.ts", "config/auth.ts"],
 ];
 const EXAMPLE = ".env.example";
+const API_CONFIGURATION = "config/api.ts";
+const MANY_LINE = "tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
 const TESTS = "tests/application.test.ts";
 const TRUTHS = [false, true];
-/** No pages, or pages with and without each feature. */
-const ACCOUNTS = [
-  { pages: false, registration: true, verification: true },
-  ...TRUTHS.flatMap((registration) => TRUTHS.map((verification) => ({ pages: true, registration, verification }))),
+const FORMS = [
+  { pages: true, json: false },
+  { pages: false, json: true },
 ];
-const DATABASES = ["sqlite", "postgres"] as const;
+/** No accounts, or accounts in either form, with and without each feature. */
+const ACCOUNTS = [
+  { pages: false, json: false, registration: true, verification: true },
+  ...FORMS.flatMap((form) =>
+    TRUTHS.flatMap((registration) => TRUTHS.map((verification) => ({ ...form, registration, verification }))),
+  ),
+];
+const DATABASES = ["sqlite", "postgres", "mariadb"] as const;
 const LANGUAGES = ["en", "de"] as const;
 
 /**
@@ -70,11 +85,16 @@ const LANGUAGES = ["en", "de"] as const;
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it; `E_INVALID_CONFIGURATION` if `.env` cannot be read
  */
-export async function planInstallation(root: string, feature: Feature): Promise<Installation> {
+export async function planInstallation(
+  root: string,
+  wish: Feature,
+  options: InstallationOptions = {},
+): Promise<Installation> {
   // An unreadable file fails here, before anything is written.
   const environment = readEnvFile(join(root, ".env"));
   const isApplication = await hasEntry(root);
-  const has = await traitsOf(root, feature === "pages" && !isApplication);
+  const has = await traitsOf(root, wish !== "api" && !isApplication);
+  const feature = formOf(wish, has);
   const wanted = { ...has, [feature]: true };
   const former = await everyMade(has);
   const target = former.find(({ traits }) => isDeepStrictEqual(traits, wanted))!.files;
@@ -95,12 +115,12 @@ export async function planInstallation(root: string, feature: Feature): Promise<
     const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
     const replacement = withLineEndsOf(before, match === undefined ? text : (after(match.traits).get(path) ?? text));
     // Configuration, and the API's own files, belong to the author from the start, so they are never overwritten.
-    const isInTheWay = match === undefined && own.has(path) && feature === "pages" && !path.startsWith("config/");
+    const isInTheWay = match === undefined && own.has(path) && feature !== "api" && !path.startsWith("config/");
     if ((match !== undefined || isInTheWay) && replacement !== before) {
       files.push({ path, text: replacement, before, isInTheWay });
     }
   }
-  files.push(...(await newMigrations(root, feature, wanted)));
+  files.push(...(await newMigrations(root, feature, wanted, options)));
   const isMade = (file: string): boolean => files.some(({ path, before }) => path === file && before === null);
   const ignored = await ignoredFiles(root, isMade("config/database.ts"));
   if (ignored !== null) files.push({ ...ignored, isInTheWay: false });
@@ -118,9 +138,11 @@ export async function planInstallation(root: string, feature: Feature): Promise<
   for (const [path, { before, after: text }] of edited) {
     if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
   }
+  const hasMany = options.hasManyTokens === true && (await withManyTokens(root, files, former));
+  const left = [...remaining, ...(hasMany ? [] : await manyTokensLeft(root, options))];
   // Tests of parts that have yet to be added by hand would fail.
   const planned = remaining.length === 0 ? files : files.filter(({ path }) => path !== TESTS);
-  return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining };
+  return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
 }
 
 /**
@@ -130,10 +152,14 @@ export async function planInstallation(root: string, feature: Feature): Promise<
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it
  */
-export async function planMigrations(root: string, feature: Feature): Promise<Installation> {
-  const has = await traitsOf(root, feature === "pages" && !(await hasEntry(root)));
-  const files = await newMigrations(root, feature, { ...has, [feature]: true });
-  return { files, environment: null, remaining: [] };
+export async function planMigrations(
+  root: string,
+  feature: Feature,
+  options: InstallationOptions = {},
+): Promise<Installation> {
+  const has = await traitsOf(root, feature !== "api" && !(await hasEntry(root)));
+  const files = await newMigrations(root, feature, { ...has, [feature]: true }, options);
+  return { files, environment: null, remaining: await manyTokensLeft(root, options) };
 }
 
 /** Writes planned migrations. No other file changes, including `.env`. */
@@ -168,9 +194,84 @@ export async function writeInstallation(
   return await fillSecrets(root);
 }
 
-async function newMigrations(root: string, feature: Feature, traits: ApplicationTraits): Promise<PlannedFile[]> {
-  const files = await missingMigrations(root, feature, traits);
+async function newMigrations(
+  root: string,
+  feature: Feature,
+  traits: ApplicationTraits,
+  { hasManyTokens = false }: InstallationOptions,
+): Promise<PlannedFile[]> {
+  const isConfigured = feature === "api" && (await hasManyTokensIn(root));
+  const files = await missingMigrations(root, feature, traits, hasManyTokens || isConfigured);
   return files.map((file) => ({ ...file, before: null, isInTheWay: false }));
+}
+
+/**
+ * The form of accounts to add: `ashlar auth` completes those that the application has.
+ *
+ * @throws `E_COMMAND` if it has the other form
+ */
+function formOf(wish: Feature, has: ApplicationTraits): Feature {
+  if (wish === "pages" && has.json) return "json";
+  if (wish === "json" && has.pages) {
+    const problem =
+      "This application has the account pages, whose routes respond with JSON to programs that prefer it.";
+    throw new AshlarError(
+      "E_COMMAND",
+      `${problem} Nothing was written. The guide on single-page applications shows how to use them.`,
+    );
+  }
+  return wish;
+}
+
+/** Reports whether the configuration gives the users of a driver several tokens. */
+async function hasManyTokensIn(root: string): Promise<boolean> {
+  const file = (await javaScriptOf(root, API_CONFIGURATION)) ?? API_CONFIGURATION;
+  return /\btokens:\s*many\(/.test((await readIfThere(root, file)) ?? "");
+}
+
+/** What gives the users of a generated configuration several tokens, by what it replaces. */
+const MANY_TOKENS: readonly (readonly [pattern: RegExp, text: string])[] = [
+  [/import type \{ DriversSettings \} from "ashlar\/api";/, 'import { type DriversSettings, many } from "ashlar/api";'],
+  [
+    /^ {4}\/\/ How many minutes a token is valid; null: it never expires\.\r?\n {4}expires: 60,$/m,
+    `    // Each login has tokens of its own: one for requests, and one that renews it.\n    ${MANY_LINE}`,
+  ],
+];
+
+/**
+ * Gives users several tokens in a configuration that is about to be written, or still as generated.
+ *
+ * @param files what is planned so far; it is changed
+ * @returns whether that was possible: another configuration is the author's
+ */
+async function withManyTokens(
+  root: string,
+  files: PlannedFile[],
+  former: readonly { files: Made }[],
+): Promise<boolean> {
+  const index = files.findIndex(({ path }) => path === API_CONFIGURATION);
+  const before = await readIfThere(root, API_CONFIGURATION);
+  const isGenerated =
+    before !== null && former.some(({ files: texts }) => isAsMade(before, texts.get(API_CONFIGURATION)));
+  const text = files[index]?.text ?? (isGenerated ? before : null);
+  if (text === null || !MANY_TOKENS.every(([pattern]) => pattern.test(text))) return false;
+  const changed = MANY_TOKENS.reduce((whole, [pattern, replacement]) => whole.replace(pattern, replacement), text);
+  const planned = {
+    path: API_CONFIGURATION,
+    text: withLineEndsOf(text, changed.replaceAll("\r\n", "\n")),
+    before,
+    isInTheWay: false,
+  };
+  if (index === -1) files.push(planned);
+  else files[index] = planned;
+  return true;
+}
+
+/** The configuration is the author's. */
+async function manyTokensLeft(root: string, { hasManyTokens = false }: InstallationOptions): Promise<RemainingStep[]> {
+  if (!hasManyTokens || (await hasManyTokensIn(root))) return [];
+  const lines = ['import { many } from "ashlar/api";', "// in DRIVERS.jwt, instead of expires:", MANY_LINE];
+  return [{ file: API_CONFIGURATION, lines }];
 }
 
 async function hasEntry(root: string): Promise<boolean> {
@@ -183,8 +284,8 @@ function isAsMade(before: string, text: string | undefined): boolean {
 
 /** The files of a feature, without those that wire it up. */
 async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
-  if (feature === "pages") return [...(await pages(traits)), ...(await limits(traits)), ...(await looks(traits))];
-  return [...(await apiFiles(traits)), ...(await limits(traits))];
+  if (feature === "api") return [...(await apiFiles(traits)), ...(await limits(traits))];
+  return [...(await accountFiles(traits)), ...(await limits(traits)), ...(await looks(traits))];
 }
 
 /** The files of every application that may have been generated here. */
@@ -204,6 +305,7 @@ async function made(traits: ApplicationTraits): Promise<Made> {
     ...(await wiring(traits)),
     ...(await databases(traits)),
     ...(traits.pages ? await filesOf("pages", traits) : []),
+    ...(traits.json ? await filesOf("json", traits) : []),
     ...(traits.api ? await filesOf("api", traits) : []),
     ...(await descriptions(traits)),
   ];
@@ -228,7 +330,8 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
     ),
   );
   // An author who left a feature out of the pages, or removed it, doesn't want it back.
-  const hasAccountPages = /\bAuth\.routes\(/.test(routes!);
+  const hasAccountRoutes = /\bAuth\.routes\(/.test(routes!);
+  const json = /\bAuth\.routes\([^()]*\bjson\s*:\s*true\b/.test(routes!);
   return {
     name,
     title: titleOf(name),
@@ -239,14 +342,21 @@ async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTr
       /\bApi\.routes\(/.test(routes!) ||
       /\bAuthenticatesTokens\b/.test(user!) ||
       api !== "",
-    pages: /\bMailProvider\b/.test(providers!) || hasAccountPages || /\bMustVerifyEmail\b/.test(user!),
-    registration: !(hasAccountPages && /\bregister\s*:\s*false\b/.test(routes!)),
-    verification: !hasAccountPages || /\bMustVerifyEmail\b/.test(user!),
+    pages: !json && (/\bMailProvider\b/.test(providers!) || hasAccountRoutes || /\bMustVerifyEmail\b/.test(user!)),
+    json,
+    registration: !(hasAccountRoutes && /\bregister\s*:\s*false\b/.test(routes!)),
+    verification: !hasAccountRoutes || /\bMustVerifyEmail\b/.test(user!),
     language: /\blanguage\s*:\s*["']de["']/.test(settings!) ? "de" : "en",
     manager: managerInReadme(await readIfThere(root, "README.md")),
-    database: Object.hasOwn(dependencies, "pg") ? "postgres" : "sqlite",
+    database: databaseOf(dependencies),
     welcome: await hasWelcome(root),
   };
+}
+
+/** The database that an application was generated with, by its driver. SQLite has none. */
+function databaseOf(dependencies: object): ApplicationDatabase {
+  if (Object.hasOwn(dependencies, "pg")) return "postgres";
+  return Object.hasOwn(dependencies, "mysql2") ? "mariadb" : "sqlite";
 }
 
 /** Returns whether `routes/web.ts` has the front page, or will have it because its view exists. */

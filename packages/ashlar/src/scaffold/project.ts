@@ -7,15 +7,17 @@ import { migrationPaths } from "./make.ts";
 import { spell } from "./names.ts";
 import type { PackageManager } from "./package-manager.ts";
 import {
+  type ApplicationDatabase,
   type ApplicationLanguage,
   type ApplicationTraits,
+  accountFiles,
   addsUsers,
   apiFiles,
   descriptions,
   fileOf,
+  hasAccounts,
   limits,
   looks,
-  pages,
   stubValues,
   wiring,
 } from "./stub-files.ts";
@@ -28,16 +30,18 @@ export interface ProjectOptions {
   readonly api: boolean;
   /** Whether it has the account pages: login, registration, passwords, and their mails. */
   readonly pages: boolean;
-  /** Whether visitors can register on the pages; default: `true`. Without it, a script adds accounts. */
+  /** Whether it has accounts for a front end instead, without pages: their routes respond with JSON; default: `false`. */
+  readonly json?: boolean;
+  /** Whether visitors can register; default: `true`. Without it, a script adds accounts. */
   readonly registration?: boolean;
-  /** Whether users of the pages verify their email address; default: `true`. */
+  /** Whether users verify their email address; default: `true`. */
   readonly verification?: boolean;
   /** The language of visitors whose own is unknown or not offered; default: `en`. */
   readonly language?: ApplicationLanguage;
   /** The package manager that installs it, and whose commands its README shows; default: npm. */
   readonly manager?: PackageManager;
   /** The default connection in its configuration. */
-  readonly database: "sqlite" | "postgres";
+  readonly database: ApplicationDatabase;
   /**
    * Whether the package `node` is one of its dependencies, for a machine whose own Node.js is too old; default: `false`.
    */
@@ -82,7 +86,7 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
   const stub = (path: string, from: string): Promise<NewFile> => fileOf(path, from, values);
   return [
     { path: "package.json", text: await packageManifest(traits, options.bringsNode ?? false) },
-    { path: ".nvmrc", text: `${nodeMajor()}\n` },
+    { path: ".nvmrc", text: `${currentNode()}\n` },
     ...(await managerFiles(traits.manager, options.bringsNode ?? false, stub)),
     await stub(".gitattributes", "application/gitattributes"),
     await ignored(traits.manager, stub),
@@ -92,18 +96,20 @@ async function projectFiles(root: string, options: ProjectOptions): Promise<NewF
     ...(await wiring(traits)),
     ...(await limits(traits)),
     ...(await looks(traits)),
-    ...(await migrations(root, traits.pages, stub)),
-    ...(traits.pages ? await pages(traits) : []),
+    ...(await migrations(root, hasAccounts(traits), stub)),
+    ...(await accountFiles(traits)),
     ...(traits.api ? await apiFiles(traits) : []),
   ];
 }
 
 function traitsFor(name: string, options: ProjectOptions): ApplicationTraits {
-  const { api, pages: hasPages, registration = true, verification = true } = options;
+  const { api, json = false, registration = true, verification = true } = options;
+  const pages = options.pages && !json;
+  const isWithout = !hasAccounts({ pages, json });
   return {
-    ...{ name, title: spell(name).title, api, pages: hasPages, welcome: true },
-    registration: !hasPages || registration,
-    verification: !hasPages || verification,
+    ...{ name, title: spell(name).title, api, pages, json, welcome: !json },
+    registration: isWithout || registration,
+    verification: isWithout || verification,
     language: options.language ?? "en",
     manager: options.manager ?? "npm",
     database: options.database,
@@ -127,12 +133,13 @@ async function ignored(manager: PackageManager, stub: Render): Promise<NewFile> 
 }
 
 const ACCOUNT_MIGRATIONS = ["create_logins", "create_password_resets", "create_email_changes", "create_maintenance"];
+const MAIL_MIGRATION = "mail/create_mail_outbox";
 
 /** A new users table has the column `verified_at` from the start; a migration adds it only to existing tables. */
-async function migrations(root: string, hasPages: boolean, stub: Render): Promise<NewFile[]> {
+async function migrations(root: string, withAccounts: boolean, stub: Render): Promise<NewFile[]> {
   const stubs = [
     "application/database/migrations/create_users",
-    ...(hasPages ? ACCOUNT_MIGRATIONS.map((name) => `auth/migrations/${name}`) : []),
+    ...(withAccounts ? [...ACCOUNT_MIGRATIONS.map((name) => `auth/migrations/${name}`), MAIL_MIGRATION] : []),
     "throttle/create_rate_limits",
   ];
   const paths = await migrationPaths(
@@ -167,8 +174,8 @@ export async function requiredNode(): Promise<string> {
   return (await ownManifest()).engines.node.replace(/^>=/, "");
 }
 
-/** The current Node.js version if it can run the application; otherwise the newest supported one. */
-function nodeMajor(): string {
+/** The major version of the current Node.js if it can run an application; otherwise of the newest supported one. */
+export function currentNode(): string {
   return nodeVersionProblem() === null ? process.versions.node.split(".")[0]! : NEWEST_NODE;
 }
 
@@ -180,6 +187,15 @@ interface OwnManifest {
 
 async function ownManifest(): Promise<OwnManifest> {
   return JSON.parse(await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8")) as OwnManifest;
+}
+
+/** The driver of a database, which only some applications need. */
+function driverOf(
+  database: ApplicationDatabase,
+  { peerDependencies }: OwnManifest,
+): Record<string, string | undefined> {
+  if (database === "postgres") return { pg: peerDependencies.pg };
+  return database === "mariadb" ? { mysql2: peerDependencies.mysql2 } : {};
 }
 
 async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): Promise<string> {
@@ -203,7 +219,7 @@ async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): 
       ashlar: `^${own.version}`,
       // Not a dev dependency, because production runs on it.
       ...(bringsNode ? { node: `^${NEWEST_NODE}.0.0` } : {}),
-      ...(database === "postgres" ? { pg: own.peerDependencies.pg } : {}),
+      ...driverOf(database, own),
     },
     devDependencies: {
       "@types/node": `^${NEWEST_NODE}.0.0`,

@@ -1,11 +1,13 @@
-import { isAbsolute, normalize, sep } from "node:path";
+import { isAbsolute, join, normalize, sep } from "node:path";
 import type { PublishedFiles } from "../boot/index.ts";
 import { AshlarError } from "../support/index.ts";
+import { adding, missingLines } from "./edits/adding.ts";
+import { Code } from "./edits/code.ts";
 import { codeOf, javaScriptOf, readIfThere } from "./existing-files.ts";
-import { type NewFile, writeNewFile } from "./files.ts";
+import { type NewFile, replaceFile, writeNewFile } from "./files.ts";
 import type { Installation } from "./install.ts";
 import { hasMigration, migrationPaths } from "./make.ts";
-import type { RemainingStep } from "./steps.ts";
+import { applySteps, type Step, type StepResult } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
 /** Folders whose files are not the author's: Git runs some of its own, and a package manager replaces packages. */
@@ -36,27 +38,46 @@ export async function planPublication(
     if (!isThere) missing.push({ path, text });
   }
   missing.push(...(await missingMigrations(root, migrations)));
+  const { changed, remaining } = await applied(root, steps);
   return {
-    files: missing.map((file) => ({ ...file, before: null, isInTheWay: false })),
+    files: [
+      ...missing.map((file) => ({ ...file, before: null, isInTheWay: false })),
+      ...[...changed].map(([path, { before, after }]) => ({ path, text: after, before, isInTheWay: false })),
+    ],
     environment: null,
-    remaining: await remainingSteps(root, steps),
+    remaining,
   };
 }
 
-/** The steps of a feature that are not done yet. A missing `.env` is created from its example and needs no steps. */
-async function remainingSteps(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<RemainingStep[]> {
-  const remaining: RemainingStep[] = [];
-  for (const { file: name, done, lines } of steps) {
-    if (name.startsWith(".env") && (await readIfThere(root, name)) === null) continue;
-    const file = (await javaScriptOf(root, name)) ?? name;
-    if (!done.test(await codeOf(root, file))) remaining.push({ file, lines });
+/**
+ * Makes the steps of a feature that are not done yet, as far as the files have the place for them. A missing `.env` is created
+ * from its example and needs no steps.
+ */
+async function applied(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<StepResult> {
+  const left: Step[] = [];
+  for (const { file, done, lines, adds } of steps) {
+    if (done.test(await codeOf(root, (await javaScriptOf(root, file)) ?? file))) continue;
+    if (adds === undefined) left.push({ file, lines, rewrite: () => null });
+    else left.push({ file, lines, edit: adding(adds), linesIn: (text, name) => linesFor(text, name, lines) });
   }
-  return remaining;
+  return await applySteps(root, left);
 }
 
-/** Writes planned files. One that has been created in the meantime stays as it is. */
+async function linesFor(text: string, file: string, lines: readonly string[]): Promise<readonly string[]> {
+  try {
+    return missingLines(await Code.of(text, file), lines);
+  } catch (error) {
+    if (error instanceof SyntaxError) return lines;
+    throw error;
+  }
+}
+
+/** Writes planned files. A new one that has been created in the meantime stays as it is, and so does one that was changed. */
 export async function writePublication(root: string, { files }: Installation): Promise<void> {
-  for (const file of files) await writeNewFile(root, file);
+  for (const file of files) {
+    if (file.before === null) await writeNewFile(root, file);
+    else if ((await readIfThere(root, file.path)) === file.before) await replaceFile(join(root, file.path), file.text);
+  }
 }
 
 async function missingMigrations(root: string, migrations: Readonly<Record<string, string>>): Promise<NewFile[]> {

@@ -4,7 +4,7 @@ import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { generateSecret } from "../security/index.ts";
-import { rotateKey } from "./rotate-key.ts";
+import { promoteKey, rotateKey, stageKey } from "./rotate-key.ts";
 
 const [OLD, NEW] = [generateSecret(), generateSecret()];
 
@@ -122,8 +122,8 @@ describe("without an old key", () => {
 
 describe("S12 a file whose key cannot be kept is not changed, and the error shows no key", () => {
   const BY_HAND =
-    ".env was not changed. APP_KEY or APP_PREVIOUS_KEYS is set twice, spans several lines, or contains a # or quotes. " +
-    "Edit the two lines by hand.";
+    ".env was not changed. APP_KEY, APP_NEXT_KEY or APP_PREVIOUS_KEYS is set twice, spans several lines, or contains a # " +
+    "or quotes. Edit these lines by hand.";
 
   test.each([
     ["a key that is set twice", `APP_KEY=${NEW.slice(1)}\nAPP_KEY=${OLD}\n`, BY_HAND],
@@ -149,5 +149,63 @@ describe("S12 a file whose key cannot be kept is not changed, and the error show
     await expect(rotateKey(path, NEW)).rejects.toMatchObject({ code: "E_COMMAND", message });
     expect(await readFile(path, "utf8")).toBe(text);
     expect(await readdir(dirname(path))).toEqual([".env"]);
+  });
+});
+
+describe("in two steps", () => {
+  const keysIn = async (path: string) => ({ ...parseEnv(await readFile(path, "utf8")) });
+
+  test("S12 staging writes only the next key, and promoting makes it the current one", async () => {
+    const path = await envFile(`# mine\nAPP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=first\nAPP_NEXT_KEY=\nA=1\n`);
+    expect(await stageKey(path, NEW)).toBe(true);
+    expect(await readFile(path, "utf8")).toBe(
+      `# mine\nAPP_KEY=${OLD}\nAPP_PREVIOUS_KEYS=first\nAPP_NEXT_KEY=${NEW}\nA=1\n`,
+    );
+    expect(await promoteKey(path)).toBe(true);
+    expect(await readFile(path, "utf8")).toBe(
+      `# mine\nAPP_KEY=${NEW}\nAPP_PREVIOUS_KEYS=${OLD},first\nAPP_NEXT_KEY=\nA=1\n`,
+    );
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test("S12 a file of an earlier version gets the line it lacks", async () => {
+    const path = await envFile(`APP_KEY=${OLD}\n`);
+    await stageKey(path, NEW);
+    expect(await keysIn(path)).toEqual({ APP_KEY: OLD, APP_NEXT_KEY: NEW });
+    await promoteKey(path);
+    expect(await keysIn(path)).toEqual({ APP_KEY: NEW, APP_NEXT_KEY: "", APP_PREVIOUS_KEYS: OLD });
+  });
+
+  test("S12 a staged key is never overwritten: some processes may already use it", async () => {
+    const path = await envFile(`APP_KEY=${OLD}\nAPP_NEXT_KEY=${NEW}\n`);
+    const message =
+      ".env was not changed. APP_NEXT_KEY already holds a staged key. Once every process runs with it, run: " +
+      "npx ashlar key:generate --promote. If the keys have leaked, so has this one: empty APP_NEXT_KEY, and run this again.";
+    for (const change of [stageKey, rotateKey]) {
+      await expect(change(path, generateSecret())).rejects.toMatchObject({ code: "E_COMMAND", message });
+    }
+    expect(await keysIn(path)).toEqual({ APP_KEY: OLD, APP_NEXT_KEY: NEW });
+  });
+
+  test.each([
+    ["", "APP_NEXT_KEY is empty: no key is staged. Run: npx ashlar key:generate --rotate --stage"],
+    ["hunter2", "The secret in APP_NEXT_KEY is shorter than 32 bytes. Clear its value and stage another key."],
+  ])("S12 promoting %j is refused, and nothing is written", async (staged, message) => {
+    const path = await envFile(`APP_KEY=${OLD}\nAPP_NEXT_KEY=${staged}\n`);
+    await expect(promoteKey(path)).rejects.toMatchObject({ message: `.env was not changed. ${message}` });
+    expect(await keysIn(path)).toEqual({ APP_KEY: OLD, APP_NEXT_KEY: staged });
+  });
+
+  test("S12 a key that cannot be kept is refused when another is staged, not only when that is promoted", async () => {
+    const path = await envFile("APP_KEY=hunter2\n");
+    await expect(stageKey(path, NEW)).rejects.toMatchObject({
+      message: expect.stringContaining("The secret in APP_KEY is shorter than 32 bytes."),
+    });
+  });
+
+  test("without an old key, nothing is written", async () => {
+    const path = await envFile("APP_KEY=\n");
+    expect([await stageKey(path, NEW), await promoteKey(path)]).toEqual([false, false]);
+    expect(await keysIn(path)).toEqual({ APP_KEY: "" });
   });
 });

@@ -17,6 +17,8 @@ export interface CodeStep extends RemainingStep {
   /** What it adds, for `linesFor`: `ApiProvider`, `web`. */
   readonly adds?: string;
   readonly edit: Edit;
+  /** The lines for a file with this text, if they depend on it. */
+  readonly linesIn?: (text: string, file: string) => Promise<readonly string[]>;
 }
 
 /** A change of another file. */
@@ -48,13 +50,16 @@ export async function applySteps(root: string, steps: readonly Step[]): Promise<
       continue;
     }
     const text = known?.after ?? before;
+    const left = async (): Promise<RemainingStep> => {
+      return { file, lines: "linesIn" in step ? await step.linesIn(text, file) : step.lines };
+    };
     try {
       const after = "edit" in step ? await edited(text, file, step.edit) : await step.rewrite(text);
-      if (after === null) remaining.push({ file, lines: step.lines });
+      if (after === null) remaining.push(await left());
       else if (after !== text) changed.set(file, { before, after });
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      remaining.push({ file, lines: step.lines, problem: error.message });
+      remaining.push({ ...(await left()), problem: error.message });
     }
   }
   return { changed, remaining };

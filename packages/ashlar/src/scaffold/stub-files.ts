@@ -7,6 +7,9 @@ import { readStub, STUBS, type StubValues } from "./stub.ts";
 /** A language that the framework's pages, mails and errors are written in. */
 export type ApplicationLanguage = "en" | "de";
 
+/** A kind of database that an application can start with: the name of its connection. */
+export type ApplicationDatabase = "sqlite" | "postgres" | "mariadb";
+
 /** What an application has, as far as its files show. */
 export interface ApplicationTraits {
   /** Its package name. */
@@ -17,16 +20,18 @@ export interface ApplicationTraits {
   readonly api: boolean;
   /** Whether it has the account pages. */
   readonly pages: boolean;
-  /** Whether visitors can register. Without the pages, `true`: adding them adds registration. */
+  /** Whether it has accounts without pages, for a front end: their routes respond with JSON. Never with the pages. */
+  readonly json: boolean;
+  /** Whether visitors can register. Without accounts, `true`: adding them adds registration. */
   readonly registration: boolean;
-  /** Whether users verify their email address. Without the pages, `true`: adding them adds verification. */
+  /** Whether users verify their email address. Without accounts, `true`: adding them adds verification. */
   readonly verification: boolean;
   /** The language of visitors whose own is unknown or not offered. */
   readonly language: ApplicationLanguage;
   /** The package manager whose commands its README shows. */
   readonly manager: PackageManager;
   /** The connection it was generated with. */
-  readonly database: "sqlite" | "postgres";
+  readonly database: ApplicationDatabase;
   /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
 }
@@ -53,19 +58,26 @@ const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, st
 
 /** The values for the stubs of an application. */
 export function stubValues(traits: ApplicationTraits): StubValues {
-  const { name, title, api, pages, registration, verification, language, database, welcome } = traits;
-  const verifies = pages && verification;
+  const { name, title, api, pages, json, registration, verification, language, database, welcome } = traits;
+  const hasAccounts = pages || json;
+  const verifies = hasAccounts && verification;
   const mixins = ["Model", "Authenticates"];
   if (api) mixins.push("AuthenticatesTokens");
   if (verifies) mixins.push("MustVerifyEmail");
   return {
-    ...{ name, title, api, pages, database, welcome, language, verifies },
+    ...{ name, title, api, pages, json, hasAccounts, database, welcome, language, verifies },
+    bare: !hasAccounts,
+    views: hasViews(traits),
+    root: !hasViews(traits),
+    usesRoute: welcome || !hasViews(traits),
     ...SENTENCES[language],
     ...shownCommands(traits),
     mixins: mixins.join(", "),
+    sqlite: database === "sqlite",
+    mariadb: database === "mariadb",
     postgres: database === "postgres",
     german: language === "de",
-    registers: pages && registration,
+    registers: hasAccounts && registration,
     addsUsers: addsUsers(traits),
     usesUser: verifies || addsUsers(traits),
     accounts: registration ? (verification ? "accounts" : "accountsUnverified") : closedAccounts(verification),
@@ -77,9 +89,19 @@ function closedAccounts(verification: boolean): string {
   return verification ? "accountsClosed" : "accountsClosedUnverified";
 }
 
-/** Whether an application has accounts and no page to create them, but a script. */
-export function addsUsers({ pages, registration }: ApplicationTraits): boolean {
-  return pages && !registration;
+/** Whether an application has pages of its own: a front page, if no others. */
+export function hasViews({ json, welcome }: ApplicationTraits): boolean {
+  return !json || welcome;
+}
+
+/** Whether an application has accounts. */
+export function hasAccounts({ pages, json }: Pick<ApplicationTraits, "pages" | "json">): boolean {
+  return pages || json;
+}
+
+/** Whether an application has accounts that visitors can't create, but a script. */
+export function addsUsers(traits: ApplicationTraits): boolean {
+  return hasAccounts(traits) && !traits.registration;
 }
 
 /** The package manager's commands that the README shows. */
@@ -112,12 +134,12 @@ function shownCommands(traits: ApplicationTraits): StubValues {
 }
 
 /**
- * The files that wire up an application's features. Every application has them; the pages and the API only change their
+ * The files that wire up an application's features. Every application has them; accounts and the API only change their
  * content. `config/auth.ts` exists only with one of the two.
  */
 export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
   const files = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
-  const guards = traits.pages ? "pages/config/auth.ts" : traits.api ? "application/config/auth.ts" : null;
+  const guards = hasAccounts(traits) ? "pages/config/auth.ts" : traits.api ? "application/config/auth.ts" : null;
   return [
     ...(await fromStubs(traits, files)),
     ...(guards === null ? [] : [await fileOf("config/auth.ts", guards, stubValues(traits))]),
@@ -128,7 +150,11 @@ export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
 export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]> {
   return [
     await fileOf(".env.example", "application/env", stubValues(traits)),
-    ...(await fromStubs(traits, ["README.md", "views/welcome.edge", "tests/application.test.ts"])),
+    ...(await fromStubs(traits, [
+      "README.md",
+      ...(hasViews(traits) ? ["views/welcome.edge"] : []),
+      "tests/application.test.ts",
+    ])),
   ];
 }
 
@@ -151,6 +177,35 @@ export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 
+/** The files that accounts have with and without pages. */
+const SHARED = [
+  ADD_USER,
+  join("config", "mail.ts"),
+  join("config", "session.ts"),
+  join("app", "mailables", "token-notice.ts"),
+];
+
+/** The files of accounts for a front end without the {@link wiring}: controllers, one mail, configuration, tests. */
+export async function jsonAccounts(traits: ApplicationTraits): Promise<NewFile[]> {
+  const values = stubValues(traits);
+  const entries = await readdir(join(STUBS, "json"), { recursive: true });
+  const paths = entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
+  const leftOut = traits.registration ? [ADD_USER] : REGISTRATION;
+  const own = [...paths.map((path) => [path, "json"]), ...SHARED.map((path) => [path, "pages"])] as const;
+  return Promise.all(
+    own
+      .filter(([path]) => !leftOut.includes(path!))
+      .toSorted(([one], [other]) => (one! < other! ? -1 : 1))
+      .map(([path, folder]) => fileOf(path!.replaceAll("\\", "/"), `${folder}/${path}`, values)),
+  );
+}
+
+/** The files of accounts, in either form, without the {@link wiring}. */
+export async function accountFiles(traits: ApplicationTraits): Promise<NewFile[]> {
+  if (traits.json) return jsonAccounts(traits);
+  return traits.pages ? pages(traits) : [];
+}
+
 /** The files of the API without the {@link wiring}. */
 export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
@@ -170,9 +225,9 @@ export function limits(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["config/throttle.ts"]);
 }
 
-/** The stylesheet and icon of an application, which it has even without the account pages. */
+/** The stylesheet and icon of an application, which it has even without the account pages, but not without any page. */
 export function looks(traits: ApplicationTraits): Promise<NewFile[]> {
-  return fromStubs(traits, ["public/style.css", "public/favicon.svg"]);
+  return fromStubs(traits, hasViews(traits) ? ["public/style.css", "public/favicon.svg"] : []);
 }
 
 /** A file rendered from a stub. */

@@ -1,8 +1,9 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
 export { normalizeEmail } from "./email.ts";
 export { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
-export { Argon2Hasher, argon2id } from "./password/argon2id.ts";
+export { Argon2Hasher, argon2id, hashingUsage } from "./password/argon2id.ts";
 export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";
+export type { HashingUsage } from "./password/hashing-threads.ts";
 export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
 export { checkPassword, passwordProblem } from "./password/password-rules.ts";

@@ -54,13 +54,18 @@ export class Sealer {
         `A value to seal must be well-formed text of at most ${MAX_VALUE_BYTES} bytes.`,
       );
     }
+    return this.sealBytes(name, Buffer.from(value));
+  }
+
+  /** @internal Seals bytes of any length, for {@link openBytes}. Cookies have no room for them, but a table has. */
+  sealBytes(name: string, value: Uint8Array): string {
     const salt = takeRandomBytes(SALT_BYTES);
     const iv = takeRandomBytes(IV_BYTES);
     const issued = Buffer.alloc(TIME_BYTES);
     issued.writeUIntBE(now(), 0, TIME_BYTES);
     const cipher = createCipheriv(CIPHER, messageKey(this.#keys[0], salt), iv, { authTagLength: TAG_BYTES });
     cipher.setAAD(this.#boundTo(name));
-    const sealed = [salt, iv, cipher.update(issued), cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()];
+    const sealed = [salt, iv, cipher.update(issued), cipher.update(value), cipher.final(), cipher.getAuthTag()];
     return Buffer.concat(sealed).toString("base64url");
   }
 
@@ -81,13 +86,27 @@ export class Sealer {
       );
     }
     if (sealed.length > MAX_SEALED_LENGTH) return null;
-    const bytes = decodeBase64url(sealed);
-    if (bytes === null || bytes.length < OVERHEAD_BYTES) return null;
-    const plain = this.#decrypt(bytes, this.#boundTo(name));
+    const plain = this.#open(name, sealed);
     if (plain === null) return null;
     const age = now() - plain.readUIntBE(0, TIME_BYTES);
     if (age >= maxAgeSeconds * 1000 || age < -CLOCK_SKEW_MS) return null;
     return decodeUtf8(plain.subarray(TIME_BYTES));
+  }
+
+  /**
+   * @internal Opens what {@link sealBytes} sealed under this name, whatever its age.
+   *
+   * @returns `null` if it was altered, or not sealed here under this name
+   */
+  openBytes(name: string, sealed: string): Buffer | null {
+    return this.#open(name, sealed)?.subarray(TIME_BYTES) ?? null;
+  }
+
+  /** The time of issue and the value. */
+  #open(name: string, sealed: string): Buffer | null {
+    const bytes = decodeBase64url(sealed);
+    if (bytes === null || bytes.length < OVERHEAD_BYTES) return null;
+    return this.#decrypt(bytes, this.#boundTo(name));
   }
 
   #decrypt(bytes: Buffer, boundTo: Buffer): Buffer | null {

@@ -1,6 +1,23 @@
 export { AddressWarnings } from "./address-warnings.ts";
+export { acceptWaiting } from "./closing.ts";
 export { type FileVersions, fileVersions } from "./files/file-version.ts";
 export { staticFiles } from "./files/static-files.ts";
+export { type CompleteHealthSettings, DEFAULT_PATHS } from "./health-settings.ts";
+export { type HostListener, hostListener } from "./host-listener.ts";
+export { type HostRequest, isAddress, withoutItsBody } from "./host-request.ts";
+export { type ListenAddress, listen } from "./listen.ts";
 export type { RequestHandler } from "./node-handler.ts";
-export { type RunningServer, startServer } from "./server.ts";
-export { type ServerSettings, serverSettings } from "./settings.ts";
+export { hasPossibleHost } from "./request-host.ts";
+export { sendResponse } from "./send-response.ts";
+export {
+  type ApplicationServer,
+  type ConnectionSource,
+  type RunningServer,
+  startServer,
+} from "./server.ts";
+export {
+  type CompleteServerSettings,
+  completeServerSettings,
+  type ServerSettings,
+  serverSettings,
+} from "./settings.ts";

@@ -197,6 +197,18 @@ test("S61 up to 65,536 bytes of an unread body are skipped, and the connection i
   expect(closing.received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n/);
 });
 
+test("S61 an unread body of unknown length is not skipped: the connection closes after the response", async () => {
+  const handled: string[] = [];
+  const { client, received, ended, socket } = await connection(served(handled));
+  const closed = once(socket, "close");
+  client.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n/);
+  client.write("0\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  await closed;
+  expect(handled).toEqual(["POST /"]);
+});
+
 test("S61 nothing that follows an unread body on its connection is handled as a request", async () => {
   const handled: string[] = [];
   const { client, received, ended, socket } = await connection(served(handled));

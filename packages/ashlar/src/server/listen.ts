@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import { type AddressInfo, createServer, type Server as SocketServer } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { ConfigurationError } from "../support/index.ts";
 
 /** Where a server listens. */
@@ -11,6 +10,8 @@ export interface ListenAddress {
   readonly hostname: string | null;
   /** Whether a server without `hostname` is reachable only from this machine. */
   readonly isLocal: boolean;
+  /** Whether nothing is read from a connection, because another process will; default: `false`. */
+  readonly isPaused?: boolean;
 }
 
 /** How often to try another port if any will do and the one bound for IPv4 is in use for IPv6. */
@@ -27,7 +28,7 @@ const ATTEMPTS = 10;
 export async function listen(
   server: Server,
   address: ListenAddress,
-): Promise<{ readonly port: number; readonly listening: readonly SocketServer[] }> {
+): Promise<{ readonly port: number; readonly listening: readonly Server[] }> {
   const { hostname, isLocal } = address;
   const onLoopback = hostname === null && isLocal;
   for (let attempt = 1; ; attempt += 1) {
@@ -44,7 +45,7 @@ export async function listen(
 }
 
 async function listenAt(
-  server: SocketServer,
+  server: Server,
   port: number,
   hostname: string | null,
   address: ListenAddress,
@@ -59,9 +60,10 @@ async function listenAt(
 }
 
 /** Listens on `::1` for another server; returns `null` if the machine does not have that address. */
-async function listenAtIPv6(server: Server, port: number, address: ListenAddress): Promise<SocketServer | null> {
+async function listenAtIPv6(server: Server, port: number, address: ListenAddress): Promise<Server | null> {
   // The way `node:http` creates its own sockets.
-  const second = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit("connection", socket));
+  const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: address.isPaused ?? false };
+  const second = createServer(options, (socket) => server.emit("connection", socket));
   second.maxConnections = server.maxConnections;
   try {
     second.listen(port, "::1");

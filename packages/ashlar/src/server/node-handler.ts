@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
-import type { TrustedProxies } from "../http/index.ts";
+import { REQUEST_ID_HEADER, type TrustedProxies } from "../http/index.ts";
 import {
   abortReason,
+  addRequestId,
   discard,
   type FetchFunction,
   isGone,
@@ -73,12 +74,16 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       const { req: message } = response;
       if (!message.complete) lingerIfUnread(message, response, served?.awaitsContinue ?? false);
       const prepared = prepare(result);
+      if (trace !== undefined && trace.id !== null) addRequestId(prepared.headers, trace.id);
       if (isOnePiece(prepared.body)) {
-        response.writeHead(prepared.status, withLength(prepared, response));
+        const headers = withLength(prepared, response);
+        response.writeHead(prepared.status, headers);
+        if (served !== undefined) served.bytes = hasContent(prepared, response) ? announcedLength(headers) : 0;
         if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
         response.end(prepared.body);
       } else if (hasContent(prepared, response)) {
         isStream = true;
+        if (served !== undefined) served.bytes = announcedLength(prepared.headers);
         if (served !== undefined) logStream(served, response, prepared.status);
         // This turn is traced to the request that started it, and a stream's source runs for the request it responds to.
         if (trace === undefined) sendPieces(response, prepared, request);
@@ -86,6 +91,7 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       } else {
         discard(prepared.body);
         response.writeHead(prepared.status, prepared.headers);
+        if (served !== undefined) served.bytes = 0;
         if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
         response.end();
       }
@@ -116,7 +122,10 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
 
   async function respondAgain(response: ServerResponse, request: Request, error: unknown): Promise<void> {
     const result = await rescue(request, error);
-    if (!response.destroyed) send([response, result, null]);
+    if (response.destroyed) return;
+    const id = servedExchange(request)?.trace.id ?? null;
+    if (id !== null) response.setHeader(REQUEST_ID_HEADER, id);
+    send([response, result, null]);
   }
 
   const batch = new ResponseBatch(send);
@@ -137,8 +146,9 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       trace,
       awaitsContinue: waits,
       context: null,
-      log: null,
+      watch: null,
       startedAt: 0,
+      bytes: null,
     };
     const request = new NodeRequest(exchange);
     batch.begin();
@@ -174,6 +184,14 @@ function withLength(prepared: PreparedResponse, response: ServerResponse): strin
     return headers;
   }
   return [...headers, "content-length", "0"];
+}
+
+/** The value of `Content-Length` among headers; `null` if it is missing. */
+function announcedLength(headers: readonly string[]): number | null {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === "content-length") return Number(headers[index + 1]);
+  }
+  return null;
 }
 
 /** RFC 9110 §6.4.1: responses to HEAD, and those with status 204 and 304, end with their headers. */

@@ -10,13 +10,23 @@ const FINAL_DOT = /(?<=[\w-])\.(?=(?::\d*)?\s*(?:,|$))/g;
 const EMPTY_PORT = /(?<=[\w\].-]):(?=\s*(?:,|$))/g;
 
 /**
+ * Reports whether a request that came to `fetch` could have been sent with its `Host` header, if it has one.
+ *
+ * Security: Bun and Deno put the header into the URL as it is, so that `Host: a.example/login?` would choose the path.
+ */
+export function hasPossibleHost(raw: Request): boolean {
+  const host = raw.headers.get("host");
+  return host === null || HOST.test(host);
+}
+
+/**
  * Makes the function that reports whether the host of a request is valid (RFC 9112 §3.2). It removes a trailing dot:
  * `shop.example.` is the host `shop.example`, and browsers send it as typed. It also removes a trailing colon without a
  * port.
  *
  * @param isForwarded whether `X-Forwarded-Host` may count
  */
-export function hostCheck(isForwarded: boolean): (message: IncomingMessage) => boolean {
+export function hostCheck(isForwarded: boolean): (message: Pick<IncomingMessage, "headers">) => boolean {
   // The next request's host is nearly always the same as the last one's.
   let knownHost = "";
   return ({ headers }) => {
@@ -39,7 +49,7 @@ function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forward
  * Reports whether a request has a target as RFC 9112 §3.2 defines them: a path, a complete URL, or the asterisk of
  * OPTIONS. The host of a complete URL loses its trailing dot, like that of the header.
  */
-export function isRequestTarget(message: IncomingMessage): boolean {
+export function isRequestTarget(message: Pick<IncomingMessage, "url">): boolean {
   const { url = "" } = message;
   if (url.charCodeAt(0) === 47 || url === "*") return true;
   const target = URL.parse(url);

@@ -1,14 +1,12 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { Socket, Server as SocketServer } from "node:net";
-import { performance } from "node:perf_hooks";
-import { setImmediate } from "node:timers/promises";
-import type { TrustedProxies } from "../http/index.ts";
-import { type Logger, logAbandoned, logCutOff } from "../kernel/index.ts";
-import { unfinishedResponse } from "../node/index.ts";
-import type { Complete } from "../support/index.ts";
+import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
+import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies } from "../http/index.ts";
+import { type Logger, logAbandoned } from "../kernel/index.ts";
+import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
 import { listen } from "./listen.ts";
+import { sheddingListener } from "./load-shedding.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
-import type { ServerSettings } from "./settings.ts";
+import type { CompleteServerSettings } from "./settings.ts";
 import { endStalled } from "./stalled-connections.ts";
 
 /** A server that accepts requests. */
@@ -23,18 +21,34 @@ export interface RunningServer {
   close(timeoutSeconds?: number): Promise<void>;
 }
 
-/** How often a closing server checks for connections that have become idle, in milliseconds. */
-const IDLE_CHECK_MS = 20;
+/** A running server, as its application sees it. */
+export interface ApplicationServer extends RunningServer {
+  /** Makes each connection close after its next response. Connections are still accepted, and idle ones stay open. */
+  drain(): void;
+  /** Closes as {@link RunningServer.close} does, and returns what was cut off. */
+  end(timeoutSeconds: number): Promise<CutConnections>;
+}
 
-/**
- * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A
- * closing server therefore keeps accepting until this many turns of the event loop have passed without a new connection.
- * Each turn accepts one, and the next reads what it sent.
- */
-const QUIET_TURNS = 3;
-/** New connections may never stop coming: a closing server stops listening after so many turns, or milliseconds. */
-const MAX_TURNS = 1000;
-const MAX_ACCEPT_MS = 1000;
+/** Another process that accepts the connections of a server. */
+export interface ConnectionSource {
+  readonly port: number;
+  /** Calls a function with each connection, from which nothing has been read. */
+  receive(take: (socket: Socket) => void): void;
+}
+
+/** Where a server gets its connections, and who may use it. */
+export interface ServerOptions {
+  /** Whether only this machine can reach it, unless the settings have a host name. */
+  readonly isLocal?: boolean;
+  /** Where its connections come from; `null` if it listens itself. */
+  readonly source?: ConnectionSource | null;
+  /** What pages of other origins may read of an overloaded server's refusals. */
+  readonly origins?: OriginHeaders;
+  /** Is told of each request that an overloaded server refuses. */
+  readonly refused?: () => void;
+}
+
+const CLOSE_TIMEOUT_SECONDS = 10;
 
 /**
  * Starts a server on `node:http`, with limits on how long a client may take.
@@ -42,16 +56,15 @@ const MAX_ACCEPT_MS = 1000;
  * @param handler handles the requests
  * @param proxies whose forwarding headers count
  * @param logger receives what could not be sent
- * @param isLocal whether only this machine can reach it, unless the settings have a host name
  * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
  */
 export async function startServer(
   handler: RequestHandler,
-  settings: Complete<ServerSettings>,
+  settings: CompleteServerSettings,
   proxies: TrustedProxies,
   logger: Logger,
-  isLocal = false,
-): Promise<RunningServer> {
+  { isLocal = false, source = null, origins = NO_ORIGIN_HEADERS, refused = () => {} }: ServerOptions = {},
+): Promise<ApplicationServer> {
   const options = {
     keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
     headersTimeout: settings.headersTimeoutSeconds * 1000,
@@ -64,7 +77,11 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const listener = nodeHandler(handler, proxies, logger);
+  const handling = nodeHandler(handler, proxies, logger);
+  const { maxLoopDelayMs: maxMs, health } = settings;
+  const neverRefused = [health?.up, health?.ready].filter((path) => typeof path === "string");
+  const shedding = maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, refused }, logger);
+  const listener = shedding?.listener ?? handling;
   const node = createServer(options, listener);
   // The client is told to send its body only when it is about to be read: a refused request never sends one.
   node.on("checkContinue", (message, response) => listener(message, response, true));
@@ -83,72 +100,61 @@ export async function startServer(
       logAbandoned(socket);
     });
   });
-  const { port, listening } = await listen(node, { port: settings.port, hostname: settings.hostname, isLocal });
+  const { port, listening } =
+    source === null
+      ? await listen(node, { port: settings.port, hostname: settings.hostname, isLocal })
+      : receive(node, sockets, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
-  node.once("close", () => clearInterval(stallCheck));
+  node.once("close", () => {
+    clearInterval(stallCheck);
+    shedding?.stop();
+  });
   // From here on, an error means that a connection could not be accepted (no file descriptor left); the server goes on.
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }
-  let closed: Promise<void> | null = null;
+  const closing = { server: node, listening, sockets };
+  let isDraining = false;
+  let ended: Promise<CutConnections> | null = null;
+  const drain = (): void => {
+    if (!isDraining) closeAfterResponses(closing);
+    isDraining = true;
+  };
+  const end = (timeoutSeconds: number): Promise<CutConnections> => {
+    drain();
+    ended ??= close(closing, timeoutSeconds);
+    return ended;
+  };
   return {
     url: urlOf(settings.hostname, port),
     port,
-    close(timeoutSeconds) {
-      closed ??= close(node, listening, sockets, timeoutSeconds);
-      return closed;
+    drain,
+    end,
+    async close(timeoutSeconds = CLOSE_TIMEOUT_SECONDS) {
+      await end(timeoutSeconds);
     },
   };
+}
+
+/** Makes a server take the connections that another process accepts. */
+function receive(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  source: ConnectionSource,
+): { readonly port: number; readonly listening: readonly [] } {
+  // Starts the checks of slow clients, which Node starts with this event.
+  server.emit("listening");
+  source.receive((socket) => {
+    // A server that listens does both itself.
+    socket.allowHalfOpen = true;
+    if (sockets.size >= (server.maxConnections ?? Number.POSITIVE_INFINITY)) socket.destroy();
+    else server.emit("connection", socket);
+  });
+  return { port: source.port, listening: [] };
 }
 
 function urlOf(hostname: string | null, port: number): string {
   const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
-}
-
-async function close(
-  server: Server,
-  listening: readonly SocketServer[],
-  sockets: ReadonlySet<Socket>,
-  timeoutSeconds = 10,
-): Promise<void> {
-  const late = setTimeout(() => {
-    for (const socket of sockets) logCutOff(socket);
-    server.closeAllConnections();
-  }, timeoutSeconds * 1000);
-  // This response tells the client that the next request needs another connection.
-  for (const event of ["request", "checkContinue"]) {
-    server.prependListener(event, (_request, response: ServerResponse) => {
-      response.shouldKeepAlive = false;
-    });
-  }
-  for (const socket of sockets) {
-    const response = unfinishedResponse(socket);
-    if (response !== null) response.shouldKeepAlive = false;
-  }
-  await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
-  // Otherwise the server would wait for connections that have sent nothing.
-  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
-  // late, because a connection from which nothing has been read yet may count as idle too.
-  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
-  await Promise.all(listening.map((one) => new Promise((done) => one.close(done))));
-  clearInterval(idle);
-  clearTimeout(late);
-}
-
-/** Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read. */
-async function acceptWaiting(server: Server, maxMs: number): Promise<void> {
-  const endsAt = performance.now() + maxMs;
-  let quietTurns = 0;
-  const accepted = (): void => {
-    quietTurns = 0;
-  };
-  server.on("connection", accepted);
-  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS && performance.now() < endsAt; turn++) {
-    await setImmediate();
-    quietTurns++;
-  }
-  server.off("connection", accepted);
 }

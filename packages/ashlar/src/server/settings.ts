@@ -10,6 +10,7 @@ import {
   settings,
   text,
 } from "../support/index.ts";
+import { type CompleteHealthSettings, HEALTH, type HealthSettings } from "./health-settings.ts";
 
 /** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {
@@ -32,9 +33,57 @@ export interface ServerSettings {
   readonly maxConnections?: number | null;
   /** The maximum size of a request's headers, in bytes, 1024 to 1,048,576; default: 16,384. */
   readonly maxHeaderBytes?: number;
-  /** How long a shutdown waits for pending requests, 0 to 3600 seconds; default: 10. */
+  /**
+   * How late the event loop may be, 0 to 60,000 milliseconds: while it is later, requests are refused with 503 and
+   * `Retry-After`, except those for the paths of {@link health}. `0` refuses none. Default: 1000 in production, else 0.
+   */
+  readonly maxLoopDelayMs?: number;
+  /**
+   * How long the server goes on serving after it was told to end, 0 to 3600 seconds; default: 5 in production, else 0. In
+   * that time, `/ready` responds with 503, and connections close after their next response. A load balancer must notice
+   * within it, and a proxy must close the idle connections that it keeps.
+   */
+  readonly drainSeconds?: number;
+  /**
+   * How long a shutdown may take after that, 0 to 3600 seconds; default: 10. That is for everything together: pending
+   * requests, background jobs, mails and connections to other servers.
+   */
   readonly shutdownTimeoutSeconds?: number;
+  /**
+   * How long the boot waits for a database that can't be reached yet, 0 to 3600 seconds; default: 30 in production, else
+   * 0. The log says that it waits.
+   */
+  readonly waitSeconds?: number;
+  /**
+   * Where load balancers and monitors ask how the application is: `{ up: "/up", ready: "/ready" }` by default; `false` for
+   * no such paths.
+   */
+  readonly health?: HealthSettings | false;
 }
+
+/** {@link ServerSettings} as read. What is `null` depends on the environment that the application runs in. */
+export interface ReadServerSettings
+  extends Omit<Complete<ServerSettings>, "drainSeconds" | "waitSeconds" | "maxLoopDelayMs" | "health"> {
+  readonly drainSeconds: number | null;
+  readonly waitSeconds: number | null;
+  readonly maxLoopDelayMs: number | null;
+  /** `null` for no such paths. */
+  readonly health: CompleteHealthSettings | null;
+}
+
+/** {@link ServerSettings} with all defaults. */
+export interface CompleteServerSettings extends ReadServerSettings {
+  readonly drainSeconds: number;
+  readonly waitSeconds: number;
+  readonly maxLoopDelayMs: number;
+}
+
+/** The time for a load balancer to notice that the server is about to end: a few checks, one or two seconds apart. */
+const DRAIN_SECONDS = 5;
+/** The time for a database that starts together with the application. */
+const WAIT_SECONDS = 30;
+/** Elsewhere, a breakpoint or a busy test machine would look like an overload. Decision 050 says why it is this long. */
+const MAX_LOOP_DELAY_MS = 1000;
 
 const DAY = 86_400;
 const DEFAULT_PORT = 3000;
@@ -49,7 +98,11 @@ const SCHEMA = settings<ServerSettings>()(
     stallTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 60),
     maxConnections: integer({ from: 0, to: 2 ** 31 }, null),
     maxHeaderBytes: integer({ from: 1024, to: 2 ** 20, unit: "bytes" }, 16_384),
+    maxLoopDelayMs: integer({ from: 0, to: 60_000, unit: "milliseconds" }, null),
+    drainSeconds: seconds({ from: 0, to: 3600 }, null),
     shutdownTimeoutSeconds: seconds({ from: 0, to: 3600 }, 10),
+    waitSeconds: seconds({ from: 0, to: 3600 }, null),
+    health: HEALTH,
   },
   {
     check({ headersTimeoutSeconds, requestTimeoutSeconds }, refuse) {
@@ -61,12 +114,20 @@ const SCHEMA = settings<ServerSettings>()(
 );
 
 /** `APP.server`. A missing port or address comes from the environment: `PORT`, `HOST`. */
-export function serverSettings(environment: EnvironmentVariables): Setting<Complete<ServerSettings>, ServerSettings> {
+export function serverSettings(environment: EnvironmentVariables): Setting<ReadServerSettings, ServerSettings> {
   return derived(SCHEMA, (server) => {
     const port = server.port ?? portOf(environment.PORT);
     const hostname = server.hostname ?? (environment.HOST || null);
     return Object.freeze({ ...server, port, hostname, maxConnections: server.maxConnections || null });
   });
+}
+
+/** Fills in the defaults that differ in production: elsewhere, no one balances loads, and people wait for the end. */
+export function completeServerSettings(server: ReadServerSettings, isProduction: boolean): CompleteServerSettings {
+  const drainSeconds = server.drainSeconds ?? (isProduction ? DRAIN_SECONDS : 0);
+  const waitSeconds = server.waitSeconds ?? (isProduction ? WAIT_SECONDS : 0);
+  const maxLoopDelayMs = server.maxLoopDelayMs ?? (isProduction ? MAX_LOOP_DELAY_MS : 0);
+  return Object.freeze({ ...server, drainSeconds, waitSeconds, maxLoopDelayMs });
 }
 
 function portOf(text: string | undefined): number {

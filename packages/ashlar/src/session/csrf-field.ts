@@ -1,14 +1,15 @@
 import type { HttpContext, HttpRequest } from "../http/index.ts";
-import { heldSession, requireSession } from "./request-session.ts";
+import { requireSession, shownSession } from "./request-session.ts";
 
-const HEADER = "x-csrf-token";
+/** The name of the header that carries the token. */
+export const CSRF_HEADER = "x-csrf-token";
 
 /** The name of the input that carries the token. */
 export const CSRF_INPUT = "__token";
 
 /** The token in a request's input; anything but text counts as missing. */
 export function sentCsrfToken(request: HttpRequest): unknown {
-  return request.input(CSRF_INPUT) ?? request.header(HEADER);
+  return request.input(CSRF_INPUT) ?? request.header(CSRF_HEADER);
 }
 
 /**
@@ -33,9 +34,12 @@ export class CsrfField {
     this.#context = context;
   }
 
-  /** The markup; empty if the request does not go through `SessionMiddleware`. Views print it without escaping it. */
+  /**
+   * The markup; empty if the request does not go through `SessionMiddleware`, or if its session can't be read. Views print
+   * it without escaping it.
+   */
   get value(): string {
-    if (this.#context === null || heldSession(this.#context) === null) return "";
+    if (this.#context === null || shownSession(this.#context) === null) return "";
     return `<input type="hidden" name="${CSRF_INPUT}" value="${csrfToken(this.#context)}">`;
   }
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { onEachDatabase } from "../../test/support/services.ts";
+import { onEachDatabase, testWhere } from "../../test/support/services.ts";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
 import type { Application } from "../boot/index.ts";
 import type { Database } from "../database/index.ts";
@@ -109,12 +109,18 @@ await onEachDatabase("sessions in the database", (engine) => {
       ).rejects.toMatchObject({ code: "E_NOT_NULL_VIOLATION" });
     }
     const index = kysely.schema.createIndex("session_data_last_used_at").on("session_data").column("last_used_at");
-    await expect(index.execute()).rejects.toMatchObject({ message: expect.stringContaining("already exists") });
+    await expect(index.execute()).rejects.toMatchObject({
+      message: expect.stringMatching(/already exists|Duplicate key name/),
+    });
   });
 
-  test("the migration creates the table and its index, and fails if either fails", async () => {
+  test("the migration fails if the table is there already", async () => {
+    await expect(createSessionDataTable(database.kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
+  });
+
+  // On MariaDB, the names of indexes are those of their table.
+  testWhere(engine.name !== "mariadb", "the migration fails if the index is there already", async () => {
     const { kysely } = database;
-    await expect(createSessionDataTable(kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
     await kysely.schema.dropTable("session_data").execute();
     await kysely.schema.createTable("other").addColumn("id", "integer").execute();
     await kysely.schema.createIndex("session_data_last_used_at").on("other").column("id").execute();

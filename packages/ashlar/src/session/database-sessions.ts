@@ -50,6 +50,7 @@ export class DatabaseSessions implements SessionStore {
 
   constructor(connection: Connection) {
     this.#connection = connection;
+    connection.keepOnPrimary([SESSION_DATA_TABLE]);
   }
 
   async read(key: string): Promise<StoredSession | null> {

@@ -1,5 +1,4 @@
-import { FastResponse } from "srvx";
-import { type HttpContext, ownPath, pageContext, requestAuthority, toResponse } from "../http/index.ts";
+import { FastResponse, type HttpContext, ownPath, pageContext, requestAuthority, toResponse } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
@@ -20,8 +19,9 @@ const NOT_USED = message("session.notUsed");
 
 /** The form's page has expired: its token is missing, or not the session's. */
 export class ExpiredPageError extends AshlarError {
-  constructor() {
-    super("E_CSRF", message("session.expired"));
+  /** @param isForProgram whether the caller wants JSON: it has no page to go back to */
+  constructor(isForProgram = false) {
+    super("E_CSRF", message(isForProgram ? "session.expiredToken" : "session.expired"));
   }
 }
 

@@ -1,6 +1,9 @@
 export { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
-export { csrfToken } from "./csrf-field.ts";
+export { Csrf } from "./csrf.ts";
+export { CSRF_HEADER, csrfToken } from "./csrf-field.ts";
 export { databaseSessions } from "./database-sessions.ts";
+export { redisSessions } from "./redis-sessions.ts";
+export { RequestSession } from "./request-session.ts";
 export { Session } from "./session.ts";
 export { createSessionDataTable } from "./session-data-table.ts";
 export { SessionMiddleware } from "./session-middleware.ts";

@@ -3,6 +3,8 @@ import type { SESSION_MESSAGES } from "./messages.ts";
 export const MESSAGES: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E_CSRF", string>> = {
   "session.expired":
     "Die Seite ist abgelaufen. Es wurde nichts geändert. Gehen Sie zurück, laden Sie die Seite neu, und senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
+  "session.expiredToken":
+    "Das CSRF-Token fehlt oder gehört nicht zu dieser Sitzung. Es wurde nichts geändert. Holen Sie ein neues Token, und senden Sie die Anfrage noch einmal, mit dem Cookie der Sitzung und dem Token im Header X-CSRF-TOKEN.",
   "session.expiredForm":
     "Die Seite war abgelaufen, und es wurde nichts geändert. Senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
   "session.notUsed": "Die Seite war abgelaufen, deshalb wurde das Formular nicht abgeschickt.",

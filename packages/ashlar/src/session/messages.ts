@@ -4,6 +4,8 @@ import { type MessageMaker, messagesOf } from "../messages/index.ts";
 export const SESSION_MESSAGES = {
   "session.expired":
     "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.",
+  "session.expiredToken":
+    "The CSRF token is missing, or is not the one of this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.",
   "session.expiredForm":
     "The page had expired, and nothing was changed. Submit the form again. If that doesn't help, allow cookies for this site.",
   "session.notUsed": "The page had expired, so the form was not submitted.",

@@ -8,8 +8,10 @@ function verdict(
   headers: Record<string, string>,
   appUrl: string | null = APP,
   url = "http://10.0.0.7:3000/login",
+  trustedOrigins: readonly string[] = [],
 ): string {
-  return comesFromElsewhere(makeContext({ url, headers }).request, appUrl) ? "elsewhere" : "here";
+  const { request, services } = makeContext({ url, headers, appUrl, trustedOrigins });
+  return comesFromElsewhere(request, services) ? "elsewhere" : "here";
 }
 
 describe("S27 Sec-Fetch-Site decides if it is present", () => {
@@ -87,6 +89,39 @@ describe("S27 Referer decides if both are missing", () => {
 
   test("without any of these headers, the request counts as coming from the site", () => {
     expect([verdict({}), verdict({}, null)]).toEqual(["here", "here"]);
+  });
+});
+
+describe("S27 S107 a page of a trusted origin counts as the application's own", () => {
+  const FRONT_END = "https://app.shop.example";
+  const seen = (headers: Record<string, string>) => verdict(headers, APP, undefined, [FRONT_END]);
+
+  test.each(["same-site", "cross-site", "none"])("whatever Sec-Fetch-Site says: %s", (site) => {
+    expect(seen({ origin: FRONT_END, "sec-fetch-site": site })).toBe("here");
+  });
+
+  test.each([
+    "http://app.shop.example",
+    "https://app.shop.example:8443",
+    "https://app.shop.example.evil.example",
+    "https://evil.app.shop.example",
+    "https://shop.example.evil.example",
+    `${FRONT_END}, https://evil.example`,
+    `${FRONT_END}/`,
+    "HTTPS://APP.SHOP.EXAMPLE",
+    "null",
+    "",
+  ])("and no page of another: %j", (origin) => {
+    expect(seen({ origin, "sec-fetch-site": "same-site" })).toBe("elsewhere");
+    expect(seen({ origin, "sec-fetch-site": "cross-site" })).toBe("elsewhere");
+    expect(seen({ origin })).toBe("elsewhere");
+  });
+
+  test("Referer counts only if Origin and Sec-Fetch-Site are missing", () => {
+    expect(seen({ referer: `${FRONT_END}/login` })).toBe("here");
+    expect(seen({ referer: `${FRONT_END}/login`, "sec-fetch-site": "same-site" })).toBe("elsewhere");
+    expect(seen({ referer: `${FRONT_END}/login`, origin: "https://evil.example" })).toBe("elsewhere");
+    expect(seen({ referer: "https://evil.example/" })).toBe("elsewhere");
   });
 });
 

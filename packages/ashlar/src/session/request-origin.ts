@@ -1,15 +1,22 @@
-import { type HttpRequest, requestAuthority } from "../http/index.ts";
+import { type HttpRequest, type HttpServices, requestAuthority, trustedUrl } from "../http/index.ts";
 
 /**
  * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
  * and the first one that is present decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
  * `Referer`. If a request has none of them, its token decides, which it needs in any case.
  *
- * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone.
+ * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone. Only if its origin is one of
+ * `APP.trustedOrigins` is it the application's own. Browsers send `Origin` with every request to another origin that could
+ * change something, and pages cannot set it (Fetch §2.2.2, §3.2).
  *
- * @param appUrl the application's origin; if it is not known, the requested host counts instead
+ * @param services with the application's origin, which the requested host stands in for if it is not known, and the trusted
+ * ones
  */
-export function comesFromElsewhere(request: HttpRequest, appUrl: string | null): boolean {
+export function comesFromElsewhere(
+  request: HttpRequest,
+  { appUrl, origins }: Pick<HttpServices, "appUrl" | "origins">,
+): boolean {
+  if (origins.includes(request.header("origin"))) return false;
   const site = request.header("sec-fetch-site");
   // "none" means that the visitor did it, for example by reloading.
   if (site !== null) return site !== "same-origin" && site !== "none";
@@ -17,14 +24,14 @@ export function comesFromElsewhere(request: HttpRequest, appUrl: string | null):
   // A page without an origin, such as in a sandboxed frame, sends the text "null", which never matches.
   if (origin !== null) return !isOwn(origin, request, appUrl);
   const referer = request.header("referer");
-  return referer !== null && !isOwn(referer, request, appUrl);
+  return referer !== null && !isOwn(referer, request, appUrl) && trustedUrl(origins, referer) === null;
 }
 
 /**
  * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
  * cannot imitate. This proves something only about browsers.
  *
- * @param appUrl as for {@link comesFromElsewhere}
+ * @param appUrl the application's origin; if it is not known, the requested host counts instead
  */
 export function comesFromHere(request: HttpRequest, appUrl: string | null): boolean {
   const site = request.header("sec-fetch-site");

@@ -44,15 +44,22 @@ export class RequestSession {
   /** Reads the session now if the store is asynchronous; otherwise it is read on first use. */
   load(): MaybePromise<void> {
     if (!this.manager.keeper.isRemote) return;
-    const finding = this.#find();
-    if (!(finding instanceof Promise)) return this.#loaded(finding);
-    return finding.then(
-      (record) => this.#loaded(record),
-      (error: unknown) => {
-        this.#failure = { error };
-        throw error;
-      },
-    );
+    const failed = (error: unknown): never => {
+      this.#failure = { error };
+      throw error;
+    };
+    try {
+      const finding = this.#find();
+      if (finding instanceof Promise) return finding.then((record) => this.#loaded(record), failed);
+      this.#loaded(finding);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Whether it can be opened: `false` if the store could not be read. */
+  get isReadable(): boolean {
+    return this.#failure === null;
   }
 
   /** The session; reading this property opens it. */
@@ -123,6 +130,11 @@ export class RequestSession {
     return this.#keep(this.#session);
   }
 
+  /** Lets the session change again after {@link close}, which then has to be called once more. */
+  reopen(): void {
+    this.#isClosed = false;
+  }
+
   /**
    * A session that holds something may appear in the response, and its id in a CSRF token; an empty one reveals nothing
    * about anyone.
@@ -133,7 +145,7 @@ export class RequestSession {
 
   #find(): MaybePromise<SessionRecord | null> {
     this.#cookie = this.#context.request.cookie(this.manager.settings.cookie);
-    return this.#cookie === null ? null : this.manager.find(this.#cookie);
+    return this.#cookie === null ? null : this.manager.find(this.#cookie, !this.#context.isReadOnly);
   }
 
   #loaded(record: SessionRecord | null): void {
@@ -148,7 +160,12 @@ export class RequestSession {
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
-    const session: Session = new Session(beginning, () => this.#changed(session), this.#context.t);
+    const session: Session = new Session(
+      beginning,
+      () => this.#changed(session),
+      this.#context.t,
+      this.#context.services.origins,
+    );
     return session;
   }
 
@@ -222,6 +239,12 @@ export class RequestSession {
 /** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
 export function heldSession(context: HttpContext): RequestSession | null {
   return context.visitor;
+}
+
+/** The same for views: `null` as well if it could not be read, so that the page that says so can be rendered. */
+export function shownSession(context: HttpContext): RequestSession | null {
+  const held = heldSession(context);
+  return held?.isReadable === true ? held : null;
 }
 
 /**

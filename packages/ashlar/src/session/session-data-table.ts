@@ -26,9 +26,12 @@ export async function createSessionDataTable(database: Kysely<any>): Promise<voi
     .addColumn("created_at", timestamp(database), (column) => column.notNull())
     .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
     .execute();
-  await database.schema
-    .createIndex(`${SESSION_DATA_TABLE}_last_used_at`)
-    .on(SESSION_DATA_TABLE)
-    .column("last_used_at")
-    .execute();
+  // What prune looks for: sessions that were not used for long, and those that are too old in any case.
+  for (const column of ["last_used_at", "created_at"]) {
+    await database.schema
+      .createIndex(`${SESSION_DATA_TABLE}_${column}`)
+      .on(SESSION_DATA_TABLE)
+      .column(column)
+      .execute();
+  }
 }

@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { plain } from "../../test/support/field-errors.ts";
+import { MemorySessions } from "../../test/support/memory-sessions.ts";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
 import type { Application } from "../boot/index.ts";
+import "../redis/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { AshlarError, now, setClock, ValidationError } from "../support/index.ts";
 import { csrfToken, SessionMiddleware } from "./index.ts";
@@ -62,6 +64,27 @@ const problems = (): string[] => {
   const lines = logged.filter(({ msg }) => msg === "A session could not be saved.");
   return lines.map(({ err }) => (err as AshlarError).code);
 };
+
+test("the site's own error page is rendered if the session can't be read, and the log has one line of the request", async () => {
+  logged = [];
+  class Away extends MemorySessions {
+    override read(): never {
+      throw new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used.");
+    }
+  }
+  const text = `{{ Object.keys(errors).length }}{{ old("name", "-") }}{{ flash("status", "-") }}{{ csrf_field }}{{ csrf_token() }}`;
+  application = await sessionApplication({
+    routes: ROUTES,
+    session: { store: new Away() },
+    views: { error: `<p>Our page: ${text}</p>` },
+    logged,
+  });
+  const browser = new Browser(application);
+  browser.cookies.set(application.container.make("session").settings.cookie, "x".repeat(43));
+  const { status, text: page } = await browser.send("/form");
+  expect([status, page.trim()]).toEqual([503, "<p>Our page: 0--</p>"]);
+  expect(logged.filter(({ err }) => err !== undefined)).toHaveLength(1);
+});
 
 describe("a handler's own error is the response if the session cannot be saved either", () => {
   test("because its store fails", async () => {

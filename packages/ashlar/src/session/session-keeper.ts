@@ -20,6 +20,8 @@ export interface SessionKeeper {
   readonly remedy: string;
   /** Whether reading a session is asynchronous, because a store is asked. */
   readonly isRemote: boolean;
+  /** Whether only this process has the sessions. */
+  readonly isLocal?: boolean;
 
   /** The session that a cookie identifies; `null` if there is none. Nothing in the cookie can make this throw. */
   find(cookie: string): MaybePromise<SessionRecord | null>;
@@ -46,6 +48,9 @@ export interface SessionKeeper {
    * @returns how many were deleted
    */
   prune(usedBefore: number, createdBefore: number): MaybePromise<number>;
+
+  /** Connects to the store, if there is something to connect to. */
+  connect?(): Promise<void> | undefined;
 
   /** Checks whether the store can be reached, if it can tell; `undefined` if there is no such check. */
   check?(): Promise<void> | undefined;

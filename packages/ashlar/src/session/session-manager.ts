@@ -39,9 +39,13 @@ export class SessionManager {
     this.#logger = logger;
   }
 
-  /** @internal The session that a cookie identifies; `null` if there is none, or if it is too old. */
-  find(cookie: string): MaybePromise<SessionRecord | null> {
-    this.#pruneNowAndThen();
+  /**
+   * @internal The session that a cookie identifies; `null` if there is none, or if it is too old.
+   *
+   * @param mayPrune whether this may be the occasion to delete expired sessions
+   */
+  find(cookie: string, mayPrune = true): MaybePromise<SessionRecord | null> {
+    if (mayPrune) this.#pruneNowAndThen();
     const found = this.keeper.find(cookie);
     return found instanceof Promise ? found.then((record) => this.#alive(record)) : this.#alive(found);
   }

@@ -9,7 +9,7 @@ import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret, KeyPurpose, Sealer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
-import { databaseSessions, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
+import { Csrf, databaseSessions, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
 
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => session.all()),
@@ -214,4 +214,82 @@ describe("without a session", () => {
     const browser = new Browser(await sessionApplication({ routes: ROUTES, httpMiddleware: [outer] }));
     expect((await browser.send("/fail")).cookies).toEqual(["session"]);
   });
+});
+
+describe("S107 a front end gets its token from GET /csrf", () => {
+  const routes = [...Csrf.routes(), Route.post("/orders", () => "ordered")];
+  const FRONT_END = "https://app.shop.example";
+  const environment = { APP_URL: "https://shop.example", TRUSTED_ORIGINS: FRONT_END };
+  const tokenIn = ({ text }: { readonly text: string }) => (JSON.parse(text) as { readonly token: string }).token;
+
+  async function visitor(): Promise<Browser> {
+    return new Browser(await sessionApplication({ routes, environment }), "https://shop.example");
+  }
+
+  test("S107 which belongs to a session that starts then, and is cached nowhere", async () => {
+    const browser = await visitor();
+    const first = await browser.send("/csrf");
+    expect([first.status, first.headers.get("content-type"), first.headers.get("cache-control")]).toEqual([
+      200,
+      "application/json; charset=utf-8",
+      "private, no-store",
+    ]);
+    expect(Object.keys(JSON.parse(first.text))).toEqual(["token"]);
+    expect(first.cookies).toEqual(["__Host-session"]);
+    const second = await browser.send("/csrf");
+    expect([second.cookies, second.headers.get("cache-control")]).toEqual([[], "private, no-store"]);
+    for (const token of [tokenIn(first), tokenIn(second)]) {
+      const sent = { origin: FRONT_END, "sec-fetch-site": "same-site", "x-csrf-token": token };
+      expect((await browser.send("/orders", { method: "POST", headers: sent })).text).toBe("ordered");
+    }
+  });
+
+  test.each([
+    ["same-site", FRONT_END, "none"],
+    ["same-site", FRONT_END, "another visitor's"],
+    ["same-site", "https://evil.shop.example", "the session's"],
+    ["cross-site", "https://evil.example", "the session's"],
+    ["cross-site", "null", "the session's"],
+    ["same-site", null, "the session's"],
+  ])("S107 a request that is %s from %s with a token that is %s is refused", async (site, origin, whose) => {
+    const browser = await visitor();
+    const own = tokenIn(await browser.send("/csrf"));
+    const foreign = tokenIn(await (await visitor()).send("/csrf"));
+    const token = whose === "none" ? null : whose === "the session's" ? own : foreign;
+    const headers = { origin, "sec-fetch-site": site, "x-csrf-token": token, accept: "application/json" };
+    const { status, text } = await browser.send("/orders", { method: "POST", headers });
+    expect([status, JSON.parse(text).code]).toEqual([419, "E_CSRF"]);
+  });
+});
+
+describe("cookies that browsers don't send from a trusted origin", () => {
+  const logged = async (environment: Record<string, string>, session: object = {}) => {
+    const lines: Record<string, unknown>[] = [];
+    await sessionApplication({ routes: [], environment, session, logged: lines } as never);
+    return lines.map(({ msg }) => String(msg)).filter((msg) => msg.includes("can't use sessions"));
+  };
+  const URL = { APP_URL: "https://api.shop.example" };
+
+  test("are warned of at boot, unless the setting is written out", async () => {
+    const other = { ...URL, TRUSTED_ORIGINS: "https://app.shop.example, https://shop-app.example" };
+    expect(await logged(other)).toEqual([
+      "Pages of https://shop-app.example, one of APP.trustedOrigins, can't use sessions and logins: it is another site than " +
+        "https://api.shop.example, so browsers don't send the cookies. Serve both under one domain. Or set sameSite: " +
+        '"none" in config/session.ts, which needs https, and which browsers that block third-party cookies ignore. If those ' +
+        'pages only use API tokens, set sameSite: "lax", and this warning ends.',
+    ]);
+    for (const sameSite of ["none", "lax", "strict"]) expect(await logged(other, { sameSite })).toEqual([]);
+    expect(await logged({ ...URL, TRUSTED_ORIGINS: "https://app.shop.example" })).toEqual([]);
+    expect(await logged({ ...URL, TRUSTED_ORIGINS: "http://app.shop.example" })).toHaveLength(1);
+    expect(await logged(URL)).toEqual([]);
+  });
+});
+
+test("S20 sameSite: none is the session cookie's only over https", async () => {
+  const set = async (url: string) => {
+    const options = { routes: ROUTES, environment: { APP_URL: url }, session: { sameSite: "none" } };
+    return (await new Browser(await sessionApplication(options), url).send("/put/a/1")).headers.getSetCookie()[0];
+  };
+  expect(await set("https://shop.example")).toMatch(/^__Host-session=.*; Secure; SameSite=None$/);
+  await expect(set("http://shop.example")).rejects.toThrow("which browsers accept over https only");
 });

@@ -1,9 +1,10 @@
-import { type CompleteApplicationSettings, Provider } from "../boot/index.ts";
+import { type CompleteApplicationSettings, Provider, requireOneProcess } from "../boot/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
 import { CsrfField } from "./csrf-field.ts";
 import { CsrfTokens } from "./csrf-tokens.ts";
+import { lostCookies } from "./lost-cookies.ts";
 import { SESSION_MESSAGES } from "./messages.ts";
 import { requireSession } from "./request-session.ts";
 import type { Session } from "./session.ts";
@@ -39,6 +40,8 @@ declare module "../http/context.ts" {
  * Who is logged in is not kept here, but by the guards.
  */
 export class SessionProvider extends Provider {
+  /** Pages without a session and API requests work without the store, and every instance has the same one. */
+  override readonly failsReadiness: boolean = false;
   #manager: SessionManager | null = null;
 
   override register(): void {
@@ -46,6 +49,10 @@ export class SessionProvider extends Provider {
     const { container, config, settings, logger } = this.application;
     const { SESSION } = config.optionalSection("session", ["SESSION"]);
     const session = readSessionSettings(SESSION, settings.url);
+    // An author who has written the setting has decided.
+    const isDecided = Object(SESSION).sameSite !== undefined;
+    const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);
+    if (lost !== null) logger.warn(lost);
     container.singleton("session", () => {
       const keeper = createKeeper(session, settings, container);
       const tokens = new CsrfTokens(settings.key, { previousSecrets: settings.previousKeys });
@@ -53,9 +60,16 @@ export class SessionProvider extends Provider {
     });
   }
 
-  override boot(): void {
-    const { container } = this.application;
+  /** @throws `E_INVALID_CONFIGURATION` if sessions are in memory although several processes run the application */
+  override async boot(): Promise<void> {
+    const { container, isInspected } = this.application;
     this.#manager = container.make("session");
+    if (this.#manager.keeper.isLocal) {
+      const harm = "visitors would lose their sessions from one request to the next.";
+      const remedy = 'Set store: databaseSessions(), or store: redisSessions({ url: env("REDIS_URL") }).';
+      requireOneProcess(this.application, "config/session.ts: SESSION.store", harm, remedy);
+    }
+    if (!isInspected) await this.#manager.keeper.connect?.();
     this.application.contextProperty("session", (context) => requireSession(context).session);
     this.application.contextProperty("csrfField", (context) => new CsrfField(context));
     if (!container.has("views")) return;
@@ -69,6 +83,10 @@ export class SessionProvider extends Provider {
     const manager = this.application.container.make("session");
     // A sealed cookie expires by itself; only a store on the server has something to delete.
     return manager.keeper.isRemote ? { "session data": await manager.prune() } : {};
+  }
+
+  override async check(): Promise<void> {
+    await this.#manager?.keeper.check?.();
   }
 
   override async shutdown(): Promise<void> {

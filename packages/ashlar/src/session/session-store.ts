@@ -41,6 +41,11 @@ export interface StoredSession {
  * are not encrypted; they hold whatever the application puts into sessions.
  */
 export interface SessionStore {
+  /**
+   * Whether it keeps sessions in the memory of this process, so that others don't have them. In production, the boot then
+   * ends if several processes run the application. Default: `false`.
+   */
+  readonly isLocal?: boolean;
   /** How many bytes of UTF-8 the contents of one session may have. Saving a larger session fails with `E_SESSION`. */
   readonly maxBytes: number;
   /**
@@ -62,6 +67,14 @@ export interface SessionStore {
    * @returns whether it existed
    */
   update(key: string, session: StoredSession, expiresAt: number): MaybePromise<boolean>;
+  /**
+   * Stores a session under a new key, and ends the previous one, in one step. Leave it out if the store can't: the
+   * framework then calls {@link create}, and {@link destroy} after it.
+   *
+   * @param previous the key of the session that ends, which may have ended already
+   * @param expiresAt as in {@link create}
+   */
+  replace?(previous: string, key: string, session: StoredSession, expiresAt: number): MaybePromise<void>;
   /** Ends a session. It may have ended already. */
   destroy(key: string): MaybePromise<void>;
   /**
@@ -73,6 +86,12 @@ export interface SessionStore {
    * @returns how many it deleted
    */
   prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
+  /**
+   * Connects before the application serves, so that no request waits for that; commands that only look at the application
+   * don't call it. If the store can't be reached, it must not throw: requests are told then. Leave it out if there is
+   * nothing to connect to.
+   */
+  connect?(): Promise<void>;
   /**
    * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
    * to connect to.

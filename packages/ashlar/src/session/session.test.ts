@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { plain } from "../../test/support/field-errors.ts";
+import { TrustedOrigins } from "../http/index.ts";
 import { AshlarError, type Message, setClock } from "../support/index.ts";
 import { Session } from "./index.ts";
 import { decodeContents } from "./session-contents.ts";
@@ -306,6 +307,16 @@ describe("the page that the visitor wanted", () => {
     expect(session.intended("/")).toBe("/orders");
     expect(session.intended("/", "staff")).toBe("/desk");
     expect([session.intended("/home", "admin"), session.intended("/home")]).toEqual(["/home", "/home"]);
+  });
+
+  test("S29 it may be one of a trusted origin, as long as that is trusted", () => {
+    const origins = new TrustedOrigins(["https://app.shop.example"]);
+    const session = (trusted: TrustedOrigins) => new Session(null, undefined, undefined, trusted);
+    const [wanted, other] = ["https://app.shop.example/orders", "https://evil.example/"];
+    expect(session(origins).intend(wanted).intended("/home")).toBe(wanted);
+    expect(session(origins).intend(other).intended("/home")).toBe("/home");
+    expect(session(origins).put("url.intended", other).intended("/home")).toBe("/home");
+    expect(session(new TrustedOrigins()).put("url.intended", wanted).intended("/home")).toBe("/home");
   });
 
   test("it is returned once, and survives a new id", () => {

@@ -1,4 +1,4 @@
-import { redirectTarget } from "../http/index.ts";
+import { redirectTarget, TrustedOrigins, trustedUrl } from "../http/index.ts";
 import { inEnglish } from "../messages/index.ts";
 import { randomToken } from "../security/index.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type FieldSentences,
   type Message,
   now,
+  restoreOnRollback,
 } from "../support/index.ts";
 import { encodeContents, type SessionContents } from "./session-contents.ts";
 import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
@@ -32,7 +33,8 @@ export interface SessionBeginning {
  * What is remembered about a visitor from one request to the next: `context.session`.
  *
  * Keys are plain names: `"cart.items"` is one key, not a path. Values are what JSON can hold. They are copied when
- * stored and frozen when read, so {@link put} is the only way to change them.
+ * stored and frozen when read, so {@link put} is the only way to change them. If a database transaction is rolled back,
+ * so are the changes made in it.
  *
  * Security: guards, not the session, know who is logged in. A user's id in the session proves nothing once the user has
  * logged out elsewhere.
@@ -40,6 +42,7 @@ export interface SessionBeginning {
 export class Session {
   readonly #onChange: () => void;
   readonly #t: (message: Message) => string;
+  readonly #origins: TrustedOrigins;
   #id: string;
   #createdAt: number;
   #isIdentified: boolean;
@@ -54,14 +57,17 @@ export class Session {
    * @param beginning what the session holds already; `null` for a new session
    * @param onChange called after each change
    * @param t translates a message into the visitor's language
+   * @param origins the other origins where a visitor may have been heading
    */
   constructor(
     beginning: SessionBeginning | null,
     onChange: () => void = () => {},
     t: (message: Message) => string = inEnglish,
+    origins: TrustedOrigins = new TrustedOrigins(),
   ) {
     this.#onChange = onChange;
     this.#t = t;
+    this.#origins = origins;
     this.#id = beginning?.id ?? randomToken();
     this.#createdAt = beginning?.createdAt ?? now();
     this.#isIdentified = beginning?.contents.isIdentified === true;
@@ -106,6 +112,7 @@ export class Session {
   put(key: string, value: unknown): this {
     checkKey(key);
     const kept = toSessionValue(key, value);
+    this.#changing();
     this.#remove(key);
     this.#data[key] = kept;
     this.#onChange();
@@ -121,6 +128,7 @@ export class Session {
 
   /** Removes the values under these keys. */
   forget(...keys: readonly string[]): this {
+    this.#changing();
     for (const key of keys) if (!isOwnKey(key)) this.#remove(key);
     this.#onChange();
     return this;
@@ -128,6 +136,7 @@ export class Session {
 
   /** Removes everything, including what was flashed. The id stays. */
   flush(): this {
+    this.#changing();
     this.#data = dictionary();
     this.#flash = dictionary();
     this.#next = dictionary();
@@ -159,6 +168,7 @@ export class Session {
 
   /** Keeps everything that was flashed before, errors and old input included, for one more request. */
   reflash(): this {
+    this.#changing();
     this.#next = Object.assign(dictionary(), this.#flash, this.#next);
     this.#onChange();
     return this;
@@ -166,6 +176,7 @@ export class Session {
 
   /** Keeps what was flashed before under these keys for one more request. */
   keep(...keys: readonly string[]): this {
+    this.#changing();
     for (const key of keys) {
       if (!isOwnKey(key) && key in this.#flash) this.#next[key] = this.#flash[key];
     }
@@ -205,6 +216,7 @@ export class Session {
 
   /** @internal Removes the old input and the messages that this request has flashed. */
   forgetMistakes(): void {
+    this.#changing();
     this.#remove(OLD_INPUT);
     this.#remove(ERRORS);
     this.#onChange();
@@ -221,6 +233,7 @@ export class Session {
 
   /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */
   regenerate(): this {
+    this.#changing();
     this.#id = randomToken();
     this.#createdAt = now();
     this.#onChange();
@@ -229,6 +242,7 @@ export class Session {
 
   /** Removes everything and gives the session a new id. */
   invalidate(): this {
+    this.#changing();
     this.#isIdentified = false;
     this.#id = randomToken();
     this.#createdAt = now();
@@ -236,12 +250,13 @@ export class Session {
   }
 
   /**
-   * Remembers where the visitor was heading, for {@link intended}. Anything but a path of the application is ignored.
+   * Remembers where the visitor was heading, for {@link intended}. Anything but a path of the application, or an absolute
+   * URL of an origin in `APP.trustedOrigins`, is ignored.
    *
    * @param guard whose login is required: each guard's destination is kept separately; `null` for the default guard
    */
   intend(path: string, guard: string | null = null): this {
-    const target = redirectTarget(path, "");
+    const target = this.#permitted(path, "");
     return target === "" ? this : this.put(intendedKey(guard), target);
   }
 
@@ -252,7 +267,12 @@ export class Session {
    * @param guard as in {@link intend}
    */
   intended(fallback = "/", guard: string | null = null): string {
-    return redirectTarget(this.pull(intendedKey(guard)), fallback);
+    return this.#permitted(this.pull(intendedKey(guard)), fallback);
+  }
+
+  /** Checked when it is read, too: an origin may no longer be listed. */
+  #permitted(target: unknown, fallback: string): string {
+    return trustedUrl(this.#origins, target) ?? redirectTarget(target, fallback);
   }
 
   /** @internal What has to be kept of it, as text; `null` if nothing has. */
@@ -266,10 +286,28 @@ export class Session {
   }
 
   #flashFor(key: string, value: unknown): this {
+    this.#changing();
     this.#remove(key);
     this.#next[key] = value;
     this.#onChange();
     return this;
+  }
+
+  /** Called before each change: if the caller's database transaction is rolled back, it has not happened. */
+  #changing(): void {
+    restoreOnRollback(this, () => {
+      const [id, createdAt, isIdentified] = [this.#id, this.#createdAt, this.#isIdentified];
+      const [data, flash, next] = [this.#data, this.#flash, this.#next].map((one) => Object.assign(dictionary(), one));
+      return () => {
+        this.#id = id;
+        this.#createdAt = createdAt;
+        this.#isIdentified ||= isIdentified;
+        this.#data = data!;
+        this.#flash = flash!;
+        this.#next = next!;
+        this.#onChange();
+      };
+    });
   }
 
   #remove(key: string): void {

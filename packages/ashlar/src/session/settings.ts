@@ -33,7 +33,10 @@ export interface SessionSettings {
    * day or `lifetimeMinutes`, whichever is longer. A new id restarts the count.
    */
   readonly absoluteMinutes?: number;
-  /** Which requests from other sites carry the cookie; default: `lax`. `none` needs https. */
+  /**
+   * Which requests from other sites carry the cookie; default: `lax`. `none` needs https, and applies to the cookies of
+   * logins too: it is for a front end on another site, one of `APP.trustedOrigins`.
+   */
   readonly sameSite?: "lax" | "strict" | "none";
 }
 

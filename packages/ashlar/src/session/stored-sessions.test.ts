@@ -50,6 +50,19 @@ test("a failure in a store fails the request", async () => {
   await expect(failing.remove(one)).rejects.toBe(error);
 });
 
+test("S18 a store that can replaces a session in one step when it gets a new id", async () => {
+  const store = new MemorySessions();
+  const replaced: unknown[] = [];
+  const own = {
+    replace: (...args: unknown[]) => void replaced.push(args),
+    create: () => Promise.reject(new Error("created")),
+  };
+  const [one, next] = [record(), record()];
+  await keeper(Object.assign(store, own), { lifetimeMinutes: 10 }).save(next, one);
+  const { id, ...session } = next;
+  expect(replaced).toEqual([[digest(one.id), digest(id), session, START + 10 * MINUTE_MS]]);
+});
+
 test("a thenable from another library is awaited", async () => {
   const stored = { createdAt: START, usedAt: START, contents: "{}" };
   // biome-ignore lint/suspicious/noThenProperty: this thenable is what is tested.

@@ -26,6 +26,10 @@ export class StoredSessions implements SessionKeeper {
     this.maxBytes = store.maxBytes;
   }
 
+  get isLocal(): boolean {
+    return this.#store.isLocal === true;
+  }
+
   find(cookie: string): MaybePromise<SessionRecord | null> {
     if (!ID.test(cookie)) return null;
     const found = this.#store.read(digest(cookie));
@@ -46,6 +50,10 @@ export class StoredSessions implements SessionKeeper {
       if (typeof isKept === "boolean") return isKept;
       throw new AshlarError("E_SESSION", "The session store's update() must return whether the session existed.");
     }
+    if (previous !== null && this.#store.replace !== undefined) {
+      await this.#store.replace(digest(previous.id), digest(id), session, expiresAt);
+      return true;
+    }
     await this.#store.create(digest(id), session, expiresAt);
     if (previous !== null) await this.remove(previous);
     return true;
@@ -53,6 +61,10 @@ export class StoredSessions implements SessionKeeper {
 
   async remove({ id }: SessionRecord): Promise<void> {
     await this.#store.destroy(digest(id));
+  }
+
+  connect(): Promise<void> | undefined {
+    return this.#store.connect?.();
   }
 
   check(): Promise<void> | undefined {

@@ -8,6 +8,8 @@ import { csrfToken, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 
 const EXPIRED =
   "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.";
+const NO_TOKEN =
+  "The CSRF token is missing, or is not the one of this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.";
 const ELSEWHERE =
   "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.";
 
@@ -60,6 +62,27 @@ function refused(answer: Page, text = EXPIRED): void {
 }
 
 describe("the token", () => {
+  test("a program that sends none, or a wrong one, is told of the token, and not to reload a page", async () => {
+    const application = await create();
+    const post = async (headers: Record<string, string>) => {
+      const sent = { accept: "application/json", ...headers };
+      const response = await application.fetch(
+        new Request("http://localhost/login", { method: "POST", headers: sent }),
+      );
+      return [response.status, ((await response.json()) as { readonly detail: string }).detail];
+    };
+    const page = await application.fetch(new Request("http://localhost/login"));
+    const cookie = page.headers
+      .getSetCookie()
+      .map((one) => one.replace(/;.*/, ""))
+      .join("; ");
+    const told = [419, NO_TOKEN];
+    expect([await post({}), await post({ cookie }), await post({ cookie, "x-csrf-token": "wrong" })]).toEqual([
+      ...[told, told, told],
+    ]);
+    expect(handled).toEqual([]);
+  });
+
   test("S26 the first page of a new visitor has a form that works", async () => {
     const browser = new Browser(await create());
     await browser.open("/login");
@@ -199,7 +222,7 @@ describe("the token", () => {
       type: "about:blank",
       title: "Page Expired",
       status: 419,
-      detail: EXPIRED,
+      detail: NO_TOKEN,
       code: "E_CSRF",
     });
   });

@@ -12,9 +12,9 @@ import "./errors.ts";
 import { message } from "./messages.ts";
 
 /**
- * Lets a request that could change something through only if a page of the application made it: it must carry the token
- * that the page got for this session, in the input `__token` or the header `X-CSRF-TOKEN`. Put it after
- * `SessionMiddleware`.
+ * Lets a request that could change something through only if a page of the application, or of an origin in
+ * `APP.trustedOrigins`, made it: it must carry the token that the page got for this session, in the input `__token` or the
+ * header `X-CSRF-TOKEN`. Put it after `SessionMiddleware`.
  *
  * Exempt routes that other programs call, such as webhooks, by the route's name, or by its pattern as written:
  *
@@ -47,13 +47,13 @@ export class VerifyCsrfToken implements Middleware {
     if (isSafeMethod(request.raw.method)) return next();
     if (this.#exemptRoutes().has(request.route())) return next();
     const held = requireSession(context);
-    if (comesFromElsewhere(request, services.appUrl)) {
+    if (comesFromElsewhere(request, services)) {
       throw new AshlarError("E_CSRF", message("session.elsewhere"));
     }
     // Without a session, no page can have a token for it.
-    if (!held.isKnown) throw new ExpiredPageError();
+    if (!held.isKnown) throw new ExpiredPageError(request.wantsJson());
     request.whenBodyIsRead(() => {
-      if (!held.matchesToken(sentCsrfToken(request))) throw new ExpiredPageError();
+      if (!held.matchesToken(sentCsrfToken(request))) throw new ExpiredPageError(request.wantsJson());
     });
     return next();
   }

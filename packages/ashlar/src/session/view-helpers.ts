@@ -1,26 +1,26 @@
 import type { HttpContext } from "../http/index.ts";
 import { dictionary, type Message } from "../support/index.ts";
 import { CsrfField, csrfToken } from "./csrf-field.ts";
-import { heldSession } from "./request-session.ts";
+import { shownSession } from "./request-session.ts";
 
 type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 
 /**
  * What every view knows about the session of its request, by name. The first one that is used opens the session.
- * Outside of a session, for example on the page for an unknown address, they are empty.
+ * Outside of a session, for example on the page for an unknown address, and if it can't be read, they are empty.
  */
 export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) => unknown>> = {
   csrf_field: (context) => context.csrfField,
-  csrf_token: (context) => () => (heldSession(context) === null ? "" : csrfToken(context)),
+  csrf_token: (context) => () => (shownSession(context) === null ? "" : csrfToken(context)),
   old:
     (context) =>
     (name: string, fallback: unknown = "") =>
-      heldSession(context)?.session.old(name, fallback) ?? fallback,
-  errors: (context) => heldSession(context)?.session.errors() ?? dictionary<Message[]>(),
+      shownSession(context)?.session.old(name, fallback) ?? fallback,
+  errors: (context) => shownSession(context)?.session.errors() ?? dictionary<Message[]>(),
   flash:
     (context) =>
     (key: string, fallback: unknown = null) =>
-      heldSession(context)?.session.flashed(key, fallback) ?? fallback,
+      shownSession(context)?.session.flashed(key, fallback) ?? fallback,
 };
 
 /** The same for what is rendered outside of a request, such as mails: everything is empty. */

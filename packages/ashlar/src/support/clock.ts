@@ -1,4 +1,5 @@
-let read: () => number = Date.now;
+let correctionMs = 0;
+let read: () => number = systemTime;
 
 /** The current time in milliseconds since 1970. Everything in the framework that needs the time calls this. */
 export function now(): number {
@@ -15,11 +16,25 @@ export function nowInSeconds(): number {
   return Math.floor(read() / 1000);
 }
 
+/** The machine's time as corrected with {@link correctClock}, in milliseconds since 1970, even for tests that travel. */
+export function systemTime(): number {
+  return Date.now() + correctionMs;
+}
+
+/**
+ * Corrects the machine's clock for this process, which may share rows and tokens with processes on other machines.
+ *
+ * @param ms is added to the machine's time; `0` uses it as it is
+ */
+export function correctClock(ms: number): void {
+  correctionMs = ms;
+}
+
 /**
  * Replaces the source of the current time, for tests that travel in time.
  *
  * @param source returns milliseconds since 1970; `null` restores the system's clock
  */
 export function setClock(source: (() => number) | null): void {
-  read = source ?? Date.now;
+  read = source ?? systemTime;
 }

@@ -1,4 +1,4 @@
-export { currentDate, now, nowInSeconds, setClock } from "./clock.ts";
+export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./clock.ts";
 export { counted } from "./counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
 export { readEnvFile } from "./env-file.ts";
@@ -16,12 +16,15 @@ export {
   ValidationError,
 } from "./errors.ts";
 export { escapeHtml } from "./html.ts";
-export { isClass, isThenable } from "./kinds.ts";
+export { isClass, isOrExtends, isThenable } from "./kinds.ts";
+export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.ts";
 export type { Duration, Message, MessageParams, MessageValue } from "./message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
-export { NEWEST_NODE, nodeVersionProblem } from "./node-version.ts";
+export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./node-version.ts";
 export { PACKAGE_FOLDER } from "./package-folder.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
+export { REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "./repeat.ts";
+export { RUNTIME } from "./runtime.ts";
 export { declareSecretNames, isSecretName } from "./secret-names.ts";
 export {
   alternatives,
@@ -29,6 +32,7 @@ export {
   flag,
   fromText,
   integer,
+  isLeftOut,
   minutes,
   notBlank,
   number,
@@ -51,4 +55,16 @@ export {
   unknownSetting,
 } from "./settings.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
+export {
+  type Channel,
+  type TraceChannels,
+  type TracedHash,
+  type TracedMail,
+  type TracedQuery,
+  type TracedRequest,
+  type TraceMessage,
+  traceChannels,
+  traced,
+} from "./trace-channels.ts";
 export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./types.ts";
+export { afterCommit, restoreOnRollback, UnitOfWork } from "./unit-of-work.ts";

@@ -7,3 +7,8 @@ export function isClass(value: object): boolean {
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
+
+/** Reports whether a value is a class, or extends it. */
+export function isOrExtends(value: unknown, parent: object): boolean {
+  return value === parent || (typeof value === "function" && Object.prototype.isPrototypeOf.call(parent, value));
+}

@@ -4,6 +4,28 @@ const OLDEST_NODE: readonly [major: number, minor: number] = [24, 7];
 /** The newest major version of Node.js that Ashlar is known to run on. */
 export const NEWEST_NODE = "26";
 
+/** The oldest versions of other runtimes that Ashlar is tested on, with the command that updates them. */
+const OTHERS = [
+  { key: "bun", name: "Bun", oldest: [1, 4], update: "bun upgrade" },
+  { key: "deno", name: "Deno", oldest: [2, 9], update: "deno upgrade" },
+] as const;
+
+/**
+ * Says in one sentence what to do if what this process runs on is too old; `null` if it is not. Bun and Deno also have the
+ * version of the Node.js that they imitate.
+ */
+export function runtimeProblem(
+  versions: Readonly<Record<string, string | undefined>> = process.versions,
+): string | null {
+  for (const { key, name, oldest, update } of OTHERS) {
+    const version = versions[key];
+    if (version === undefined) continue;
+    if (isAtLeast(version, oldest)) return null;
+    return `Ashlar needs ${name} ${oldest.join(".")} or newer and this is ${version}: run "${update}".`;
+  }
+  return nodeVersionProblem(versions.node);
+}
+
 /**
  * Says in one sentence what to do if this Node.js is too old; `null` if it is not.
  *
@@ -12,11 +34,14 @@ export const NEWEST_NODE = "26";
  * @param version the version to check, such as `24.7.0`; default: that of the running process
  */
 export function nodeVersionProblem(version: string = process.versions.node): string | null {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_NODE;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return null;
+  if (isAtLeast(version, OLDEST_NODE)) return null;
   return (
-    `Ashlar needs Node.js ${oldestMajor}.${oldestMinor} or newer and this is ${version}: run it through npm (npm start, ` +
+    `Ashlar needs Node.js ${OLDEST_NODE.join(".")} or newer and this is ${version}: run it through npm (npm start, ` +
     `npx ashlar …) after "npm install node@${NEWEST_NODE}", or install a newer Node.js from https://nodejs.org.`
   );
+}
+
+function isAtLeast(version: string, [oldestMajor, oldestMinor]: readonly [major: number, minor: number]): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

@@ -82,7 +82,7 @@ export class EventCapture implements Disposable {
     if (others?.size !== 0) return;
     watching.delete(this.#events);
     // Restores the prototype's own method.
-    Reflect.deleteProperty(this.#events, "emit");
+    Reflect.deleteProperty(this.#events, "happen");
   }
 
   [Symbol.dispose](): void {
@@ -120,10 +120,11 @@ function captures(events: Events): Set<EventCapture> {
   if (known !== undefined) return known;
   const made = new Set<EventCapture>();
   watching.set(events, made);
-  const emit = events.emit.bind(events);
-  events.emit = (name, payload) => {
+  const happen = events.happen.bind(events);
+  // Not `emit`: in a transaction, the event happens with the commit, if at all.
+  events.happen = (name, payload) => {
     for (const capture of made) capture.add({ name, payload });
-    return emit(name, payload);
+    return happen(name, payload);
   };
   return made;
 }

@@ -1,7 +1,14 @@
-import { type Connection, type PreparedStatement, parameter, type SqlBool, sql } from "../database/index.ts";
+import {
+  type Connection,
+  type PreparedStatement,
+  parameter,
+  pauseAfterBatch,
+  type SqlBool,
+  sql,
+} from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { ConfigurationError, now } from "../support/index.ts";
+import { ConfigurationError, now, systemTime } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
@@ -53,9 +60,11 @@ export class DatabaseStore implements ThrottleStore {
     const { prune } = statementsOn(connection);
     let pruned = 0;
     for (;;) {
+      const begun = performance.now();
       const { length } = await prune({ clock: clockOn(connection) });
       pruned += length;
       if (length < PRUNED_AT_ONCE) return pruned;
+      await pauseAfterBatch(begun);
     }
   }
 
@@ -160,7 +169,7 @@ const statements = new WeakMap<Connection, Statements>();
  * The framework's time or, if the database server's clock is used, how far the framework's time is from the system's.
  */
 function clockOn({ dialect }: Connection): number {
-  return dialect.serverTime === null ? now() : now() - Date.now();
+  return dialect.serverTime === null ? now() : now() - systemTime();
 }
 
 function statementsOn(connection: Connection): Statements {
@@ -173,6 +182,7 @@ function statementsOn(connection: Connection): Statements {
 }
 
 function prepared(connection: Connection): Statements {
+  connection.keepOnPrimary([RATE_LIMITS_TABLE]);
   const { serverTime } = connection.dialect;
   const [id, clock, cost] = [parameter("id"), parameter("clock"), parameter("cost")];
   const table = sql.raw(RATE_LIMITS_TABLE);

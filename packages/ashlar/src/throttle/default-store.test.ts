@@ -136,7 +136,7 @@ await onEachDatabase("where limits count", (engine) => {
     const database = application.container.make("database");
     const lookups: string[] = [];
     database.onQuery(({ sql }) => {
-      if (/pragma_table_info|pg_catalog/.test(sql)) lookups.push(sql);
+      if (/pragma_table_info|pg_catalog|information_schema/.test(sql)) lookups.push(sql);
     });
     await Promise.all([exported(application), exported(application)]);
     await exported(application);
@@ -161,6 +161,18 @@ await onEachDatabase("where limits count", (engine) => {
           "without this warning, set store: memoryStore() in config/throttle.ts.",
       ]);
     }
+  });
+
+  test("a server that starts before the table is created counts in the database, without a warning", async () => {
+    const connection = await connectionOf(engine, false);
+    const options = { providers: [DatabaseProvider], connection };
+    const [one, other] = [await boot(options), await boot(options)];
+    for (const { application } of [one, other]) {
+      await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+    }
+    await createRateLimitsTable(one.application.container.make("database").kysely);
+    expect([await exported(one.application), await exported(other.application)]).toEqual([3, 0]);
+    expect([one.warnings, other.warnings]).toEqual([[], []]);
   });
 
   test("S33 if the configured store is the database and its table is missing, an attempt is an error and not let through", async () => {

@@ -36,6 +36,14 @@ export class DefaultStore implements ThrottleStore {
     };
   }
 
+  /**
+   * Whether it counts in the memory of this process, or would if something were counted now; asks the database for the
+   * table. It decides nothing: a migration may create the table before something is counted.
+   */
+  async isInMemory(): Promise<boolean> {
+    return this.#chosen === null ? !(await this.#hasTable()) : (await this.#chosen) === this.#memory;
+  }
+
   async prune(): Promise<number> {
     return (await this.#choice()) === this.#database ? this.#database.prune() : 0;
   }
@@ -55,9 +63,8 @@ export class DefaultStore implements ThrottleStore {
   }
 
   async #choose(): Promise<ThrottleStore> {
+    if (await this.#hasTable()) return this.#database;
     if (!this.#container.has("database")) return this.#memory;
-    const { hasTable } = await import("../database/index.ts");
-    if (await hasTable(this.#container.make("database"), RATE_LIMITS_TABLE)) return this.#database;
     this.#warn(
       `Limits count in the memory of each process, because the database has no table ${RATE_LIMITS_TABLE}: several ` +
         "processes allow several times the attempts, and a restart forgets them. Run npx ashlar migrate if a migration " +
@@ -66,5 +73,11 @@ export class DefaultStore implements ThrottleStore {
         "memory without this warning, set store: memoryStore() in config/throttle.ts.",
     );
     return this.#memory;
+  }
+
+  async #hasTable(): Promise<boolean> {
+    if (!this.#container.has("database")) return false;
+    const { hasTable } = await import("../database/index.ts");
+    return hasTable(this.#container.make("database"), RATE_LIMITS_TABLE);
   }
 }

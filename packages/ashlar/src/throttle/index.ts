@@ -7,6 +7,7 @@ export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { declareLimits, limitsOf } from "./limit-registry.ts";
 export { MemoryStore, memoryStore } from "./memory-store.ts";
 export { createRateLimitsTable } from "./rate-limits-table.ts";
+export { RedisStore, redisStore } from "./redis-store.ts";
 export type { BucketResult, ThrottleResult } from "./result.ts";
 export type {
   Bucket,

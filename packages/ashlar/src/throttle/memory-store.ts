@@ -14,9 +14,11 @@ const MAX_KEYS = 100_000;
  * attempts than it gains.
  *
  * Security: each process counts for itself, and a restart forgets the counts. Behind a load balancer, n processes allow
- * n times the attempts: `DatabaseStore` counts for all of them.
+ * n times the attempts: `DatabaseStore` counts for all of them. In production, the
+ * boot ends if it is known that there are several.
  */
 export class MemoryStore implements ThrottleStore {
+  readonly isLocal = true;
   readonly #maxKeys: number;
   readonly #counters: MemoryCounter[] = [];
 
@@ -50,7 +52,8 @@ export class MemoryStore implements ThrottleStore {
  * Counts attempts in the memory of each process: the default if there is no database, or if it lacks the table
  * `rate_limits`.
  *
- * Security: n processes allow n times the attempts of a limit, and a restart forgets the counts.
+ * Security: n processes allow n times the attempts of a limit, and a restart forgets the counts. In production, the boot
+ * ends with `E_INVALID_CONFIGURATION` if several processes run the application (`APP.processes`).
  */
 export function memoryStore(): () => ThrottleStore {
   return () => new MemoryStore();

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { onEachDatabase, type TestDatabase } from "../../test/support/services.ts";
+import { onEachDatabase, type TestDatabase, testWhere } from "../../test/support/services.ts";
 import { sql } from "../database/index.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
 
@@ -35,7 +35,8 @@ await onEachDatabase("the table rate_limits", (engine) => {
     expect(JSON.stringify(plan.rows)).toContain("rate_limits_resets_at");
   });
 
-  test("fails if its index cannot be created", async () => {
+  // On MariaDB, the names of indexes are those of their table.
+  testWhere(engine.name !== "mariadb", "fails if its index cannot be created", async () => {
     const { kysely } = await opened();
     await kysely.schema.createTable("rate_limits_resets_at").addColumn("id", "integer").execute();
     await expect(createRateLimitsTable(kysely)).rejects.toThrow("rate_limits_resets_at");

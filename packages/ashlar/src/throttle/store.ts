@@ -114,6 +114,11 @@ export interface AttemptCounter {
  * back for, such as a login, has already happened.
  */
 export interface ThrottleStore {
+  /**
+   * Whether it counts in the memory of this process, so that others don't know. In production, the boot then ends if several
+   * processes run the application. Default: `false`.
+   */
+  readonly isLocal?: boolean;
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
   /**
@@ -123,6 +128,12 @@ export interface ThrottleStore {
    * @returns how many counts it deleted
    */
   prune?(): MaybePromise<number>;
+  /**
+   * Connects before the application serves, so that no request waits for that; commands that only look at the application
+   * don't call it. If the store can't be reached, it must not throw: requests are told then. Leave it out if there is
+   * nothing to connect to.
+   */
+  connect?(): Promise<void>;
   /**
    * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
    * to connect to.

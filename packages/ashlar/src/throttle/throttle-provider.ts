@@ -1,4 +1,4 @@
-import { Provider } from "../boot/index.ts";
+import { Provider, requireOneProcess } from "../boot/index.ts";
 import type {} from "../events/index.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
@@ -25,6 +25,8 @@ declare module "../http/context.ts" {
 
 /** Adds limits to the application: those in `config/throttle.ts`, and those that features declare. */
 export class ThrottleProvider extends Provider {
+  /** Requests without a limit work without the store, and every instance has the same one. */
+  override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
 
   override register(): void {
@@ -35,17 +37,49 @@ export class ThrottleProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, or if its store uses a connection that does
-   * not exist
+   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, if its store uses a connection that does not
+   * exist, or if it counts in memory although several processes run the application in production
    */
-  override boot(): void {
-    this.application.container.make("throttle");
+  override async boot(): Promise<void> {
+    const { container, isInspected } = this.application;
+    container.make("throttle");
+    if (container.has("audit")) {
+      container
+        .make("audit")
+        .add("auth.lockout", ({ limit, account }) => ({ limit, ...(account !== null && { account }) }));
+    }
     if (this.#store instanceof DatabaseStore) this.#store.checkConnection();
+    if (this.#store?.isLocal) this.#requireOneProcess();
+    if (!isInspected) await this.#store?.connect?.();
+  }
+
+  /**
+   * A command that creates the table must not need it, so only a server does.
+   *
+   * @throws `E_INVALID_CONFIGURATION` as {@link boot}
+   */
+  override async listening(): Promise<void> {
+    if (!(this.#store instanceof DefaultStore)) return;
+    // Whether the table is there can't be told while the database is unavailable: it is looked for again.
+    if (await this.#store.isInMemory().catch(() => false)) {
+      // Without its table, it says so itself.
+      this.#requireOneProcess(this.application.container.has("database"));
+    }
+  }
+
+  #requireOneProcess(isTold = false): void {
+    const harm = "each would allow all attempts of every limit.";
+    const remedy = 'Set store: databaseStore(), or store: redisStore({ url: env("REDIS_URL") }).';
+    requireOneProcess(this.application, "config/throttle.ts: THROTTLE.store", harm, remedy, isTold);
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {
     const pruned = await this.#store?.prune?.();
     return pruned === undefined ? {} : { "counts of limits": pruned };
+  }
+
+  override async check(): Promise<void> {
+    await this.#store?.check?.();
   }
 
   override async shutdown(): Promise<void> {

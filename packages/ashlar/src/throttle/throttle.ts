@@ -340,8 +340,9 @@ export class Throttle {
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
     const guard = options.guard ?? (this.limit(limit).ofAccounts ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
-    // Listeners are not awaited: they must not delay responses under attack.
-    void this.#events()?.emit("auth.lockout", { ...event, account: accountDigest(account) });
+    // Listeners are not awaited: they must not delay responses under attack. Attempts count in a transaction that is rolled
+    // back too.
+    void this.#events()?.happen("auth.lockout", { ...event, account: accountDigest(account) });
   }
 }
 

@@ -12,6 +12,7 @@ import {
   generateApplication,
   startServing,
 } from "../support/generated-application.ts";
+import { installPersonalTokens } from "../support/install-personal-tokens.ts";
 import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
 
 /** The folder for screenshots of every page, for inspection; without it, none are taken. */
@@ -32,6 +33,7 @@ async function openShop(): Promise<Shop> {
   const { mail, close } = await openMailServer();
   await edit(root, "config/mail.ts", ["export const MAIL = {", 'export const MAIL = {\n  transport: "smtp",']);
   await edit(root, "config/app.ts", ["export const APP = {", 'export const APP = {\n  languages: ["de"],']);
+  await installPersonalTokens(root);
   await execute(root, process.execPath, [COMMAND, "migrate"]);
   const port = String(await freePort());
   const url = `http://localhost:${port}`;
@@ -283,11 +285,31 @@ inBrowser("accounts, in a browser", () => {
 
     await register(page, shop, "Fay", "stones and mortar");
     await look("email-verify-notice");
-    await shop.mail.next("fay@example.com", /verif/i);
+    const verification = linkIn(await shop.mail.next("fay@example.com", /verif/i));
     for (const path of ["/home", "/logins", "/confirm_password", "/account/password", "/account/email"]) {
       await page.goto(`${shop.url}${path}`);
       await look(path.slice(1).replaceAll("/", "-"));
     }
+    await page.goto(verification);
+    await page.goto(`${shop.url}/account/tokens`);
+    // A registration proves no password.
+    expect(new URL(page.url()).pathname).toBe("/confirm_password");
+    await page.getByLabel("Password", { exact: true }).fill("stones and mortar");
+    await page.getByRole("main").getByRole("button").click();
+    await page.getByLabel("Name").fill("nightly backup");
+    await page.getByRole("button", { name: "Create token" }).click();
+    await look("account-tokens-problems");
+    await page.getByLabel("Name").fill("nightly backup");
+    await page.getByLabel("orders.read").check();
+    await page.getByRole("button", { name: "Create token" }).click();
+    await look("account-tokens-created");
+    const shown = await page.getByRole("status").textContent();
+    expect(shown).toMatch(/ash_[0-9A-Za-z]{36}/);
+    await page.reload();
+    expect(await page.getByRole("status").textContent()).toContain("already created a token");
+    await look("account-tokens");
+    await page.getByRole("button", { name: "Revoke" }).click();
+    expect(await page.getByRole("status").textContent()).toBe("The token has been revoked.");
     await page.goto(`${shop.url}/home`);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.goto(`${shop.url}/change_password`);

@@ -20,6 +20,8 @@ async function lastLineOf(
   const root = folderWith({
     ...Object.fromEntries(tests),
     ".ci/run": readFileSync(join(REPOSITORY, ".ci/run"), "utf8"),
+    // The servers are those of this test's own run.
+    ".ci/servers": '#!/bin/sh\nexec "$@"\n',
     ".ci/counts.mjs": readFileSync(join(REPOSITORY, ".ci/counts.mjs"), "utf8"),
     "bin/chromium": "",
     "bin/npm": `#!/bin/sh
@@ -27,7 +29,7 @@ async function lastLineOf(
 ${process.execPath} ${join(REPOSITORY, "node_modules/vitest/vitest.mjs")} run --globals --root . --config ${join(REPOSITORY, "vitest.config.ts")} && exit ${exits.test ?? 0}
 `,
   });
-  const script = `chmod +x bin/*; PATH="$PWD/bin:${join(process.execPath, "..")}:$PATH" exec bash .ci/run`;
+  const script = `chmod +x bin/* .ci/servers; PATH="$PWD/bin:${join(process.execPath, "..")}:$PATH" exec bash .ci/run`;
   const { code, output } = await execute(root, "bash", ["-c", `cd "$0"; ${script}`, root], { CI: "" });
   return [output.trimEnd().split("\n").at(-1)!, code];
 }

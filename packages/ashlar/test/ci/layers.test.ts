@@ -71,6 +71,17 @@ test("an import past another folder's index.ts is found, and so is a circular im
   ).toEqual(["no-cycle: auth/guard.ts", "only-index: http/index.ts"]);
 });
 
+test("the client imports nothing of the server, not even types, and the server nothing of it", async () => {
+  expect(
+    await broken({
+      "client/index.ts": 'import type { Text } from "../support/index.ts";\nexport const client: Text = "";\n',
+      "support/index.ts": "export type Text = string;\n",
+      "mail/index.ts": 'import type { client } from "../client/index.ts";\nexport type Mail = typeof client;\n',
+      "public/client.ts": 'export { client } from "../client/index.ts";\n',
+    }),
+  ).toEqual(["client-alone: client/index.ts", "client-unused: mail/index.ts"]);
+});
+
 /** The modules that the types of a source import with `import("…")`. */
 function importTypesIn(file: string, text: string): string[] {
   const found: string[] = [];

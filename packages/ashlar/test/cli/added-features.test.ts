@@ -35,7 +35,7 @@ function withoutUsersTable(files: Files): Files {
   return Object.fromEntries(Object.entries(files).filter(([path]) => !migrations.includes(path)));
 }
 
-const DATABASES = ["sqlite", "postgres"] as const;
+const DATABASES = ["sqlite", "postgres", "mariadb"] as const;
 const ORDERS = [
   ["auth", "api:install"],
   ["api:install", "auth"],
@@ -206,5 +206,95 @@ describe("--migrations", () => {
     await rm(join(root, "app.ts"));
     const { code, errors } = await ashlar(root, "auth", "--migrations");
     expect([code, errors]).toEqual([1, expect.stringContaining("There is no application in")]);
+  });
+});
+
+describe("api:install --many", () => {
+  const CONFIGURATION = "config/api.ts";
+  const MANY = "    tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
+
+  /** The files that differ, and those that were added. */
+  function changes(before: Files, after: Files): string[] {
+    return Object.keys(after).filter((path) => after[path] !== before[path]);
+  }
+
+  test.each(["\n", "\r\n"])(
+    "gives users of an application with single() several tokens, once, with line ends of %j",
+    async (lineEnd) => {
+      const root = await generatedApplication({ pages: false });
+      for (const path of [CONFIGURATION, "app/kernel.ts"]) {
+        const text = await readFile(join(root, path), "utf8");
+        await writeFile(join(root, path), text.replaceAll("\n", lineEnd));
+      }
+      const before = await filesOf(root);
+      const dry = await ashlar(root, "api:install", "--many", "--dry-run");
+      expect(dry.output.split("\n")).toContain(`+${MANY}${lineEnd.slice(0, -1)}`);
+      expect(await filesOf(root)).toEqual(before);
+      const { code, output } = await ashlar(root, "api:install", "--many");
+      expect([code, output.split("\n")]).toEqual([
+        0,
+        [
+          expect.stringMatching(/^Created database\/migrations\/\d\S+_create_api_tokens\.ts$/),
+          `Changed ${CONFIGURATION}`,
+          "Run the migrations: npx ashlar migrate",
+        ],
+      ]);
+      const after = await filesOf(root);
+      expect(changes(before, after).sort()).toEqual([CONFIGURATION, "database/migrations/create_api_tokens.ts"]);
+      const lines = after[CONFIGURATION]!.split(lineEnd);
+      expect(lines).toContain('import { type DriversSettings, many } from "ashlar/api";');
+      expect(lines.filter((line) => line.includes("many("))).toEqual([MANY]);
+      expect(after[CONFIGURATION]).not.toContain("expires:");
+      expect(after[CONFIGURATION]!.replaceAll(lineEnd, "")).not.toMatch(/[\r\n]/);
+      for (const again of [["--many"], []]) {
+        const second = await ashlar(root, "api:install", ...again);
+        expect(second).toMatchObject({ code: 0, output: "Everything is already in place; nothing was changed." });
+        expect(await filesOf(root)).toEqual(after);
+      }
+    },
+  );
+
+  test("leaves what passes the application's own checks", async () => {
+    const root = await generatedApplication({ pages: false });
+    const { code, output } = await ashlar(root, "api:install", "--many", "--migrate");
+    expect([code, output]).toEqual([0, expect.stringMatching(/^Created database.+_api_tokens\.ts$/m)]);
+    // It has run them.
+    expect(output).not.toContain("npx ashlar migrate");
+    await passesItsOwnChecks(root, { pages: false, api: true });
+  });
+
+  test("adds the API and several tokens to an application without one", async () => {
+    const root = await generatedApplication({ pages: false, api: false });
+    const { code, output } = await ashlar(root, "api:install", "--many");
+    expect([code, output]).toEqual([0, expect.not.stringContaining("by hand")]);
+    const files = await filesOf(root);
+    expect(files[CONFIGURATION]!.split("\n")).toContain(MANY);
+    expect(files["database/migrations/create_api_tokens.ts"]).toContain('createTable("api_tokens")');
+  });
+
+  test("leaves a configuration of the author's alone, and prints what it lacks", async () => {
+    const root = await generatedApplication({ pages: false });
+    await edit(root, CONFIGURATION, ["expires: 60", "expires: 90"]);
+    const before = await filesOf(root);
+    const { code, output } = await ashlar(root, "api:install", "--many");
+    expect(code).toBe(0);
+    expect(output.slice(output.indexOf("Add the following"))).toBe(
+      `Add the following by hand:\n\n${CONFIGURATION}\n  import { many } from "ashlar/api";\n` +
+        "  // in DRIVERS.jwt, instead of expires:\n  tokens: many({ accessMinutes: 15, refreshDays: 30 }),",
+    );
+    const after = await filesOf(root);
+    expect(changes(before, after)).toEqual(["database/migrations/create_api_tokens.ts"]);
+    await edit(root, CONFIGURATION, ["expires: 90", MANY.trim().slice(0, -1)]);
+    await edit(root, CONFIGURATION, ["import type { DriversSettings }", "import { type DriversSettings, many }"]);
+    const done = await ashlar(root, "api:install", "--many");
+    expect(done).toMatchObject({ code: 0, output: "Everything is already in place; nothing was changed." });
+  });
+
+  test("writes the migration alone with --migrations", async () => {
+    const root = await generatedApplication({ pages: false });
+    const before = await filesOf(root);
+    const { output } = await ashlar(root, "api:install", "--many", "--migrations");
+    expect(output).toContain(`\n${CONFIGURATION}\n  import { many } from "ashlar/api";\n`);
+    expect(changes(before, await filesOf(root))).toEqual(["database/migrations/create_api_tokens.ts"]);
   });
 });

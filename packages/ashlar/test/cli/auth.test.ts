@@ -156,13 +156,18 @@ app/kernel.ts
 
 app/models/user.ts
   import { MustVerifyEmail } from "ashlar/auth";
-  // add the mixin to the class: compose(Model, Authenticates, MustVerifyEmail)
+  // add the mixin to the class: MustVerifyEmail
 
 routes/web.ts
   import { Auth } from "ashlar/auth";
   import { AuthControllers } from "../app/controllers/auth/index.ts";
   // in ROUTES:
-  ...Auth.routes(AuthControllers),`);
+  ...Auth.routes(AuthControllers),
+
+routes/web.ts
+  import { Csrf } from "ashlar/session";
+  // in ROUTES:
+  ...Csrf.routes(),`);
   });
 
   test("the author's own guards stay, and which of them is the default is left to the author", async () => {

@@ -25,6 +25,7 @@ describe("help", () => {
       "migrate:rollback",
       "migrate:status",
       "migrate:fresh",
+      "db:copy",
       "routes",
       "doctor",
       "lang:keys",
@@ -37,6 +38,7 @@ describe("help", () => {
       "make:migration",
       "make:middleware",
       "make:provider",
+      "make:deploy",
     ];
     for (const command of commands) {
       expect(output).toMatch(new RegExp(`^ {2}${command} `, "m"));
@@ -150,6 +152,21 @@ describe("key:generate --rotate", () => {
     );
   });
 
+  test("S12 in two steps, the new key is written next to the old one first, and none is printed", async () => {
+    const root = await generatedApplication();
+    const { APP_KEY: old } = await written(root);
+    const staging = await ashlar(root, "key:generate", "--rotate", "--stage");
+    expect([staging.code, staging.errors]).toEqual([0, ""]);
+    const { APP_KEY: current, APP_NEXT_KEY: staged } = await written(root);
+    expect(current).toBe(old);
+    expect(Buffer.from(staged!, "base64url")).toHaveLength(64);
+    const promoting = await ashlar(root, "key:generate", "--promote");
+    expect([promoting.code, promoting.errors]).toEqual([0, ""]);
+    expect(await written(root)).toMatchObject({ APP_KEY: staged, APP_NEXT_KEY: "", APP_PREVIOUS_KEYS: old });
+    for (const key of [old!, staged!]) expect(staging.output + promoting.output).not.toContain(key);
+    expect((await ashlar(root, "key:generate", "--promote", "--stage")).code).toBe(1);
+  });
+
   test("S12 without a key, it only creates one", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "key:generate", "--rotate")).output).toBe("APP_KEY was written to .env.");
@@ -167,6 +184,67 @@ describe("key:generate --rotate", () => {
         "key. Clear its value and run: npx ashlar key:generate",
     });
     expect(await readFile(join(root, ".env"), "utf8")).toBe("APP_KEY=hunter2\n");
+  });
+});
+
+describe("key:generate --jwt", () => {
+  const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
+  const bodyOf = (pem: string) => pem.split("\n")[1]!;
+
+  test("S101 a private key is written and not printed, with the lines that make the driver read it", async () => {
+    const root = await generatedApplication();
+    const before = await written(root);
+    const { code, output, errors } = await ashlar(root, "key:generate", "--jwt", "ES256");
+    expect([code, errors]).toEqual([0, ""]);
+    const { JWT_PRIVATE_KEY, ...others } = await written(root);
+    expect({ ...others }).toEqual({ ...before });
+    expect(output).toBe(
+      [
+        "JWT_PRIVATE_KEY was written to .env: a private key for ES256.",
+        "In config/api.ts, in DRIVERS.jwt:",
+        '    algorithm: "ES256",',
+        '    secret: env("JWT_PRIVATE_KEY"),',
+        '    nextSecret: env("JWT_NEXT_KEY"),',
+        '    previousSecrets: env("JWT_PREVIOUS_KEYS"),',
+      ].join("\n"),
+    );
+    expect(output).not.toContain(bodyOf(JWT_PRIVATE_KEY!));
+    const again = await ashlar(root, "key:generate", "--jwt", "ES256");
+    expect(again.output).toMatch(/^\.env already has JWT_PRIVATE_KEY, which was not changed\..*--rotate\n/);
+    expect((await written(root)).JWT_PRIVATE_KEY).toBe(JWT_PRIVATE_KEY);
+  });
+
+  test("S101 it is replaced at once or in two steps, and no key is printed", async () => {
+    const root = await temporaryFolder();
+    const run = async (...options: readonly string[]) => {
+      const { code, output, errors } = await ashlar(root, "key:generate", "--jwt", "EdDSA", ...options);
+      expect([code, errors]).toEqual([0, ""]);
+      const keys = await written(root);
+      for (const pem of Object.values(keys).filter((value) => value!.includes("BEGIN"))) {
+        expect(output).not.toContain(bodyOf(pem!));
+      }
+      return { output, keys };
+    };
+    expect((await run("--rotate")).output).toMatch(/^\.env has no JWT_PRIVATE_KEY yet/);
+    const { keys: first } = await run();
+    const { keys: rotated } = await run("--rotate");
+    expect(rotated.JWT_PRIVATE_KEY).not.toBe(first.JWT_PRIVATE_KEY);
+    expect(rotated.JWT_PREVIOUS_KEYS).toMatch(/^-----BEGIN PUBLIC KEY-----/);
+    const { output, keys: staged } = await run("--rotate", "--stage");
+    expect(output).toContain("npx ashlar key:generate --jwt EdDSA --promote");
+    expect(staged.JWT_PRIVATE_KEY).toBe(rotated.JWT_PRIVATE_KEY);
+    const { keys: promoted } = await run("--promote");
+    expect(promoted).toMatchObject({ JWT_PRIVATE_KEY: staged.JWT_NEXT_KEY, JWT_NEXT_KEY: "" });
+    expect(promoted.JWT_PREVIOUS_KEYS!.match(/BEGIN/g)).toHaveLength(2);
+  });
+
+  test("a driver of another name has keys of its own, and other algorithms are refused", async () => {
+    const root = await temporaryFolder();
+    const { output } = await ashlar(root, "key:generate", "--jwt", "EdDSA", "--driver", "admin");
+    expect(output).toContain("ADMIN_PRIVATE_KEY was written");
+    for (const options of [["--jwt", "HS512"], ["--jwt", "none"], ["--jwt"], ["--jwt", "EdDSA", "--driver", "a b"]]) {
+      expect((await ashlar(root, "key:generate", ...options)).code).toBe(1);
+    }
   });
 });
 
@@ -194,8 +272,10 @@ describe("api:install", () => {
     const added = {
       "config/providers.ts": ['import { ApiProvider } from "ashlar/api";', "  ApiProvider,"],
       "app/kernel.ts": [
-        'import { JWTAuthenticationMiddleware } from "ashlar/api";',
+        'import { AbilityMiddleware, AnyAbilityMiddleware, JWTAuthenticationMiddleware } from "ashlar/api";',
         "    api: [JWTAuthenticationMiddleware],",
+        "    ability: [AbilityMiddleware],",
+        '    "any-ability": [AnyAbilityMiddleware],',
         '    this.container.bind("routes.api.location", "routes/api");',
         '    this.container.bind("routes.api.prefix", "/api");',
       ],

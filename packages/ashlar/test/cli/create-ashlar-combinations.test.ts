@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ProjectOptions } from "../../src/scaffold/index.ts";
@@ -7,7 +7,10 @@ import { bootApplication } from "../support/booted-application.ts";
 import { ashlar } from "../support/command-line.ts";
 import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
 
-type Choices = Pick<ProjectOptions, "pages" | "api" | "registration" | "verification" | "language" | "manager">;
+type Choices = Pick<
+  ProjectOptions,
+  "pages" | "json" | "api" | "registration" | "verification" | "language" | "manager"
+>;
 
 /** All files of an application without its secrets and packages; migrations by their names without the date. */
 async function filesOf(root: string): Promise<Record<string, string>> {
@@ -75,6 +78,109 @@ test("api:install turns an application without registration into one as generate
     delete all["database/migrations/create_users.ts"];
   }
   expect(files).toEqual(made);
+});
+
+describe.for([
+  { json: true, api: true, registration: true, verification: true, language: "en" },
+  { json: true, api: false, registration: false, verification: true, language: "de" },
+  { json: true, api: true, registration: true, verification: false, language: "en", manager: "pnpm" },
+] as const)("an application of %j", (options) => {
+  const choices = { ...options, pages: false };
+
+  test("passes its own type check and tests unchanged", async () => {
+    await passesItsOwnChecks(await generatedApplication(choices), choices);
+  });
+
+  test("has no views, and is still as generated for the commands", async () => {
+    const root = await generatedApplication(choices);
+    const before = await filesOf(root);
+    const paths = Object.keys(before);
+    expect(paths.filter((path) => /^(?:views|public)\//.test(path))).toEqual([]);
+    expect(paths.includes("app/controllers/auth/register-controller.ts")).toBe(choices.registration);
+    expect(paths.includes("add-user.ts")).toBe(!choices.registration);
+    expect(Object.values(before).join("\n")).not.toMatch(/ViewProvider|\bview\b.*HttpContext|\.edge/);
+    for (const command of [["auth"], ["auth", "--json"], ...(choices.api ? [["api:install"]] : [])]) {
+      expect(await ashlar(root, ...command)).toMatchObject({
+        code: 0,
+        output: "Everything is already in place; nothing was changed.",
+      });
+    }
+    expect(await filesOf(root)).toEqual(before);
+  });
+
+  test("mails links to its front end", async () => {
+    const { application, end } = await bootApplication(await generatedApplication(choices), {
+      environment: { TRUSTED_ORIGINS: "https://app.shop.example", FRONTEND_URL: "https://app.shop.example/" },
+    });
+    try {
+      const { pages } = application.container.make("accounts");
+      const token = { token: "a/b" };
+      expect([
+        pages.url("web", "email.verify", token),
+        pages.url("web", "email.undo", token),
+        pages.url("web", "password_reset", {}, token),
+        pages.urlIfAny("web", "change_password"),
+        pages.urlIfAny("web", "login"),
+        pages.urlIfAny("web", "register"),
+        pages.urlIfAny("web", "nowhere"),
+      ]).toEqual([
+        "https://app.shop.example/email/verify/a%2Fb",
+        "https://app.shop.example/email/undo/a%2Fb",
+        "https://app.shop.example/password_reset?token=a%2Fb",
+        "https://app.shop.example/change_password",
+        "https://app.shop.example/login",
+        choices.registration ? "https://app.shop.example/register" : null,
+        null,
+      ]);
+    } finally {
+      await end();
+    }
+  });
+});
+
+test("auth --json turns an application without accounts into one as generated with them", async () => {
+  const choices = { pages: false, api: true, language: "de", database: "postgres" } as const;
+  const root = await generatedApplication(choices);
+  expect(await ashlar(root, "auth", "--json")).toMatchObject({ code: 0 });
+  const made = await filesOf(await generatedApplication({ ...choices, json: true }));
+  const files = await filesOf(root);
+  // It keeps its front page.
+  const own = ["config/providers.ts", "routes/web.ts", "README.md"];
+  for (const path of Object.keys(made).filter((path) => !own.includes(path) && !path.startsWith("database/"))) {
+    expect([path, files[path]]).toEqual([path, made[path]]);
+  }
+  expect(files["routes/web.ts"]).toContain('Route.view("/", "welcome")');
+  expect(files["routes/web.ts"]).toContain("...Auth.routes(AuthControllers, { json: true }),");
+  expect(files["config/providers.ts"]).toContain("ViewProvider");
+  expect(await ashlar(root, "auth")).toMatchObject({ output: "Everything is already in place; nothing was changed." });
+});
+
+test("auth --json adds accounts to files that their author has changed", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  for (const path of ["app/kernel.ts", "config/providers.ts", "routes/web.ts", "app/models/user.ts", ".env"]) {
+    const sign = path === ".env" ? "# mine\n" : "// mine\n";
+    await writeFile(join(root, path), sign + (await readFile(join(root, path), "utf8")));
+  }
+  const { code, output } = await ashlar(root, "auth", "--json");
+  expect([code, output]).toEqual([0, expect.not.stringContaining("by hand")]);
+  expect(await readFile(join(root, "app/kernel.ts"), "utf8")).toContain(
+    "httpMiddleware = [CorsMiddleware, IpMiddleware]",
+  );
+  expect(await readFile(join(root, "routes/web.ts"), "utf8")).toMatch(
+    /\.\.\.Auth\.routes\(AuthControllers, \{ json: true \}\),\s+\.\.\.Csrf\.routes\(\),/,
+  );
+  expect(await readFile(join(root, ".env"), "utf8")).toMatch(/^FRONTEND_URL=$/m);
+  await passesItsOwnChecks(root, { pages: false, json: true, api: false });
+});
+
+test("auth --json is refused where there are pages, and nothing is written", async () => {
+  const root = await generatedApplication();
+  const before = await filesOf(root);
+  expect(await ashlar(root, "auth", "--json")).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/^This application has the account pages/),
+  });
+  expect(await filesOf(root)).toEqual(before);
 });
 
 test("auth adds registration and verification to an application without pages, in its language", async () => {

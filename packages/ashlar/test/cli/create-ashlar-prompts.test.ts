@@ -23,6 +23,9 @@ const PROMPTS = [
   /Which package manager\?/,
 ] as const;
 
+/** Asked of someone who wants no account pages. */
+const JSON_PROMPT = /Add accounts with JSON/;
+
 type Options = NonNullable<Parameters<typeof startInTerminal>[3]>;
 
 function start(folder: string, args: readonly string[] = [], options: Options = {}): PseudoTerminal {
@@ -96,9 +99,48 @@ describe.skipIf(!hasPseudoTerminals)(
     test("without account pages, their features are not asked for", async () => {
       const parent = await temporaryFolder();
       const terminal = start(parent);
-      await answer(terminal, [PROMPTS[0], enter], [PROMPTS[1], "n"], ...accepting(PROMPTS.slice(3)));
+      await answer(
+        terminal,
+        [PROMPTS[0], enter],
+        [PROMPTS[1], "n"],
+        [JSON_PROMPT, enter],
+        ...accepting(PROMPTS.slice(3)),
+      );
       expect(await terminal.ended).toBe(0);
       expect(stripVTControlCharacters(terminal.raw())).not.toMatch(PROMPTS[2]);
+      expect(existsSync(join(parent, "shop/app/controllers"))).toBe(false);
+    });
+
+    test("without account pages, there can be accounts with JSON, whose features are asked for", async () => {
+      const parent = await temporaryFolder();
+      const terminal = start(parent);
+      await answer(
+        terminal,
+        [PROMPTS[0], enter],
+        [PROMPTS[1], "n"],
+        [JSON_PROMPT, "y"],
+        [PROMPTS[2], `${down}${space}${enter}`],
+        ...accepting(PROMPTS.slice(3)),
+      );
+      expect(await terminal.ended).toBe(0);
+      expect(await readFile(join(parent, "shop/routes/web.ts"), "utf8")).toContain("{ json: true }");
+      expect(await readFile(join(parent, "shop/app/models/user.ts"), "utf8")).not.toContain("MustVerifyEmail");
+      expect(stripVTControlCharacters(terminal.raw())).toContain("Open it    http://localhost:3000/csrf");
+    });
+
+    test("--json and --no-pages answer whether there are pages", async () => {
+      const parent = await temporaryFolder();
+      for (const [flag, folder] of [
+        ["--json", "one"],
+        ["--no-pages", "two"],
+      ] as const) {
+        const terminal = start(parent, [folder, flag]);
+        const prompts = flag === "--json" ? PROMPTS.slice(2) : PROMPTS.slice(3);
+        await answer(terminal, ...accepting(prompts));
+        expect(await terminal.ended).toBe(0);
+        const shown = stripVTControlCharacters(terminal.raw());
+        for (const prompt of [PROMPTS[1], JSON_PROMPT]) expect(shown).not.toMatch(prompt);
+      }
     });
 
     test("a flag answers its question", async () => {

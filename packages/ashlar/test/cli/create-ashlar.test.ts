@@ -133,15 +133,22 @@ test("with Yarn, whose scripts run on its own Node.js, only a newer Node.js on t
 test.for([
   [
     ["--database", "mysql"],
-    "error: option '--database <name>' argument 'mysql' is invalid. Allowed choices are sqlite, postgres.",
+    "error: option '--database <name>' argument 'mysql' is invalid. Allowed choices are sqlite, postgres, mariadb.",
   ],
   [["--language", "fr"], "error: option '--language <tag>' argument 'fr' is invalid. Allowed choices are en, de."],
   [
     ["--package-manager", "cargo"],
     "error: option '--package-manager <name>' argument 'cargo' is invalid. Allowed choices are npm, pnpm, yarn, bun.",
   ],
-  [["--no-pages", "--registration"], "error: --registration needs the account pages, which --no-pages leaves out."],
-  [["--no-pages", "--verification"], "error: --verification needs the account pages, which --no-pages leaves out."],
+  [["--json", "--pages"], "error: --json is without the pages that --pages adds. Their routes respond with JSON, too."],
+  [
+    ["--no-pages", "--registration"],
+    "error: --registration needs accounts: the pages, which --no-pages leaves out, or --json.",
+  ],
+  [
+    ["--no-pages", "--verification"],
+    "error: --verification needs accounts: the pages, which --no-pages leaves out, or --json.",
+  ],
   [["more"], "error: too many arguments. Expected 1 argument but got 2: shop, more."],
 ] as const)("%j is refused in one line, and nothing is created", async ([flags, message]) => {
   const parent = await temporaryFolder();
@@ -326,10 +333,14 @@ test("--verbose shows what the package manager prints; otherwise it is shown if 
   }
 });
 
-/** Starts the generator in a process group of its own, and waits until its package manager has begun. */
-async function installing(parent: string, script: string): Promise<ReturnType<typeof startProcess>> {
+/**
+ * Starts the generator in a process group of its own, and waits until its package manager has begun.
+ *
+ * @param before what the package manager does before it counts as begun
+ */
+async function installing(parent: string, script: string, before = ":"): Promise<ReturnType<typeof startProcess>> {
   const begun = `echo > "${parent}/begun"`;
-  const PATH = `${await folderWithNpm(`${HALF}; ${begun}; ${script}`)}:/bin:/usr/bin`;
+  const PATH = `${await folderWithNpm(`${HALF}; ${before}; ${begun}; ${script}`)}:/bin:/usr/bin`;
   const generator = startProcess(parent, process.execPath, [SCRIPT, "shop", "--yes"], { PATH });
   await generator.printed(/Installing the packages with npm …/);
   await expect.poll(() => existsSync(join(parent, "begun"))).toBe(true);
@@ -357,8 +368,9 @@ describe.for([
 
 test("a second Ctrl+C ends a package manager that ignores the first, and what it had started", async () => {
   const parent = await temporaryFolder();
-  const ignoring = `trap 'echo > "${parent}/ignored"' INT; (while :; do mkdir -p node_modules/more; sleep 0.01; done) & while :; do sleep 0.01; done`;
-  const generator = await installing(parent, ignoring);
+  const trap = `trap 'echo > "${parent}/ignored"' INT`;
+  const ignoring = "(while :; do mkdir -p node_modules/more; sleep 0.01; done) & while :; do sleep 0.01; done";
+  const generator = await installing(parent, ignoring, trap);
   generator.child.kill("SIGINT");
   await expect.poll(() => existsSync(join(parent, "ignored"))).toBe(true);
   generator.child.kill("SIGINT");
@@ -399,6 +411,40 @@ test("an interruption while the files are written leaves nothing, and what was t
     expect(output).toContain("Nothing was created.");
     expect(await readdir(join(parent, "shop"))).toEqual(["LICENSE"]);
   }
+});
+
+test("after a kill, which leaves part of an application, the next run says to delete it, and then creates it", async () => {
+  const parent = await temporaryFolder();
+  // Kills itself when a certain file has been written.
+  const change = `
+    import fs from "node:fs/promises";
+    import { syncBuiltinESMExports } from "node:module";
+    const { writeFile } = fs;
+    fs.writeFile = async (path, ...rest) => {
+      await writeFile(path, ...rest);
+      if (String(path).endsWith("login-controller.ts")) process.kill(process.pid, "SIGKILL");
+    };
+    syncBuiltinESMExports();`;
+  const preload = `data:text/javascript,${encodeURIComponent(change)}`;
+  const killed = startProcess(parent, process.execPath, ["--import", preload, SCRIPT, "shop", ...HERE]);
+  expect((await killed.ended).signal).toBe("SIGKILL");
+  const root = join(parent, "shop");
+  expect([existsSync(join(root, "package.json")), existsSync(join(root, ".env"))]).toEqual([true, false]);
+
+  const again = () => execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
+  const refused = await again();
+  const hint = " If it is a new application whose creation was cut off, delete it and run this again.\n";
+  expect([refused.code, refused.output.endsWith(`or empty this one.${hint}`)]).toEqual([1, true]);
+  await rm(root, { recursive: true });
+  expect((await again()).code).toBe(0);
+  await completeNames(root);
+  // A complete application is not one whose creation was cut off, and neither is a folder with other files.
+  const complete = await again();
+  expect([complete.code, complete.output.endsWith("or empty this one.\n")]).toEqual([1, true]);
+  await rm(root, { recursive: true });
+  await mkdir(root);
+  await writeFile(join(root, "mine.txt"), "mine");
+  expect((await again()).output).toMatch(/or empty this one\.\n$/);
 });
 
 test("an interruption during the migration leaves no database, and says how to continue", async () => {

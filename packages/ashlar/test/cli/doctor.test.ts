@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -6,23 +6,19 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { error } from "../../src/cli/doctor/finding.ts";
 import { redactionFor } from "../../src/cli/doctor/redaction.ts";
 import { Subject } from "../../src/cli/doctor/subject.ts";
+import { sql } from "../../src/database/index.ts";
 import { ashlar } from "../support/command-line.ts";
-import { copyOf, doctor, setVariables } from "../support/doctor.ts";
+import { completeForProduction, copyOf, doctor, setVariables } from "../support/doctor.ts";
 import { edit, execute, freePort, generatedApplication } from "../support/generated-application.ts";
-import { startMailServer } from "../support/mail-server.ts";
-import { onPostgres, postgres } from "../support/services.ts";
+import { mariadb, onMariadb, onPostgres, postgres, type TestEngine } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const NOTHING = { errors: 0, warnings: 0, findings: [], skipped: [] };
 
-/** A complete environment for production, but for the mail server. */
+/** A complete environment for production. */
 async function production(root: string): Promise<void> {
-  const { port } = await startMailServer();
-  await setVariables(
-    root,
-    ...["APP_ENV=production", "APP_URL=https://shop.example", "TRUSTED_PROXIES=loopback", "HOST=127.0.0.1"],
-    ...["MAIL_FROM=no-reply@shop.example", "SMTP_HOST=127.0.0.1", `SMTP_PORT=${port}`],
-  );
+  await completeForProduction(root);
+  await setVariables(root, "APP_ENV=production");
 }
 
 /** Everything in a folder, by path; files with their sizes, times and modes. */
@@ -57,19 +53,133 @@ describe("an application as generated", () => {
   });
 });
 
+/** A new application on a server, with an empty database. */
+async function applicationOn(engine: TestEngine): Promise<{ root: string; drop(): Promise<void> }> {
+  const { configuration, drop } = await engine.open();
+  const root = await generatedApplication({ database: engine.name });
+  const { user, password = "", host, port, database } = configuration as unknown as Record<string, string>;
+  const url = `${engine.name}://${user}:${password}@${host}:${port}/${database}`;
+  await setVariables(root, "APP_ENV=development", `DATABASE_URL=${url}`);
+  return { root, drop };
+}
+
+/** Runs lines as a new migration. */
+async function migrate(root: string, time: string, lines: string): Promise<void> {
+  const code = `import { type Kysely, sql } from "ashlar/database";\nexport async function up(database: Kysely<unknown>) { ${lines} }`;
+  await writeFile(join(root, `database/migrations/${time}_change.ts`), code);
+  await ashlar(root, "migrate");
+}
+
+async function isFineOn(engine: TestEngine): Promise<void> {
+  const { root, drop } = await applicationOn(engine);
+  try {
+    expect((await doctor(root)).findings.map(({ id }) => id)).toEqual(["migrations.pending"]);
+    await ashlar(root, "migrate");
+    expect(await doctor(root)).toMatchObject(NOTHING);
+    await production(root);
+    expect(await doctor(root)).toMatchObject(NOTHING);
+  } finally {
+    await drop();
+  }
+}
+
 await onPostgres("an application on PostgreSQL", () => {
-  test("has no finding once it is migrated, nor in production", async () => {
-    const { configuration, drop } = await postgres.open();
+  test("has no finding once it is migrated, nor in production", () => isFineOn(postgres));
+
+  test("learns of read replicas that are away or don't follow it, and nothing of the others", async () => {
+    const [{ root, drop }, other] = [await applicationOn(postgres), await postgres.open()];
     try {
-      const root = await generatedApplication({ database: "postgres" });
-      const { user, password = "", host, port, database } = configuration as unknown as Record<string, string>;
-      const url = `postgres://${user}:${password}@${host}:${port}/${database}`;
-      await setVariables(root, "APP_ENV=development", `DATABASE_URL=${url}`);
-      expect((await doctor(root)).findings.map(({ id }) => id)).toEqual(["migrations.pending"]);
       await ashlar(root, "migrate");
-      expect(await doctor(root)).toMatchObject(NOTHING);
-      await production(root);
-      expect(await doctor(root)).toMatchObject(NOTHING);
+      const [, own = ""] = /^DATABASE_URL=(.+)$/m.exec(await readFile(join(root, ".env"), "utf8")) ?? [];
+      const stopped = own.replace(/\/[^/]+$/, `/${String(other.configuration.database)}`);
+      const away = own.replace(/:\d+\//, ":1/");
+      const poolSize = "poolSize: 10,";
+      const withReplicas = `${poolSize} read: ${JSON.stringify([own, stopped, away])},`;
+      await edit(root, "config/database.ts", [poolSize, withReplicas]);
+      await edit(root, "app/kernel.ts", ["httpMiddleware = [", "httpMiddleware = [ReadReplicas, "]);
+      const kernel = await readFile(join(root, "app/kernel.ts"), "utf8");
+      await writeFile(join(root, "app/kernel.ts"), `import { ReadReplicas } from "ashlar/database";\n${kernel}`);
+      const { findings } = await doctor(root);
+      expect(findings).toMatchObject([
+        { id: "database.replica", severity: "warning", file: "config/database.ts" },
+        { id: "database.replica", severity: "warning" },
+      ]);
+      const which = (n: number) => `The read replica ${n} of the connection "postgres", counted from 0,`;
+      expect(findings[0]!.problem).toContain(`${which(1)} can't be read, so its reads go elsewhere: `);
+      expect(findings[1]!.problem).toContain(`${which(2)} can't be read, so its reads go elsewhere: `);
+
+      const table = "create table migrations (name varchar(255), batch integer, run_at timestamptz)";
+      await sql.raw(table).execute(other.database.kysely);
+      const [late] = (await doctor(root)).findings;
+      expect(late!.problem).toMatch(/doesn't follow its primary: it lacks the migrations \d{4}_\S+create_users, /);
+
+      const copy = await copyOf(root);
+      await edit(copy, "config/database.ts", [JSON.stringify([own, stopped, away]), JSON.stringify([own])]);
+      expect((await doctor(copy)).findings).toEqual([]);
+    } finally {
+      await drop();
+      await other.drop();
+    }
+  });
+
+  test("whose driver is missing is told how to install it", async () => {
+    const root = await generatedApplication({ database: "postgres" });
+    await setVariables(root, "APP_ENV=development");
+    const missing = `(setup: DialectSetup) => Object.assign(sqlite({ path: ":memory:" })(setup), {
+      connect: () => Promise.reject(new AshlarError("E_MISSING_PACKAGE", 'It needs "pg". Run: npm install pg')),
+    })`;
+    await edit(
+      root,
+      "config/database.ts",
+      ["import { env }", "import { AshlarError, env }"],
+      ["type DatabaseSettings", "type DatabaseSettings, type DialectSetup"],
+      ["postgres: postgres(", `postgres: ${missing},\n  other: postgres(`],
+    );
+    expect((await doctor(root)).findings).toMatchObject([
+      {
+        id: "database.connection",
+        problem: "The database can't be reached, because its driver is not installed.",
+        remedy: { run: "npm install pg" },
+      },
+    ]);
+  });
+});
+
+await onMariadb("an application on MariaDB", () => {
+  test("has no finding once it is migrated, nor in production", () => isFineOn(mariadb));
+
+  test("whose users are in a table that another program created gets the line that makes its addresses exact", async () => {
+    const { root, drop } = await applicationOn(mariadb);
+    try {
+      await migrate(
+        root,
+        "2090_01_01_000000",
+        "await sql`alter table users convert to character set utf8mb4 collate utf8mb4_unicode_ci`.execute(database);",
+      );
+      const { findings } = await doctor(root);
+      expect(findings).toMatchObject([{ id: "database.collation", severity: "error" }]);
+      expect(findings[0]!.problem).toContain("email, password, access_epoch");
+      await migrate(root, "2091_01_01_000000", findings[0]!.remedy.lines[0]!);
+      expect((await doctor(root)).findings).toEqual([]);
+    } finally {
+      await drop();
+    }
+  });
+
+  test("whose tables have an engine without transactions gets the lines that mend them", async () => {
+    const { root, drop } = await applicationOn(mariadb);
+    try {
+      await migrate(
+        root,
+        "2090_01_01_000000",
+        `await sql\`alter table maintenance engine=MyISAM\`.execute(database);
+        await sql\`create table hits (n integer) engine=Aria\`.execute(database);`,
+      );
+      const { findings } = await doctor(root);
+      expect(findings).toMatchObject([{ id: "database.engine", severity: "error" }]);
+      expect(findings[0]!.problem).toContain("The tables hits, maintenance have no transactions");
+      await migrate(root, "2091_01_01_000000", findings[0]!.remedy.lines.join("\n"));
+      expect((await doctor(root)).findings).toEqual([]);
     } finally {
       await drop();
     }

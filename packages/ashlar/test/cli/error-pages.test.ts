@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, createLogger } from "../../src/boot/index.ts";
+import { DatabaseError } from "../../src/database/index.ts";
 import { createTestClient, resetDatabase, type TestClient, type TestResponse } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
 import { bootApplication, userClass } from "../support/booted-application.ts";
@@ -242,6 +243,19 @@ describe("a page that fails", () => {
     expect(answer.headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
     const failures = logged.filter(({ msg }) => msg === "An error page failed.");
     expect(failures).toMatchObject([{ level: "error", code: "E_VIEW", method: "GET" }]);
+  });
+
+  test("because the database is away, which is why a request was refused, is not logged a second time", async () => {
+    const client = await loggedIn();
+    onTestFinished(
+      application.container.make("database").onQuery(() => {
+        throw new DatabaseError("It is gone.", null, undefined, "E_DATABASE_UNAVAILABLE");
+      }),
+    );
+    const answer = await client.get("/busy");
+    expect([answer.status, answer.text.includes('<p class="status">503</p>')]).toEqual([503, true]);
+    const warnings = logged.filter(({ level }) => level !== "info");
+    expect(warnings).toMatchObject([{ code: "E_DATABASE_UNAVAILABLE", msg: "The request was refused: It is gone." }]);
   });
 
   test("because the user cannot be looked up does not show the user as a guest", async () => {

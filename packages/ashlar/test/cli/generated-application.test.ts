@@ -4,6 +4,7 @@ import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createProject } from "../../src/scaffold/index.ts";
 import { ashlar } from "../support/command-line.ts";
+import { copyOf } from "../support/doctor.ts";
 import {
   COMMAND,
   checkTypes,
@@ -45,6 +46,7 @@ describe("a new application", () => {
     { pages: false, api: true, database: "sqlite" },
     { pages: false, api: false, database: "sqlite" },
     { pages: true, api: true, database: "postgres" },
+    { pages: true, api: true, database: "mariadb" },
   ] as const)("passes its own type check and tests unchanged: %j", async (options) => {
     await passesItsOwnChecks(await generatedApplication(options), options);
   });
@@ -250,9 +252,63 @@ describe("routes", () => {
     expect(lines[0]).toEqual(["Method", "Path", "Name", "Stack", "Handler"]);
     expect(lines).toContainEqual(["GET", "/", "welcome", "web", "view welcome"]);
     expect(lines).toContainEqual(["GET", "/api/me", "api.me", "api, guard:jwt", "function"]);
-    expect(lines.map(([method, path]) => `${method} ${path}`)).toEqual(
-      expect.arrayContaining(["POST /api/auth", "POST /api/reauth"]),
-    );
+  });
+
+  test("lists where the application says how it is, unless that is off, or a route of its own has the path", async () => {
+    const root = await generatedApplication();
+    const health = async (folder: string) => {
+      const { output } = await ashlar(folder, "routes");
+      const lines = output.split("\n").map((line) => line.split(/ {2,}/));
+      return lines.filter(([, path = ""]) => ["/up", "/ready", "/alive"].includes(path));
+    };
+    expect(await health(root)).toEqual([
+      ["GET", "/up", "health up"],
+      ["GET", "/ready", "health ready"],
+    ]);
+    const copy = await copyOf(root);
+    await edit(copy, "config/app.ts", [
+      "} satisfies",
+      '  server: { health: { up: "/alive", ready: false } },\n} satisfies',
+    ]);
+    expect(await health(copy)).toEqual([["GET", "/alive", "health up"]]);
+    const own = await copyOf(root);
+    await edit(own, "routes/web.ts", ["RouteEntry[] = [", 'RouteEntry[] = [\n  Route.get("/up", () => "mine"),']);
+    expect(await health(own)).toEqual([
+      ["GET", "/up", "web", "function"],
+      ["GET", "/ready", "health ready"],
+    ]);
+  });
+
+  test("shows the limits of the token endpoints, which their handlers count themselves", async () => {
+    const root = await generatedApplication();
+    const endpoints = async () => {
+      const { output } = await ashlar(root, "routes");
+      const lines = output.split("\n").map((line) => line.split(/ {2,}/));
+      return lines.filter(([, path = ""]) => /^\/api\/(?:auth|reauth|logout)$/.test(path));
+    };
+    expect(await endpoints()).toEqual([
+      ["POST", "/api/auth", "api.auth", "throttle:login (by the handler)", "TokenController.issue"],
+      ["POST", "/api/reauth", "api.reauth", "throttle:api.reauth (by the handler)", "TokenController.renew"],
+      ["POST", "/api/logout", "api.logout", "throttle:api.reauth (by the handler)", "TokenController.revoke"],
+    ]);
+    const { output } = await ashlar(root, "routes", "--json");
+    const rows = JSON.parse(output) as {
+      readonly name: string;
+      readonly stack: string;
+      readonly limit: string | null;
+    }[];
+    const limits = rows.filter(({ limit }) => limit !== null).map(({ name, stack, limit }) => [name, stack, limit]);
+    expect(limits).toEqual([
+      ["api.auth", "", "login"],
+      ["api.reauth", "", "api.reauth"],
+      ["api.logout", "", "api.reauth"],
+    ]);
+  });
+
+  test("shows no limit of a token endpoint in an application without limits", async () => {
+    const root = await generatedApplication({ pages: false });
+    await edit(root, "config/providers.ts", ["  ThrottleProvider,\n", ""]);
+    expect((await ashlar(root, "routes")).output).not.toContain("throttle:");
   });
 
   test("outside of an application, the error says where to run the command", async () => {

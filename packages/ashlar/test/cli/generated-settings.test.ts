@@ -8,7 +8,7 @@ import { readApiSettings } from "../../src/api/settings.ts";
 import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
 import { readAuthSettings } from "../../src/auth/settings.ts";
 import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";
-import { readPostgresSettings } from "../../src/database/postgres/postgres.ts";
+import { readPostgresSettings } from "../../src/database/postgres/postgres-settings.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
 import { readSessionSettings } from "../../src/session/settings.ts";

@@ -101,6 +101,7 @@ export default application;`);
   expect(migrationsOf(made)).toEqual([
     "create_email_changes.ts",
     "create_logins.ts",
+    "create_mail_outbox.ts",
     "create_maintenance.ts",
     "create_password_resets.ts",
     "create_rate_limits.ts",
@@ -134,7 +135,7 @@ export default application;`);
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_api_token_to_users$/);
   const api = await serve(root);
   expect(await me(api.url)).toMatchObject({ email: "ada@example.com" });
-}, 60_000);
+});
 
 test("after api:install --migrate, a user gets a token; after auth, nothing is left to do", async () => {
   const root = await oneFileApplication();
@@ -156,7 +157,7 @@ test("after api:install --migrate, a user gets a token; after auth, nothing is l
   const added = await ashlar(root, "auth");
   expect([added.code, remaining(added.output)]).toEqual([0, ""]);
   expect((await ashlar(root, "migrate")).output).toMatch(/^Migrated \S+_add_verified_at_to_users$/m);
-}, 60_000);
+});
 
 test("migrate prints the configuration it needs, which is sufficient", async () => {
   const root = await oneFileApplication();

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { COMMAND, edit, freePort, generatedApplication } from "../support/generated-application.ts";
 import { type LongProcess, startProcess } from "../support/long-process.ts";
 import { OLDEST_RUNTIME, RUNTIMES } from "../support/runtimes.ts";
@@ -141,26 +142,30 @@ describe("serve --watch", () => {
 
   test("treats a checkout of many files as one change", async () => {
     const { root, url, printed, output } = await dev();
-    const git = (...args: string[]): void => {
+    const gitIn = (cwd: string, ...args: string[]): void => {
       const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"];
-      execFileSync("git", [...identity, ...args], { cwd: root, stdio: "ignore" });
+      execFileSync("git", [...identity, ...args], { cwd, stdio: "ignore" });
     };
+    const git = (...args: string[]): void => gitIn(root, ...args);
     git("init", "--initial-branch=main");
     git("add", ".");
     git("commit", "--message=first");
-    git("checkout", "-b", "other");
-    await mkdir(join(root, "app/many"));
-    for (let index = 0; index < 60; index += 1) await writeFile(join(root, `app/many/n${index}.ts`), word(`${index}`));
-    await writeFile(join(root, "app/word.ts"), word("other"));
-    await printed(/^Restarting: /m);
-    await printed(/ is listening on /);
-    git("add", ".");
-    git("commit", "--message=second");
+    // The other branch is written in a folder of its own, so that nothing changes here until it is checked out.
+    const folder = await mkdtemp(join(tmpdir(), "ashlar-other-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const other = join(folder, "other");
+    git("worktree", "add", "-b", "other", other);
+    await mkdir(join(other, "app/many"));
+    for (let index = 0; index < 60; index += 1) await writeFile(join(other, `app/many/n${index}.ts`), word(`${index}`));
+    await writeFile(join(other, "app/word.ts"), word("other"));
+    gitIn(other, "add", ".");
+    gitIn(other, "commit", "--message=second");
+    git("worktree", "remove", other);
     const before = output().length;
     for (const [branch, value] of [
-      ["main", "first"],
       ["other", "other"],
       ["main", "first"],
+      ["other", "other"],
     ] as const) {
       git("checkout", branch);
       await printed(/^Restarting: .* and \d+ more files changed\.$/m);

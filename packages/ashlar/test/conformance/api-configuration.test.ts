@@ -14,7 +14,7 @@ describe("API configuration (DRIVERS, driver jwt)", () => {
     const asymmetric = await testApi({ driver: { algorithm: "EdDSA", secret: privateKey } });
     const token = await asymmetric.token();
     expect([part(token, 0), await open(asymmetric, token)]).toEqual([
-      { alg: "EdDSA", typ: "JWT" },
+      { alg: "EdDSA", typ: "JWT", kid: expect.stringMatching(/^[\w-]{43}$/) },
       expect.objectContaining(ACCEPTED),
     ]);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Model, primaryKey } from "../../src/database/index.ts";
+import { json, Model, primaryKey, timestamp } from "../../src/database/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
 import { ADA, PASSWORD, type TestAccounts, testAccounts } from "../support/account-application.ts";
@@ -82,8 +82,8 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
       .$call(primaryKey(kysely))
       .addColumn("title", "varchar(20)")
       .addColumn("place", "integer")
-      .addColumn("labels", engine.name === "sqlite" ? "text" : "jsonb")
-      .addColumn("sent_at", engine.name === "sqlite" ? "text" : "timestamptz")
+      .addColumn("labels", json(kysely))
+      .addColumn("sent_at", timestamp(kysely))
       .addColumn("fragile", engine.name === "sqlite" ? "integer" : "boolean")
       .addColumn("weight", "bigint")
       .addColumn("size", "integer", (column) => column.notNull().defaultTo(0))

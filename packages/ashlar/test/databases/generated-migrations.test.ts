@@ -32,6 +32,11 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
 
 /** Every table, column, index and constraint as the database describes them, except for the record of migrations. */
 async function schema({ dialect, kysely }: Database): Promise<readonly Row[]> {
+  if (dialect.name === "mariadb") {
+    const tables = (await kysely.introspection.getTables()).filter(({ name }) => name !== "migrations");
+    const creations = tables.map(({ name }) => sql<Row>`show create table ${sql.table(name)}`.execute(kysely));
+    return (await Promise.all(creations)).flatMap(({ rows }) => rows);
+  }
   const described =
     dialect.name === "sqlite"
       ? sql<Row>`select type, name, tbl_name, sql from sqlite_master where tbl_name not in ('migrations', 'sqlite_sequence') order by 1, 2`
@@ -87,6 +92,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
     const { dialect, kysely } = own.database;
     const query = sql.raw(`select * from ${table} where ${condition}`);
     if (dialect.name === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
+    if (dialect.name === "mariadb") return JSON.stringify((await sql`explain ${query}`.execute(kysely)).rows);
     return await own.database.transaction(async () => {
       // These are empty, so reading them in full is faster.
       await sql`set local enable_seqscan = off`.execute(own.database.kysely);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Connection } from "../../src/database/connection.ts";
 import { Migrations, sql } from "../../src/database/index.ts";
-import { readPostgresSettings } from "../../src/database/postgres/postgres.ts";
 import { PostgresDialect } from "../../src/database/postgres/postgres-dialect.ts";
+import { readPostgresSettings } from "../../src/database/postgres/postgres-settings.ts";
 import { onEachDatabase, onPostgres, postgres, type TestDatabase } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -150,13 +150,15 @@ await onEachDatabase("migrations", (engine) => {
     await write(SECOND, POSTS);
     await migrations.up();
     const { kysely } = own.database;
-    await sql`create table foreign_to_us (user_id integer references users (id))`.execute(kysely);
-    if (engine.name === "postgres") await sql`alter table foreign_to_us alter user_id type bigint`.execute(kysely);
+    const type = engine.name === "sqlite" ? "integer" : "bigint";
+    await sql`create table foreign_to_us (user_id ${sql.raw(type)} references users (id))`.execute(kysely);
     await sql`create view seen as select email from users`.execute(kysely);
     if (engine.name === "postgres") {
       await sql`create type mood as enum ('good')`.execute(kysely);
       await sql`create sequence counter`.execute(kysely);
       await sql`create materialized view kept as select email from users`.execute(kysely);
+    } else if (engine.name === "mariadb") {
+      await sql`create sequence counter`.execute(kysely);
     } else {
       await sql`create virtual table search using fts5(body)`.execute(kysely);
     }
@@ -169,7 +171,7 @@ await onEachDatabase("migrations", (engine) => {
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   });
 
-  test("a migration that fails leaves nothing half-done, and the message names its file", async () => {
+  test("a migration that fails leaves nothing half-done, or says what, and the message names its file", async () => {
     await write(FIRST, USERS);
     await write(
       SECOND,
@@ -186,13 +188,37 @@ await onEachDatabase("migrations", (engine) => {
       message: expect.stringContaining(join(folder.path, `${SECOND}.ts`)),
     });
     expect((error as Error).message).toContain("nowhere");
-    expect(await tables()).toEqual(["migrations", "users"]);
-    expect(await own.database.kysely.selectFrom("users").selectAll().execute()).toEqual([]);
+    const left = {
+      tables: await tables(),
+      users: await own.database.kysely.selectFrom("users").select("email").execute(),
+    };
+    if (engine.undoesTables) {
+      expect(left).toEqual({ tables: ["migrations", "users"], users: [] });
+    } else {
+      expect(left).toEqual({ tables: ["half", "migrations", "users"], users: [{ email: "half@example.com" }] });
+      expect((error as Error).message).toMatch(
+        /It ran: create table "half" \("n" integer\) .*; insert into "users" \("email"\) values \(\?\)\. This failed: insert into "nowhere"/,
+      );
+    }
     expect(await states()).toEqual([
       [FIRST, "run", 1],
       [SECOND, "pending", null],
       [THIRD, "pending", null],
     ]);
+  });
+
+  test.skipIf(engine.undoesTables)("a migration that loses its connection says what may have run", async () => {
+    await write(
+      FIRST,
+      `import { sql } from "${DATABASE_MODULE}";
+      export async function up(database: any): Promise<void> {
+        await database.schema.createTable("half").addColumn("n", "integer").execute();
+        await sql\`kill connection_id()\`.execute(database);
+      }`,
+    );
+    await expect(migrations.up()).rejects.toThrow(
+      /It ran: create table "half" \("n" integer\) .*\. This failed, but may have run: kill connection_id\(\)\./,
+    );
   });
 
   test("a rollback that fails leaves the migration recorded as run", async () => {

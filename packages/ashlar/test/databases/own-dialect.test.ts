@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
-import { describe, expect, test } from "vitest";
-import { connectionSource } from "../../src/database/index.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connectionSource, Database } from "../../src/database/index.ts";
 import {
   type Dialect,
   type DialectSource,
@@ -319,6 +319,46 @@ await onPostgres("on a database that runs transactions side by side", () => {
   ])("the suite finds a dialect %s", async (_, change, titles) => {
     expect(await foundSideBySide(change, [SIDE_BY_SIDE, KEEPS])).toEqual(titles);
   });
+});
+
+test("a dialect is told of a connection whose transaction could not be rolled back, and of no other", async () => {
+  const [no, released] = [new Error("no"), [] as boolean[]];
+  let failing: "nothing" | "transaction" | "savepoint" = "nothing";
+  const source = changed(sqlite({ path: ":memory:" }), (dialect) => ({
+    async reserve() {
+      const { connection, release } = await dialect.reserve();
+      return {
+        connection,
+        release(broken) {
+          released.push(broken);
+          release(broken);
+        },
+      };
+    },
+    async rollback(connection, savepoint) {
+      await dialect.rollback(connection, savepoint);
+      if (failing === (savepoint === null ? "transaction" : "savepoint")) throw new Error("The connection is lost.");
+    },
+  }));
+  const database = new Database({ default: "main", main: source }, "/");
+  onTestFinished(() => database.close());
+  const fail = () => Promise.reject(no);
+  await database.transaction(() => database.transaction(async () => {}));
+  await expect(database.transaction(fail)).rejects.toBe(no);
+  await database.transaction(() => expect(database.transaction(fail)).rejects.toBe(no));
+  await expect(database.connection().reserved(fail)).rejects.toBe(no);
+  expect(released.splice(0)).toEqual([false, false, false, false]);
+  failing = "transaction";
+  await expect(database.transaction(fail)).rejects.toBe(no);
+  // The connection stays reserved for what is around the transaction.
+  const around = () => expect(database.transaction(fail)).rejects.toBe(no);
+  await database.connection().reserved(around);
+  failing = "savepoint";
+  await database.transaction(around);
+  await database.transaction(() => database.transaction(around));
+  expect(released.splice(0)).toEqual([true, true, true, true]);
+  await database.transaction(async () => {});
+  expect(released).toEqual([false]);
 });
 
 test("the suite finds a dialect whose database cannot be reached, and that looks like an empty one", async () => {

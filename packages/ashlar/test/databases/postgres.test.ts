@@ -245,7 +245,9 @@ await onPostgres("PostgreSQL alone", () => {
       );
     const outcomes = await Promise.allSettled([addOne(), addOne()]);
     const failures = outcomes.filter((outcome) => outcome.status === "rejected");
-    expect(failures.map(({ reason }) => [reason.code, reason.databaseCode])).toEqual([["E_DATABASE", "40001"]]);
+    expect(failures.map(({ reason }) => [reason.code, reason.databaseCode])).toEqual([
+      ["E_DATABASE_CONFLICT", "40001"],
+    ]);
     expect(await rows("select n from counters")).toEqual([{ n: 1 }]);
   });
 

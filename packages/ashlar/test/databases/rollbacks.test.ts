@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeColumns } from "../../src/auth/write-column.ts";
-import { type Casts, json, Model, primaryKey, timestamp, timestamps } from "../../src/database/index.ts";
+import { type Casts, json, Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
 import { setClock } from "../../src/support/index.ts";
-import { onEachDatabase, type TestDatabase } from "../support/services.ts";
+import { administerMariadb } from "../support/mariadb-databases.ts";
+import { onEachDatabase, type TestDatabase, testWhere } from "../support/services.ts";
 
 class Person extends Model {
   static override table = "people";
@@ -332,7 +333,19 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.isStored(), await Person.rows().count()]).toEqual([false, 0]);
   });
 
-  test("S68 a commit that fails is a rollback", async () => {
+  // MariaDB has no constraints that are checked at the end of a transaction.
+  testWhere(engine.name === "mariadb", "S68 a commit that fails with its connection is a rollback", async () => {
+    const ada = person("Ada");
+    const attempt = own.database.transaction(async (trx) => {
+      await ada.save();
+      const { rows } = await sql<{ id: number }>`select connection_id() as id`.execute(trx);
+      await administerMariadb(`kill ${rows[0]!.id}`);
+    });
+    await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE_UNAVAILABLE" });
+    expect([ada.isStored(), { ...ada }, await Person.rows().count()]).toEqual([false, { name: "Ada" }, 0]);
+  });
+
+  testWhere(engine.name !== "mariadb", "S68 a commit that fails is a rollback", async () => {
     const { kysely } = own.database;
     await kysely.schema
       .createTable("deferred_people")

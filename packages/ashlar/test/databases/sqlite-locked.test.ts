@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createApplication, createLogger } from "../../src/boot/index.ts";
 import { type Connection, Database, DatabaseProvider, sql } from "../../src/database/index.ts";
 import { Route } from "../../src/routing/index.ts";
@@ -97,7 +97,7 @@ test.each(["/insert", "/transaction"])(
 test.each(["/insert", "/transaction"])("an operation that never gets the file is a 503: %s", async (path) => {
   await serve({ busyTimeoutMs: 30 });
   other.exec("begin immediate");
-  expect(await get(path)).toMatchObject([503, expect.stringContaining("E_OVERLOADED")]);
+  expect(await get(path)).toMatchObject([503, expect.stringContaining("E_DATABASE_BUSY")]);
   other.exec("rollback");
   expect(await get(path)).toEqual([200, "written"]);
 });
@@ -107,7 +107,7 @@ test("the error names the setting, and nothing is written later", async () => {
   other.exec("begin immediate");
   const message = `The SQLite file ${own.configuration.path} was locked by another process for all of 30 ms. Keep its transactions short, or set busyTimeoutMs in config/database.ts.`;
   const cause = expect.objectContaining({ errcode: 5 });
-  const expected = { code: "E_OVERLOADED", status: 503, message, cause };
+  const expected = { code: "E_DATABASE_BUSY", databaseCode: "5", status: 503, message, cause };
   await expect(insert("a")).rejects.toMatchObject(expected);
   await expect(locked.transaction(() => insert("b"))).rejects.toMatchObject(expected);
   other.exec("rollback");
@@ -188,6 +188,76 @@ async function openWithoutLog(): Promise<Connection> {
   expect(await connection.rows("pragma journal_mode = delete", [])).toEqual([{ journal_mode: "delete" }]);
   return connection;
 }
+
+/** Locks the file against everyone, including those who open it: without a write-ahead log, that is possible. */
+async function lockUnopened(settings: object = {}): Promise<Database> {
+  await openWithoutLog();
+  await locked.close();
+  locked = new Database({ default: "main", main: { ...own.configuration, ...settings } }, "/");
+  ending.push(() => locked.close());
+  other.exec("begin exclusive");
+  return locked;
+}
+
+test.each([
+  ["the boot", () => locked.connect().then(() => [])],
+  ["a read", () => locked.connection().rows("select text from notes", [])],
+  ["a finder", async () => (await locked.connection().first("select 1 where 1 = ?", 2)) ?? []],
+  ["a write", () => insert("a").then(() => [])],
+  ["a transaction", () => locked.transaction(() => [])],
+] as const)("while another process has locked the file, opening it for %s stops nothing else", async (_, begin) => {
+  await lockUnopened();
+  const order: string[] = [];
+  const opened = Promise.resolve(begin()).then((result) => {
+    order.push("opened");
+    return result;
+  });
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  order.push("others had their turns");
+  other.exec("commit");
+  expect(await opened).toEqual([]);
+  expect(order).toEqual(["others had their turns", "opened"]);
+});
+
+test("a file that stays locked while it is opened is E_DATABASE_BUSY", async () => {
+  await lockUnopened({ busyTimeoutMs: 0 });
+  for (const attempt of [() => locked.connect(), () => insert("a"), () => locked.transaction(() => {})]) {
+    await expect(attempt()).rejects.toMatchObject({ code: "E_DATABASE_BUSY", databaseCode: "5" });
+  }
+});
+
+test("a caller does not wait for the file for as long again as for its turn", async () => {
+  await serve({ busyTimeoutMs: 10_000 });
+  other.exec("begin immediate");
+  const clock = vi.spyOn(performance, "now");
+  const begun = performance.now();
+  const gate = Promise.withResolvers<void>();
+  const first = locked.connection().reserved(() => gate.promise);
+  const second = insert("late");
+  await nextTurn();
+  // The second one gets its turn just before its time is over.
+  clock.mockImplementation(() => begun + 9_999);
+  gate.resolve();
+  await first;
+  await nextTurn();
+  clock.mockImplementation(() => begun + 10_100);
+  await expect(second).rejects.toMatchObject({ code: "E_DATABASE_BUSY" });
+  clock.mockRestore();
+});
+
+test("beyond maxWaiting, a write is refused at once, and reads go on", async () => {
+  await serve({ maxWaiting: 2 });
+  other.exec("begin immediate");
+  const waiting = [insert("a"), insert("b"), insert("c")];
+  await expect(insert("d")).rejects.toMatchObject({
+    code: "E_OVERLOADED",
+    message: "Transactions are using the connection to the database, and 2 more are waiting for it.",
+  });
+  expect(await get("/count")).toEqual([200, '{"n":0}']);
+  other.exec("rollback");
+  await Promise.all(waiting);
+  expect(texts()).toEqual(["a", "b", "c"]);
+});
 
 test("a commit that waits for readers is awaited", async () => {
   await openWithoutLog();

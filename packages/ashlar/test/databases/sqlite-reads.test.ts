@@ -1,4 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
+import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -281,4 +282,23 @@ test("an invalid read is refused immediately, even during a transaction", async 
     "E_DATABASE",
     "E_INVALID_QUERY",
   ]);
+});
+
+test.skipIf(process.platform !== "linux")("pages that were read once are not read from the file again", async () => {
+  const PAGES = 2000;
+  const text = "x".repeat(3000);
+  await database.transaction(async () => {
+    for (let index = 0; index < PAGES; index++) await Note.create({ text });
+  });
+  await run("pragma wal_checkpoint(truncate)");
+  /** How often this thread has asked the system to read something. */
+  const reads = (): number => Number(/^syscr: (\d+)$/m.exec(readFileSync("/proc/thread-self/io", "utf8"))![1]);
+  const readAll = async (): Promise<number> => {
+    const before = reads();
+    for (let id = 1; id <= PAGES; id++) await database.connection().first("select text from notes where id = ?", id);
+    return reads() - before;
+  };
+  const first = await readAll();
+  expect(first).toBeGreaterThan(PAGES);
+  expect(await readAll()).toBeLessThan(first / 2);
 });

@@ -50,4 +50,4 @@ test("a generated application works with the store of docs/account-stores.md, an
   expect(code, output).toBe(0);
   expect(output).toContain("a new user gets an email, and its link verifies the address");
   expect(output).toContain("an unknown key, address or identifier finds no account");
-}, 120_000);
+});

@@ -59,6 +59,26 @@ const CASES: readonly Case[] = [
             export const none: ErrorCode = "E_ORDER_CLOSE";`,
   },
   {
+    shows: "interface ClientErrorCodes { E_ORDER_CLOSED: 409 }",
+    before: `import type { ClientError, ClientErrorCode } from "ashlar/client";`,
+    after: `export const isClosed = ({ code }: ClientError): boolean => code === "E_ORDER_CLOSED" || code === "E_CSRF";
+            // @ts-expect-error there is no such code
+            export const none: ClientErrorCode = "E_ORDER_CLOSE";`,
+  },
+  {
+    shows: "interface ApplicationStats { readonly carts?: { readonly open: number } }",
+    before: `import type { Application } from "ashlar";`,
+    after: `export const add = (application: Application): void => {
+              application.addStats("carts", () => ({ open: 3 }));
+              // @ts-expect-error there are no such numbers
+              application.addStats("cards", () => ({ open: 3 }));
+              // @ts-expect-error these are not carts
+              application.addStats("carts", () => ({ closed: 3 }));
+            };
+            export const open = (application: Application): number | undefined => application.stats().carts?.open;
+            export const sent = (application: Application): number | undefined => application.stats().mail?.sent;`,
+  },
+  {
     shows: "interface Limits { export: true }",
     before: `import { type HttpContext, Route } from "ashlar";
              import type { ThrottleSettings } from "ashlar/throttle";
@@ -170,6 +190,8 @@ const PUBLIC = {
   Limits: "ashlar/throttle",
   MiddlewareArguments: "ashlar",
   AccountMailMap: "ashlar/auth",
+  ApplicationStats: "ashlar",
+  Application: "ashlar",
 } as const;
 
 /** The interface that applications augment, by the one that features augment. */
@@ -182,6 +204,8 @@ const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkLimits: "Limits",
   FrameworkMiddlewareArguments: "MiddlewareArguments",
   FrameworkAccountMails: "AccountMailMap",
+  FrameworkStats: "ApplicationStats",
+  FrameworkApplication: "Application",
 };
 
 /** The members that the framework's own features add, by interface: `{ HttpContext: ["view", …] }`. */
@@ -195,6 +219,8 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     Limits: [],
     MiddlewareArguments: [],
     AccountMailMap: [],
+    ApplicationStats: [],
+    Application: [],
   };
   const folder = join(REPOSITORY, SOURCE);
   for (const entry of await readdir(folder, { recursive: true })) {
@@ -206,11 +232,16 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
       if (name === "FrameworkMessages" || name === "Visitor") continue;
       const key = AUGMENTED[name];
       if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);
-      members[key].push(...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)\??:/gm)].map(([, member]) => member!));
+      members[key].push(
+        ...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)(?:\??:|[<(])/gm)].map(([, member]) => member!),
+      );
     }
   }
   return members;
 }
+
+/** What is added by a path that a new application doesn't import, because it needs an optional package. */
+const ELSEWHERE = ["ashlar/metrics"];
 
 /** A file that compiles if everything that the features add exists, and has a type. */
 async function presence(): Promise<string> {
@@ -222,7 +253,8 @@ async function presence(): Promise<string> {
         `export const ${name}_${member.replaceAll(/\W/g, "_")}: Typed<${name}[${JSON.stringify(JSON.parse(member.startsWith('"') ? member : `"${member}"`))}]> = true;`,
     ),
   ]);
-  return `type Typed<T> = 0 extends 1 & T ? "any" : true;\n${lines.join("\n")}\n`;
+  const imports = ELSEWHERE.map((path) => `import type {} from "${path}";`);
+  return `${imports.join("\n")}\ntype Typed<T> = 0 extends 1 & T ? "any" : true;\n${lines.join("\n")}\n`;
 }
 
 async function examples(): Promise<{ name: string; text: string }[]> {
@@ -255,11 +287,14 @@ async function checkEach(root: string, cases: Readonly<Record<string, readonly s
 }
 
 describe("the augmentations shown in doc comments", () => {
-  test("are those of HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments and Register", async () => {
+  test("are those of HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments, stats and Register", async () => {
     const texts = (await docCommentSamples(SOURCE)).map(({ code }) => code);
     for (const { shows } of CASES)
       expect(texts.filter((code) => code.includes(shows)).length, shows).toBeGreaterThan(0);
-    const { HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments } = await ownMembers();
+    const { HttpContext, Services, ErrorCodes, EventMap, Limits, MiddlewareArguments, ApplicationStats, Application } =
+      await ownMembers();
+    expect(Application).toEqual(["authenticate"]);
+    expect(ApplicationStats.toSorted()).toEqual(["authentications", "database", "events", "mail", "redis", "replicas"]);
     expect(HttpContext).toEqual(
       expect.arrayContaining(["view", "auth", "session", "throttle", "accounts", "apiToken"]),
     );

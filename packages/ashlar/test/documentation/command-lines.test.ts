@@ -4,10 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { generateApplication } from "../support/generated-application.ts";
+import { generateApplication, generatedApplication } from "../support/generated-application.ts";
 import { pathOf } from "../support/page-files.ts";
 import { markdownSamples, REPOSITORY } from "../support/samples.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Pages for those who work on the framework: their scripts are the repository's. */
 const OWN = ["CONTRIBUTING.md", "RELEASING.md"];
@@ -43,7 +42,8 @@ async function linesOf(paths: readonly string[]): Promise<Line[]> {
 
 /** The options of each command, by its name: those that its help lists. */
 async function optionsByCommand(): Promise<Map<string, ReadonlySet<string>>> {
-  const folder = await temporaryFolder();
+  // An application's providers add commands of their own, such as those of mail.
+  const folder = await generatedApplication();
   const options = (help: string) => new Set([...help.matchAll(/(?<=[\s,])--?[a-z][a-z-]*/g)].map(([option]) => option));
   const { output } = await ashlar(folder, "--help");
   const [, list = ""] = output.split("Commands:\n");

@@ -6,6 +6,7 @@ import { UNDO_EXPIRES_IN_HOURS } from "../../src/auth/accounts/account-links.ts"
 import { PENDING_EPOCH } from "../../src/auth/logins/login-store.ts";
 import { readAuthSettings } from "../../src/auth/settings.ts";
 import { readWebGuardSettings } from "../../src/auth/web/web-guard-settings.ts";
+import { readMailSettings } from "../../src/mail/settings.ts";
 import { createSessionDataTable } from "../../src/session/index.ts";
 import { readSessionSettings } from "../../src/session/settings.ts";
 import { now } from "../../src/support/index.ts";
@@ -59,14 +60,16 @@ test("every table is named among personal data, and every column named there exi
 test("the settings and the times among personal data are the defaults", () => {
   const { accounts, passwordResetExpirationInMinutes } = readAuthSettings({ GUARDS: {} });
   const { prune, ...days } = accounts.retention;
+  const { retryHours, keepFailedDays } = readMailSettings(undefined, shop.application.settings).outbox;
   const told = [...section.matchAll(/`(\w+Days)` \((\d+)\)/g)].map(([, name, count]) => [name, Number(count)]);
-  expect(Object.fromEntries(told)).toEqual(days);
+  expect(Object.fromEntries(told)).toEqual({ ...days, keepFailedDays });
   expect([prune, section.includes("`prune: false`")]).toEqual([true, true]);
 
   const { absoluteMs, rememberMs } = readWebGuardSettings("web", {}, false);
   const { lifetimeMinutes } = readSessionSettings(undefined, null);
   for (const sentence of [
     `\`passwordResetExpiration\`, ${passwordResetExpirationInMinutes! / (24 * 60)} day`,
+    `\`retryHours\` (${retryHours}), and then \`keepFailedDays\` (${keepFailedDays}) of \`MAIL.outbox\``,
     `after the link expires (${UNDO_EXPIRES_IN_HOURS} hours)`,
     `(${absoluteMs / 3_600_000} hours, or ${rememberMs / DAY_MS} days if remembered)`,
     `(${lifetimeMinutes / 60} hours unused)`,

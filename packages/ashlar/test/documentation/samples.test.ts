@@ -39,6 +39,7 @@ const OTHER_LANGUAGES = [
   "ini",
   "yaml",
   "caddy",
+  "haproxy",
   "bash",
   "php",
   "python",
@@ -98,7 +99,7 @@ test("each page of the manual that shows complete files is followed by a test", 
 /** Samples that are compiled but not run, identified by a part of them, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   'auth.guard("staff")': "the generated application has one guard with logins",
-  "Bun.serve(": "Bun and Deno are not installed",
+  "Bun.serve(": "it needs Bun",
   "dialectSuite(": "its database does not exist",
 };
 

@@ -230,6 +230,16 @@ describe("the renewal of a token", () => {
     expect((await accounts.user()).tokenDigest()).toBe(digest(token));
   });
 
+  test("is refused to a blocked account also if it was renewed a moment ago, and the answer could be given again", async () => {
+    const asked = later(blocked);
+    const accounts = await shopWith([asked.step]);
+    const token = await tokenOf(accounts);
+    expect((await renew(accounts.visitor(), token)).status).toBe(200);
+    expect((await renew(accounts.visitor(), token)).status).toBe(200);
+    asked.begin();
+    expect((await renew(accounts.visitor(), token)).body).toMatchObject({ status: 403, code: "E_LOGIN_REFUSED" });
+  });
+
   test("reveals nothing about the account to a client whose token is no longer active", async () => {
     const accounts = await shopWith([blocked]);
     const old = await tokenOf(accounts);

@@ -29,6 +29,8 @@ async function problemsOf(make: () => LoginStore): Promise<string[]> {
 }
 
 const ANY_NUMBER = "a user can have any number of logins, all of which are listed and ended";
+const RANGES =
+  "a range of logins has at most as many as its limit: the newest, those after a login, or those before it";
 const ANY_DEVICE = "addresses and user agents of any kind are kept";
 const RENEWED = "a new token replaces the old one, with the time of the proof";
 const SEPARATE = "a use, a new token or a kept login of another guard, or of another user, does not reach a login";
@@ -95,7 +97,7 @@ describe("the suite notices a store that", () => {
       "turns keys into numbers",
       (store) => ({
         start: (login, proof) => store.start({ ...login, userId: Number(login.userId) }, proof),
-        list: (owner) => store.list({ ...owner, userId: Number(owner.userId) }),
+        list: (owner, range) => store.list({ ...owner, userId: Number(owner.userId) }, range),
       }),
       "a login that was started is found by its token, unchanged",
     ],
@@ -103,6 +105,42 @@ describe("the suite notices a store that", () => {
       "keeps addresses",
       (store) => ({ prune: (pruning) => store.prune({ ...pruning, unusedSince: new Date(0) }) }),
       "pruning removes the address and the user agent from logins that have not been used since",
+    ],
+    [
+      "finds the token of another guard's login",
+      (store) => ({
+        findToken: async (_, hashes) => {
+          return [...store.logins.values()].find(({ tokenHash }) => hashes.includes(tokenHash))?.tokenHash ?? null;
+        },
+      }),
+      "of several digests, the one that a login of the guard has is found",
+    ],
+    [
+      "looks for the first of several tokens alone",
+      (store) => ({ findToken: (guard, hashes) => store.findToken(guard, hashes.slice(0, 1)) }),
+      "of several digests, the one that a login of the guard has is found",
+    ],
+    [
+      "replaces whatever token a login has",
+      (store) => ({
+        renew: (login, renewal, proof) => {
+          const tokenHash = store.logins.get(login.id)?.tokenHash ?? login.tokenHash;
+          return store.renew({ ...login, tokenHash }, renewal, proof);
+        },
+      }),
+      "a new token is only set in place of the one that the login has, which may be the same",
+    ],
+    [
+      "compares the token of a login, and then replaces it",
+      (store) => ({
+        async renew(login, renewal, proof) {
+          const isTheirs = store.logins.get(login.id)?.tokenHash === login.tokenHash;
+          await turn();
+          const tokenHash = store.logins.get(login.id)?.tokenHash ?? login.tokenHash;
+          return isTheirs && store.renew({ ...login, tokenHash }, renewal, proof);
+        },
+      }),
+      "of several new tokens for the same one at once, one is set",
     ],
     [
       "renews the login of another guard",
@@ -216,15 +254,80 @@ describe("the suite notices a store that", () => {
       "a login that was started is found by its token, unchanged",
     ],
     [
+      "leaves the kept login its old token",
+      (store) => ({
+        endAll: (owner, kept) => store.endAll(owner, kept && { id: kept.id, accessEpoch: kept.accessEpoch }),
+      }),
+      "the login that is kept gets the new token that it is given, and the old one is invalid",
+    ],
+    [
+      "has no limit for a list",
+      (store) => ({ list: (owner, range) => store.list(owner, { ...range, limit: 100 }) }),
+      RANGES,
+    ],
+    [
+      "returns the newest logins for those that are newer than another",
+      (store) => ({
+        async list(owner, { limit, ...range }) {
+          return (await store.list(owner, { ...range, limit: 100 })).slice(0, limit);
+        },
+      }),
+      RANGES,
+    ],
+    [
+      "counts logins of other access epochs in a range",
+      (store) => ({
+        async list(owner, { accessEpoch, ...range }) {
+          const listed = await store.list(owner, range);
+          return listed.filter((login) => accessEpoch === undefined || login.accessEpoch === accessEpoch);
+        },
+      }),
+      "a range of logins in one access epoch leaves out all others before it counts",
+    ],
+    [
+      "ends the newest logins instead of the oldest",
+      (store) => ({
+        async endOldest(owner, keep) {
+          const surplus = (await store.list(owner, { limit: 100 })).slice(0, -keep);
+          for (const { id } of surplus) store.logins.delete(id);
+          return surplus.length;
+        },
+      }),
+      "of a user's logins, the oldest end, and as many of the newest stay as they should",
+    ],
+    [
+      "counts logins that have expired or wait for a step",
+      (store) => ({
+        async endOldest(owner, keep) {
+          const surplus = (await store.list(owner, { limit: 100 })).slice(keep);
+          for (const { id } of surplus) store.logins.delete(id);
+          return surplus.length;
+        },
+      }),
+      "those that have expired or wait for a step take no place of other logins",
+    ],
+    [
+      "decides which logins are too many before the others have started",
+      (store) => ({
+        async endOldest(owner, keep) {
+          const before = await store.list(owner, { limit: 100 });
+          const surplus = before.length > keep ? before.slice(-1) : [];
+          for (const { id } of surplus) store.logins.delete(id);
+          return surplus.length;
+        },
+      }),
+      "of a user's logins, the oldest end, and as many of the newest stay as they should",
+    ],
+    [
       "lists only a few logins",
-      (store) => ({ list: async (owner) => (await store.list(owner)).slice(0, 5) }),
+      (store) => ({ list: async (owner, range) => (await store.list(owner, range)).slice(0, 5) }),
       ANY_NUMBER,
     ],
     [
       "ends only a few logins",
       (store) => ({
         async endAll(owner, kept) {
-          const spared = [...(await store.list(owner))].slice(5).map(({ id }) => store.logins.get(id)!);
+          const spared = [...(await store.list(owner, { limit: 100 }))].slice(5).map(({ id }) => store.logins.get(id)!);
           const ended = await store.endAll(owner, kept);
           for (const login of spared) store.logins.set(login.id, login);
           return ended - spared.length;

@@ -242,7 +242,7 @@ describe("a command of a feature", { timeout: 120_000 }, () => {
          content() { return { text: "greeting", data: { link: this.url("/home") } }; }
        }
        const run: Awaited<ReturnType<FeatureCommand["load"]>>["run"] = async ({ application, args }) => {
-         (await application()).container.make("mail").queue(new Greeting(), args[0]!);
+         await (await application()).container.make("mail").queue(new Greeting(), args[0]!);
        };
        export class GreetingProvider extends Provider {
          static override commands = [{ name: "greet", description: "Greets.", load: () => Promise.resolve({ run }) }];
@@ -350,8 +350,8 @@ describe("a second feature with the same names makes the boot fail", () => {
     await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(refusal);
 
     class OwnInvitations extends Invitations {
-      override invite(): void {
-        throw new AshlarError("E_INVITATION");
+      override invite(): Promise<void> {
+        return Promise.reject(new AshlarError("E_INVITATION"));
       }
     }
     class Replacement extends Provider {

@@ -1,8 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { EMAIL_TAKEN_LIMIT } from "../../src/auth/accounts/limits.ts";
 import { travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
-import { onEachDatabase } from "../support/services.ts";
+import { onEachDatabase, testWhere } from "../support/services.ts";
 
 const OF_ATTACKER = "a password of the attacker";
 const VERIFY = "Verify your email address";
@@ -113,26 +114,33 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     for (const outcome of outcomes) expect([verified, voided]).toContainEqual(outcome);
   });
 
-  test("S58 and verified just before its link would be invalidated keeps its password, and gets a mail about the attempt", async () => {
-    await shop.register(address, PASSWORD);
-    const link = await shop.linkTo(address);
-    const { findBy } = shop.User;
-    let reads = 0;
-    shop.User.findBy = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
-      const found = await Reflect.apply(findBy, this, args);
-      // The first read comes from the code that notifies the owner.
-      if (++reads === 1) await shop.verify(link);
-      return found;
-    } as typeof findBy;
-    try {
-      await shop.register(address, OF_ATTACKER);
-    } finally {
-      shop.User.findBy = findBy;
-    }
-    expect(reads).toBeGreaterThan(1);
-    expect([await isVerified(), await subjects()]).toEqual([true, [VERIFY, TAKEN]]);
-    expect(await opening(PASSWORD, OF_ATTACKER)).toEqual([PASSWORD]);
-  });
+  // On SQLite nobody writes between that transaction's reads and its own writes.
+  testWhere(
+    engine.name !== "sqlite",
+    "S58 and verified just before its link would be invalidated keeps its password, and gets a mail about the attempt",
+    async () => {
+      await shop.register(address, PASSWORD);
+      const link = await shop.linkTo(address);
+      // The link is opened by another request: outside of the transaction in which the account is read.
+      const elsewhere = AsyncLocalStorage.snapshot();
+      const { findBy } = shop.User;
+      let reads = 0;
+      shop.User.findBy = async function (this: unknown, ...args: unknown[]): Promise<unknown> {
+        const found = await Reflect.apply(findBy, this, args);
+        // The first read comes from the code that notifies the owner.
+        if (++reads === 1) await elsewhere(() => shop.verify(link));
+        return found;
+      } as typeof findBy;
+      try {
+        await shop.register(address, OF_ATTACKER);
+      } finally {
+        shop.User.findBy = findBy;
+      }
+      expect(reads).toBeGreaterThan(1);
+      expect([await isVerified(), await subjects()]).toEqual([true, [VERIFY, TAKEN]]);
+      expect(await opening(PASSWORD, OF_ATTACKER)).toEqual([PASSWORD]);
+    },
+  );
 
   test("S58 and invalidated just before its link would verify it stays unverified", async () => {
     await shop.register(address, OF_ATTACKER);

@@ -65,6 +65,11 @@ async function orderOf(
   return [order.slice(0, answered), order.slice(answered + 1)];
 }
 
+/** The steps without those that begin and end transactions. */
+function statementsOf(steps: readonly string[]): string[] {
+  return steps.filter((step) => !["begin", "start", "savepoint", "release", "commit"].includes(step));
+}
+
 function reset({ url }: WatchedAccounts): Door {
   const post = (email: string) => new SocketVisitor(url).post("/change_password", { email });
   return { known: () => post(ADA.email), unknown: () => post(free()) };
@@ -98,9 +103,19 @@ await onEachDatabase("requesting a reset link", (engine) => {
   test("S32 over a socket, no work is done only for existing accounts before the response's last byte is sent", async () => {
     const watched = await watchedAccounts({ engine });
     const door = reset(watched);
+    // MariaDB's dialect looks up the keys of a table when it first writes to it.
+    await orderOf(watched, door.known);
+    const stored = engine.name === "mariadb" ? ["select", "update"] : ["insert"];
+    const storedFirst = stored.map((step) => (step === "update" ? "insert" : step));
     const [before, after] = await orderOf(watched, door.known);
-    expect(await orderOf(watched, door.unknown)).toEqual([before, ["select", "insert"]]);
-    expect([before, after]).toEqual([["attempt counted"], ["select", "insert", "mail made", "mail composed"]]);
+    // What has been promised is stored for any address.
+    const unknown = await orderOf(watched, door.unknown);
+    expect([unknown[0], statementsOf(unknown[1])]).toEqual([before, ["delete", "select", ...storedFirst]]);
+    const mail = ["mail made", "mail composed", "insert", "delete"];
+    expect([before, statementsOf(after)]).toEqual([
+      ["attempt counted", "insert"],
+      ["delete", "select", ...stored, ...mail],
+    ]);
   });
 
   const title = `S32 over ${TRIES} requests, the work before the answer does not tell which address has an account`;
@@ -130,7 +145,7 @@ test("S58 without preventEnumeration, the owner of a taken address is notified o
   const watched = await watchedAccounts();
   for (const door of [registration(watched), await changeOfAddress(watched)]) {
     const [before, after] = await orderOf(watched, door.known);
-    expect(after).toEqual(["select", "attempt counted", "mail made", "mail composed"]);
+    expect(after).toEqual(["select", "attempt counted", "mail made", "mail composed", "insert", "delete"]);
     expect(before.filter((step) => step.startsWith("mail"))).toEqual([]);
   }
 });
@@ -140,8 +155,12 @@ test("S58 with preventEnumeration, no work reveals a taken address before the re
   const door = registration(watched);
   const [before, after] = await orderOf(watched, door.known);
   const other = await orderOf(watched, door.unknown);
-  expect([before, after.slice(-2)]).toEqual([["attempt counted"], ["mail made", "mail composed"]]);
-  expect([other[0], other[1].slice(-2)]).toEqual([["attempt counted"], ["mail made", "mail composed"]]);
+  const mail = ["mail made", "mail composed", "insert", "commit", "delete"];
+  for (const steps of [other[1], after]) expect(steps.filter((step) => step !== "release").slice(-5)).toEqual(mail);
+  expect([before, other[0]]).toEqual([
+    ["attempt counted", "insert"],
+    ["attempt counted", "insert"],
+  ]);
   await compare(watched, door, TRIES);
 });
 
@@ -162,7 +181,7 @@ test("S58 with preventEnumeration, registrations and changes of address get byte
   for (const { known, unknown } of doors) {
     const [one, other] = [shown(await known()), shown(await unknown())];
     expect(one).toEqual(other);
-    expect(one.status).toBe(302);
+    expect(one.status).toBe(202);
   }
 });
 
@@ -171,7 +190,7 @@ test("S58 with preventEnumeration, registrations and changes of address get byte
  * different bytes each time, of the same length.
  */
 function shown({ status, headers, body }: SocketResponse): { readonly status: number; readonly rest: unknown } {
-  const { date: _, ratelimit, "set-cookie": cookies = [], ...others } = headers;
+  const { date: _, "x-request-id": _id, ratelimit, "set-cookie": cookies = [], ...others } = headers;
   const named = [cookies].flat().map((cookie) => cookie.replace(/=([^;]*)/, (_all, value) => `=${value.length}`));
   return { status, rest: [others, String(ratelimit).replace(/r=\d+/, "r="), named, body] };
 }

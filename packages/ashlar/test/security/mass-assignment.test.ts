@@ -19,7 +19,7 @@ async function naiveApplication(changes: readonly (readonly [string, string])[])
       "const { name, email, password, password_confirmation } = request.all();",
       "const input = request.all() as never;",
     ],
-    ["accounts.register({ name, email, password, password_confirmation })", "accounts.register(input)"],
+    ["accounts.register({ name, email, password, password_confirmation },", "accounts.register(input,"],
   );
   await edit(
     root,

@@ -18,7 +18,7 @@ class NewDeviceMail extends Mailable {
   }
 
   override content(): MailContent {
-    return { text: "ashlar-accounts::account-mail", data: { text: "You logged in on a new device." } };
+    return { plainText: "You logged in on a new device." };
   }
 }
 
@@ -36,7 +36,7 @@ class DeviceMail extends Mailable {
   }
 
   override content(): MailContent {
-    return { text: "ashlar-accounts::account-mail", data: { text: this.#device } };
+    return { plainText: this.#device };
   }
 }
 

@@ -1,6 +1,11 @@
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { many, single } from "../../src/api/index.ts";
+import { makeTokenText } from "../../src/api/personal/token-text.ts";
+import { setClock } from "../../src/support/index.ts";
 import { accountDigest, type LockoutEvent, ThrottleProvider } from "../../src/throttle/index.ts";
 import { PASSWORD, type TestApi, testApi } from "../support/api-application.ts";
+import { manyTokensApi } from "../support/many-tokens.ts";
+import { personalTokensApi } from "../support/personal-tokens.ts";
 
 const WRONG = { username: "ada@example.com", password: "not her password" };
 const RIGHT = { username: "ada@example.com", password: PASSWORD };
@@ -87,9 +92,56 @@ test("S33 a genuine token is counted separately: neither made-up ones nor anothe
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt++) statuses.push(await renew("no.real.token"));
   expect([statuses.at(-1), await renew(ada!)]).toEqual([429, 200]);
-  // It was renewed, and is still a token that was issued here.
-  for (let attempt = 0; attempt < 9; attempt++) expect(await renew(ada!)).toBe(401);
+  // It was renewed, and for a minute it is answered again; each time is counted.
+  for (let attempt = 0; attempt < 9; attempt++) expect(await renew(ada!)).toBe(200);
   expect([await renew(ada!), await renew(bob!)]).toEqual([429, 200]);
+});
+
+describe("S33 ten made-up tokens from an address keep no one there from revoking a token", () => {
+  const ip = "203.0.113.7";
+  const flooded = async (api: TestApi): Promise<void> => {
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 11; attempt++) {
+      const path = attempt % 2 === 0 ? "/api/reauth" : "/api/logout";
+      statuses.push((await api.post(path, { token: `no.real.token${attempt}` }, { ip })).status);
+    }
+    expect([statuses[0], statuses[1], statuses.at(-1)]).toEqual([401, 204, 429]);
+  };
+  const logouts = async (api: TestApi, token: string, count: number): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let time = 0; time < count; time++) statuses.push((await api.post("/api/logout", {}, { token, ip })).status);
+    return statuses;
+  };
+
+  test.each([
+    ["one token per user", single()],
+    ["several tokens per user", many({ accessMinutes: 10 })],
+  ])("S33 with %s: an access token, also one that has expired, and each on its own", async (_, tokens) => {
+    const { api } = await manyTokensApi({
+      providers: [ThrottleProvider],
+      driver: { tokens, authenticates: true, ...(tokens.kind === "single" && { expires: 10 }) },
+    });
+    const [ada, bob] = [await api.token(), await api.token("bob@example.com")];
+    setClock(() => Date.now() + 11 * 60_000);
+    onTestFinished(() => setClock(null));
+    await flooded(api);
+    expect(await logouts(api, ada, 11)).toEqual([...Array.from({ length: 10 }, () => 204), 429]);
+    expect(await logouts(api, bob, 1)).toEqual([204]);
+    expect(await api.toldOf("api.token_revoked")).toMatchObject([{ userId: "1" }, { userId: "2" }]);
+  });
+
+  test("S33 a personal token, also one that is revoked already; a made-up one counts with the others", async () => {
+    const tokens = await personalTokensApi({ providers: [ThrottleProvider] });
+    const [mine, other] = [await tokens.issue(), await tokens.issue()];
+    await flooded(tokens.api);
+    tokens.api.forgetQueries();
+    expect(await logouts(tokens.api, mine.token, 1)).toEqual([204]);
+    expect(tokens.api.queries.filter((sql) => sql.includes("personal_tokens"))).toHaveLength(2);
+    expect(await logouts(tokens.api, mine.token, 10)).toEqual([...Array.from({ length: 9 }, () => 204), 429]);
+    expect(await logouts(tokens.api, other.token, 1)).toEqual([204]);
+    expect(await logouts(tokens.api, makeTokenText("ash_"), 1)).toEqual([429]);
+    expect(await tokens.api.toldOf("api.personal_token_revoked")).toHaveLength(2);
+  });
 });
 
 test("S47 a lockout at the token endpoints has the guard jwt, but neither the token nor the account", async () => {

@@ -14,7 +14,7 @@ import type { Application, ProviderClass } from "../../src/boot/index.ts";
 import { compose, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import type { RouteMiddleware } from "../../src/kernel/index.ts";
-import { type CapturedMail, MailProvider } from "../../src/mail/index.ts";
+import { type CapturedMail, createMailOutboxTable, MailProvider } from "../../src/mail/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../src/session/index.ts";
 import type { Constructor } from "../../src/support/index.ts";
@@ -22,7 +22,7 @@ import {
   createRateLimitsTable,
   ThrottleMiddleware,
   ThrottleProvider,
-  type ThrottleStore,
+  type ThrottleSettings,
 } from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { ACCOUNT_CONTROLLERS, GENERATED } from "./account-controllers.ts";
@@ -103,7 +103,7 @@ export interface TestAccountsOptions
   /** The limits in `config/throttle.ts`; default: high ones. */
   readonly throttle?: object;
   /** Where attempts are counted; default: in the database. */
-  readonly store?: ThrottleStore;
+  readonly store?: ThrottleSettings["store"];
   /** The name of a second connection, to a database with the same tables and users. */
   readonly secondConnection?: string;
   /** `true` leaves it to the application which database its models use. */
@@ -289,6 +289,8 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     middleware: { ...MIDDLEWARE, ...options.middleware },
     providers: [...PROVIDERS, ...(options.providers ?? [])].filter((provider) => !without.includes(provider)),
     config: {
+      // No statement happens by itself while a test counts.
+      mail: { MAIL: { retry: { delaySeconds: 60 }, outbox: { pollSeconds: 3600 } } },
       ...options.config,
       throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS, ...(store && { store }) } },
       auth: {
@@ -321,6 +323,7 @@ const USERS: Contents = {
       await up(kysely);
     }
     await createRateLimitsTable(kysely);
+    await createMailOutboxTable(kysely);
     await kysely.schema.alterTable("admins").addColumn("verified_at", "varchar(40)").execute();
     await insertUsers(database, "users", [ADA, BOB]);
     await insertUsers(database, "admins", [{ name: "Root", email: ADA.email }]);

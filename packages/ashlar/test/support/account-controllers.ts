@@ -12,6 +12,7 @@ for (const { path, text } of await pages({
   title: "Shop",
   api: true,
   pages: true,
+  json: false,
   registration: true,
   verification: true,
   language: "en",

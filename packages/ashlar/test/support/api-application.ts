@@ -15,7 +15,13 @@ import {
   PASSWORD,
   UserWithToken,
 } from "./application-parts.ts";
-import { type BuildOptions, buildApplication, databasesOf, ownDatabases } from "./build-application.ts";
+import {
+  type BuildOptions,
+  buildApplication,
+  type DatabaseOptions,
+  databasesOf,
+  ownDatabases,
+} from "./build-application.ts";
 import type { Contents } from "./services.ts";
 
 /** `ADA` and `BOB` are what `GET /api/me` returns for the two users. */
@@ -31,9 +37,17 @@ class TestUser extends UserWithToken {
 }
 
 /** How a test's application differs from the default. */
-export interface TestApiOptions extends Pick<BuildOptions, "environment" | "hasher" | "middleware"> {
+export interface TestApiOptions
+  extends Pick<BuildOptions, "environment" | "hasher" | "logger" | "middleware">,
+    Pick<DatabaseOptions, "engine"> {
   /** Options of `DRIVERS.jwt` in addition to secret and model. */
   readonly driver?: object;
+  /** Drivers in addition to `jwt`, by name; their users are those of `jwt` unless they have a model. */
+  readonly drivers?: Readonly<Record<string, object>>;
+  /** `GUARDS` of the configuration. */
+  readonly guards?: object;
+  /** `ABILITIES` of the configuration. */
+  readonly abilities?: unknown;
   /** Routes on the `api` stack in addition to the default ones. */
   readonly routes?: readonly RouteEntry[];
   /** The stack `api`, if it is not the default one. */
@@ -63,7 +77,7 @@ export interface Sent {
   readonly ip?: string;
 }
 
-/** An application with API tokens on its own SQLite file, with the users Ada (1) and Bob (2). */
+/** An application with API tokens on its own database, with the users Ada (1) and Bob (2). */
 export class TestApi extends ObservedApplication {
   readonly User: typeof TestUser;
 
@@ -117,6 +131,10 @@ const EVENTS = [
   "api.token_issued",
   "api.token_renewed",
   "api.token_refused",
+  "api.token_revoked",
+  "api.token_reused",
+  "api.personal_token_issued",
+  "api.personal_token_revoked",
 ] as const;
 
 const ROUTES: readonly RouteEntry[] = [
@@ -137,6 +155,9 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { sharing } = options;
   const User = class User extends TestUser {};
   const routes = [...ROUTES, ...(options.routes ?? [])];
+  const others = Object.fromEntries(
+    Object.entries(options.drivers ?? {}).map(([name, driver]) => [name, { model: User, ...driver }]),
+  );
   const application = await buildApplication({
     ...options,
     routes: [
@@ -145,8 +166,15 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     ],
     middleware: { web: [], api: options.stack ?? [JWTAuthenticationMiddleware], ...options.middleware },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? []), ApiProvider],
-    config: { api: { DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver } } } },
-    databases: sharing === undefined ? await ownDatabases({ contents: USERS }) : databasesOf(sharing.application),
+    config: {
+      api: {
+        DRIVERS: { jwt: { secret: SECRET, model: User, ...options.driver }, ...others },
+        ...(options.abilities === undefined ? {} : { ABILITIES: options.abilities }),
+      },
+      ...(options.guards === undefined ? {} : { auth: { GUARDS: options.guards } }),
+    },
+    databases:
+      sharing === undefined ? await ownDatabases({ ...options, contents: USERS }) : databasesOf(sharing.application),
     models: [User],
   });
   return new TestApi(application, User);

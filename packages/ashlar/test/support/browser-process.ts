@@ -1,5 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { type Browser, chromium } from "playwright-core";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
 
 /**
  * Features that are turned off. The first of these each start a process for every window: parts of its address bar, and
@@ -40,11 +42,11 @@ export function findBrowser(): string | null {
   return null;
 }
 
-/** Starts a browser that contacts nothing but the pages it is sent to. */
-export function startBrowser(): Promise<Browser> {
+/** How a browser is started that contacts nothing but the pages it is sent to. */
+function launchOptions(): LaunchOptions {
   const executablePath = findBrowser();
   if (executablePath === null) throw new Error(`There is no browser on this machine: ${NAMES.join(", ")}.`);
-  return chromium.launch({
+  return {
     executablePath,
     args: [
       "--no-sandbox",
@@ -55,5 +57,22 @@ export function startBrowser(): Promise<Browser> {
       "--no-first-run",
       `--disable-features=${WITHOUT.join()}`,
     ],
-  });
+  };
+}
+
+/** Starts a browser. Its windows block the cookies of other sites. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch(launchOptions());
+}
+
+/**
+ * Starts a browser whose user allows the cookies of other sites, as one window. Close it when it is done with.
+ *
+ * @param profile an empty folder
+ */
+export async function startWindowWithAllCookies(profile: string): Promise<BrowserContext> {
+  await mkdir(join(profile, "Default"));
+  const preferences = { profile: { block_third_party_cookies: false, cookie_controls_mode: 0 } };
+  await writeFile(join(profile, "Default/Preferences"), JSON.stringify(preferences));
+  return await chromium.launchPersistentContext(profile, { ...launchOptions(), ignoreHTTPSErrors: true });
 }

@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import { findBrowser } from "./browser-process.ts";
 
-export { startBrowser } from "./browser-process.ts";
+export { startBrowser, startWindowWithAllCookies } from "./browser-process.ts";
 
 /** Defines a suite that needs a browser. Without one it is skipped, by name; with `CI` set it runs and fails. */
 export function inBrowser(title: string, define: () => void): void {

@@ -5,6 +5,7 @@ import type { Finding } from "../../src/cli/doctor/finding.ts";
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
 import { ashlar } from "./command-line.ts";
 import { execute } from "./generated-application.ts";
+import { startMailServer } from "./mail-server.ts";
 
 /** The report of `ashlar doctor --json`. */
 export async function doctor(root: string, ...args: string[]): Promise<DoctorReport> {
@@ -42,6 +43,16 @@ export async function setVariables(root: string, ...lines: readonly string[]): P
     text = known.test(text) ? text.replace(known, () => line) : `${text}${line}\n`;
   }
   await writeFile(file, text);
+}
+
+/** Sets what an application needs in production. */
+export async function completeForProduction(root: string): Promise<void> {
+  const { port } = await startMailServer();
+  await setVariables(
+    root,
+    ...["APP_URL=https://shop.example", "TRUSTED_PROXIES=loopback", "HOST=127.0.0.1"],
+    ...["MAIL_FROM=no-reply@shop.example", "SMTP_HOST=127.0.0.1", `SMTP_PORT=${port}`],
+  );
 }
 
 /** Does what a finding says, to the letter: edits the file that it names, and runs its command. */

@@ -12,6 +12,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** The first of two ports in a row that nothing is listening on, like {@link freePort}. */
+export async function twoFreePorts(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (await canListen(port + 1, "127.0.0.1")) return port;
+  }
+}
+
 function canListen(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -80,6 +80,8 @@ export interface ServedProcess {
   /** What it printed until it was ready. */
   readonly line: string;
   readonly child: ChildProcess;
+  /** What it has printed so far, on both streams. */
+  readonly output: () => string;
   /** Its exit code, its signal and all its output if it has ended; `null` while it runs. */
   readonly end: () => string | null;
 }
@@ -103,7 +105,7 @@ function begin(
     const read = (chunk: Buffer): void => {
       output += chunk.toString();
       const [line, url] = /^.+ is listening on (http:[^\s"]+).*$/m.exec(output) ?? [];
-      if (line !== undefined && url !== undefined) resolve({ url, line, child, end });
+      if (line !== undefined && url !== undefined) resolve({ url, line, child, end, output: () => output });
     };
     child.stdout.on("data", read);
     child.stderr.on("data", read);
@@ -141,12 +143,15 @@ export async function checkTypes(root: string): Promise<void> {
 /** Checks the types of an application, and runs its tests. */
 export async function passesItsOwnChecks(
   root: string,
-  has: { readonly pages: boolean; readonly api: boolean; readonly verification?: boolean },
+  has: { readonly pages: boolean; readonly json?: boolean; readonly api: boolean; readonly verification?: boolean },
 ): Promise<void> {
   await checkTypes(root);
   const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
   expect(output).toContain("ℹ fail 0");
-  expect(output).toContain(`ℹ pass ${1 + (has.api ? 2 : 0) + (has.pages ? (has.verification === false ? 5 : 7) : 0)}`);
+  // Those of accounts, and those of verification.
+  const [accounts, verification] = has.pages ? [5, 2] : has.json === true ? [5, 1] : [0, 0];
+  const passed = 1 + (has.api ? 2 : 0) + accounts + (has.verification === false ? 0 : verification);
+  expect(output).toContain(`ℹ pass ${passed}`);
   expect(code).toBe(0);
 }
 

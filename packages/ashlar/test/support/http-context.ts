@@ -5,6 +5,7 @@ import {
   type HttpServices,
   parseProxies,
   type RouteInfo,
+  TrustedOrigins,
   TrustedProxies,
 } from "../../src/http/index.ts";
 import { Catalogue } from "../../src/messages/index.ts";
@@ -20,6 +21,8 @@ export interface ContextOptions {
   readonly appUrl?: string | null;
   /** `APP.trustedProxies`; default: no proxies. */
   readonly trustedProxies?: readonly string[];
+  /** `APP.trustedOrigins`; default: none. */
+  readonly trustedOrigins?: readonly string[];
   /** Parts of the route that matched; default: no route matched. */
   readonly route?: Partial<RouteInfo>;
   readonly params?: Record<string, string | null>;
@@ -35,6 +38,7 @@ export function makeContext(options: ContextOptions = {}): HttpContext {
     messages: new Catalogue(),
     appUrl: options.appUrl ?? null,
     proxies: new TrustedProxies(parseProxies(options.trustedProxies ?? []) as readonly AddressRange[]),
+    origins: new TrustedOrigins(options.trustedOrigins),
     strictTransportSecurity: null,
   };
   const raw = new Request(options.url ?? "http://localhost/", {

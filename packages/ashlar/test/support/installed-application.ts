@@ -27,7 +27,7 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
   const { root } = await createProject({ folder, pages: true, api: true, database: "sqlite", ...options });
   const modules = join(root, "node_modules");
   await mkdir(join(modules, "ashlar"), { recursive: true });
-  for (const part of ["bin", "data", "dist", "stubs", "views", "package.json"]) {
+  for (const part of ["bin", "data", "dist", "stubs", "package.json"]) {
     await cp(join(PACKAGE, part), join(modules, "ashlar", part), { recursive: true });
   }
   for (const name of await readdir(MODULES)) {

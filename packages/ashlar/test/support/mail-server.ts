@@ -56,6 +56,8 @@ export async function openMailServer(): Promise<{ readonly mail: MailServer; rea
       });
     },
   });
+  // A client that is killed while it sends.
+  server.on("error", () => {});
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
   received = new MailServer((server.server.address() as AddressInfo).port);

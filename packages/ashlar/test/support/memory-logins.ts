@@ -6,12 +6,14 @@ import type {
   LoginOwner,
   LoginProof,
   LoginPruning,
+  LoginRange,
   LoginReference,
   LoginRenewal,
   LoginStore,
   LoginUse,
   NewLogin,
   PrunedLogins,
+  RenewedLogin,
 } from "../../src/public/auth.ts";
 
 export type StoredLogin = NewLogin & { readonly id: string };
@@ -24,6 +26,11 @@ export class MemoryLogins implements LoginStore {
     return this.#all().find((login) => login.guard === guard && login.tokenHash === tokenHash) ?? null;
   }
 
+  async findToken(guard: string, tokenHashes: readonly string[]): Promise<string | null> {
+    const found = this.#all().find((login) => login.guard === guard && tokenHashes.includes(login.tokenHash));
+    return found?.tokenHash ?? null;
+  }
+
   async start(login: NewLogin, proof: LoginProof): Promise<string | null> {
     const id = randomUUID();
     this.logins.set(id, { ...login, id });
@@ -32,9 +39,9 @@ export class MemoryLogins implements LoginStore {
     return null;
   }
 
-  async renew(owned: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async renew(owned: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
     const login = this.#of(owned).find(({ id }) => id === owned.id);
-    if (login?.accessEpoch !== proof.accessEpoch) return false;
+    if (login?.accessEpoch !== proof.accessEpoch || login.tokenHash !== owned.tokenHash) return false;
     const { id, tokenHash, authenticatedAt } = login;
     this.logins.set(id, { ...login, ...renewal });
     if (await proof.holds()) return true;
@@ -49,8 +56,14 @@ export class MemoryLogins implements LoginStore {
     if (login !== undefined) this.logins.set(id, { ...login, ip, userAgent, lastUsedAt, expiresAt });
   }
 
-  async list(owner: LoginOwner): Promise<readonly ListedLogin[]> {
-    return this.#of(owner).reverse();
+  async list(owner: LoginOwner, range: LoginRange): Promise<readonly ListedLogin[]> {
+    const { limit, olderThan, newerThan, accessEpoch } = range;
+    const newestFirst = this.#of(owner).reverse();
+    const indexOf = (key: string) => newestFirst.findIndex(({ id }) => id === key);
+    const older = olderThan == null ? newestFirst : newestFirst.slice(indexOf(olderThan) + 1);
+    const within = newerThan == null ? older : newestFirst.slice(0, Math.max(indexOf(newerThan), 0));
+    const wanted = within.filter((login) => accessEpoch === undefined || login.accessEpoch === accessEpoch);
+    return newerThan == null ? wanted.slice(0, limit) : wanted.slice(-limit);
   }
 
   async end(login: LoginReference): Promise<boolean> {
@@ -66,8 +79,17 @@ export class MemoryLogins implements LoginStore {
     for (const { id } of ended) this.logins.delete(id);
     const current = this.#of(owner)[0];
     if (current !== undefined && kept !== null)
-      this.logins.set(current.id, { ...current, accessEpoch: kept.accessEpoch });
+      this.logins.set(current.id, { ...current, ...kept.renewal, accessEpoch: kept.accessEpoch });
     return ended.length;
+  }
+
+  async endOldest(owner: LoginOwner, keep: number): Promise<number> {
+    const active = this.#of(owner).filter(({ accessEpoch, expiresAt }) => {
+      return accessEpoch !== "pending" && expiresAt.getTime() > Date.now();
+    });
+    const surplus = active.slice(0, -keep);
+    for (const { id } of surplus) this.logins.delete(id);
+    return surplus.length;
   }
 
   async prune({ endedBefore, unusedSince, existingUsers }: LoginPruning): Promise<PrunedLogins> {

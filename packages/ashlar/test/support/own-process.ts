@@ -5,14 +5,19 @@ import { shellEnvironment } from "./shell-environment.ts";
 /** Options for running a program; by default, everything is as in this process. */
 export interface ProgramOptions {
   readonly args?: readonly string[];
+  /** Options of Node itself. */
+  readonly flags?: readonly string[];
   readonly cwd?: string;
   /** Variables in addition to those of a shell. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Returns what a module, given as text, prints when it runs in a separate process. */
-export async function outputOf(program: string, { args = [], cwd, env }: ProgramOptions = {}): Promise<string> {
-  const command = ["--input-type=module", "--eval", program, "--", ...args];
+export async function outputOf(
+  program: string,
+  { args = [], flags = [], cwd, env }: ProgramOptions = {},
+): Promise<string> {
+  const command = [...flags, "--input-type=module", "--eval", program, "--", ...args];
   const { stdout } = await promisify(execFile)(process.execPath, command, {
     cwd,
     env: { ...shellEnvironment(), ...env },

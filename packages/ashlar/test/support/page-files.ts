@@ -14,7 +14,7 @@ export interface PageFile {
 
 /** How the first line of a fence names the file that it shows, in the comments of each language. */
 const PATH =
-  /^(?:\/\/|#|\{\{--|<!--|--|\/\*)\s*((?:[\w.@-]+\/)*(?:[\w.-]*\.[\w.-]+|Dockerfile))\s*(?:--\}\}|-->|\*\/)?$/;
+  /^(?:\/\/|#|\{\{--|<!--|--|\/\*)\s*((?:[\w.@-]+\/)*(?:[\w.@-]*\.[\w.-]+|Dockerfile|Caddyfile))\s*(?:--\}\}|-->|\*\/)?$/;
 
 /** The folders of the manual whose pages show complete files. A test follows each of these pages. */
 export const PAGES: readonly string[] = ["docs/tutorial", "docs/guides", "docs/coming-from"];

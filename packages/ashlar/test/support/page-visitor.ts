@@ -9,19 +9,34 @@ export interface Page {
 /** A browser without a window: keeps cookies, follows redirects, and fills in forms, over a real socket. */
 export class PageVisitor {
   readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #cookies = new Map<string, string>();
+  readonly #lifetimes = new Map<string, number | null>();
 
-  /** @param url the application's address */
-  constructor(url: string) {
+  /**
+   * @param url the application's address
+   * @param headers of every request, besides the cookies
+   */
+  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
+    this.#headers = headers;
   }
 
-  async open(path: string, init: RequestInit = {}): Promise<Page> {
+  /** How long the browser keeps a cookie, in seconds; `null` for one that ends with the browser, or that it doesn't have. */
+  lifetimeOf(name: string): number | null {
+    return this.#lifetimes.get(name) ?? null;
+  }
+
+  /** @param more headers of this request alone */
+  async open(path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}): Promise<Page> {
     const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
-    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers: { cookie } });
+    const headers = { ...this.#headers, ...more, cookie };
+    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers });
     for (const text of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
       this.#cookies.set(name, value);
+      const [, seconds] = /; Max-Age=(\d+)/i.exec(text) ?? [];
+      this.#lifetimes.set(name, seconds === undefined ? null : Number(seconds));
     }
     const target = response.headers.get("location");
     if (target !== null) return this.open(target);

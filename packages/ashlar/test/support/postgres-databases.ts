@@ -1,7 +1,5 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import pg from "pg";
+import type { DatabaseServer, KeptContents } from "./kept-databases.ts";
 
 /** The server that tests create their databases on; configured by the variables that `psql` uses too. */
 export const POSTGRES: Readonly<Record<string, string | number>> = {
@@ -12,85 +10,18 @@ export const POSTGRES: Readonly<Record<string, string | number>> = {
   ...(process.env.PGPASSWORD !== undefined && { password: process.env.PGPASSWORD }),
 };
 
-/** What a database contained when it was kept. */
-interface Contents {
-  /** Returns whether the tables are still the same. */
-  readonly schema: string;
-  /** The statements that restore the rows. */
-  readonly restore: string;
-}
-
-/** A database that nothing else uses until it is returned. */
-export interface TakenDatabase {
-  readonly name: string;
-  /** Whether it has the kept contents; otherwise it is empty. */
-  readonly isFilled: boolean;
-  /** Keeps what the database contains now as the initial contents for later tests. */
-  keep(): Promise<void>;
-  giveBack(): Promise<void>;
-}
-
-/**
- * The databases of one test run. The server takes longer to create a database or its tables than most tests take, so
- * what one test returns, the next one gets, with all changes undone.
- */
-export class PostgresDatabases {
-  readonly #folder: string;
-
-  /** @param folder the run's folder. It has a file for each database, which all processes of the run see. */
-  constructor(folder: string) {
-    this.#folder = join(folder, "postgres");
-  }
-
-  /** @param contents the name of the database's contents, once a test has kept them */
-  async take(contents: string): Promise<TakenDatabase> {
-    const name = (await this.#claim(contents)) ?? (await this.#create(contents));
-    const file = this.#file(name, contents, "taken");
-    const text = await readFile(file, "utf8");
-    const kept = text === "" ? null : (JSON.parse(text) as Contents);
-    return {
-      name,
-      isFilled: await inside(name, (client) => clear(client, kept)),
-      keep: async () => await writeFile(file, JSON.stringify(await inside(name, contentsOf))),
-      giveBack: async () => await rename(file, this.#file(name, contents, "free")),
-    };
-  }
-
-  /** Drops them all. */
-  async drop(): Promise<void> {
-    for (const file of await readdir(this.#folder).catch(() => [])) {
-      await administer(`drop database if exists ${file.split(".")[0]} with (force)`);
-    }
-  }
-
-  /** A free database with these contents. Of several processes that rename its file, one succeeds. */
-  async #claim(contents: string): Promise<string | null> {
-    const ending = `.${contents}.free`;
-    const files = await readdir(this.#folder).catch(() => []);
-    for (const file of files.filter((one) => one.endsWith(ending))) {
-      const name = file.slice(0, -ending.length);
-      const claim = rename(join(this.#folder, file), this.#file(name, contents, "taken"));
-      if (await claim.then(...SUCCEEDS)) return name;
-    }
-    return null;
-  }
-
-  async #create(contents: string): Promise<string> {
-    const name = `ashlar_test_${randomBytes(6).toString("hex")}`;
-    await mkdir(this.#folder, { recursive: true });
-    await writeFile(this.#file(name, contents, "taken"), "");
+/** The server, for {@link KeptDatabases}. */
+export const postgresServer: DatabaseServer = {
+  name: "postgres",
+  async create(name) {
     await administer(`create database ${name}`);
     // What a test commits need not survive the server.
     await administer(`alter database ${name} set synchronous_commit = off`);
-    return name;
-  }
-
-  #file(name: string, contents: string, state: "taken" | "free"): string {
-    return join(this.#folder, `${name}.${contents}.${state}`);
-  }
-}
-
-const SUCCEEDS = [() => true, () => false] as const;
+  },
+  drop: (name) => administer(`drop database if exists ${name} with (force)`),
+  clear: (name, kept) => inside(name, (client) => clear(client, kept)),
+  contentsOf: (name) => inside(name, contentsOf),
+};
 
 /** Runs a statement on the server's own database. */
 export async function administer(statement: string): Promise<void> {
@@ -136,7 +67,7 @@ const EMPTY = `
 /**
  * Undoes all changes to a database. @returns whether it has the kept contents; an empty one does if nothing was kept
  */
-async function clear(client: pg.Client, kept: Contents | null): Promise<boolean> {
+async function clear(client: pg.Client, kept: KeptContents | null): Promise<boolean> {
   await client.query(END_OTHERS);
   const isSame = kept !== null && kept.schema === (await schemaOf(client));
   await client.query(isSame ? kept.restore : EMPTY);
@@ -148,7 +79,7 @@ async function schemaOf(client: pg.Client): Promise<string> {
   return rows[0]!.schema;
 }
 
-async function contentsOf(client: pg.Client): Promise<Contents> {
+async function contentsOf(client: pg.Client): Promise<KeptContents> {
   // In the order of their creation: tables with references were created later.
   const tables = await client.query<{ name: string }>(
     "select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by oid",

@@ -20,11 +20,14 @@ export function rawSocket(port: number, text = ""): RawSocket {
   return { socket, received: () => received, closed };
 }
 
-/** Sends a request without a body on a separate connection and returns the complete response, without its date. */
+/**
+ * Sends a request without a body on a separate connection and returns the complete response, without its date and its
+ * random id.
+ */
 export async function exchange(port: number, requestLine: string, ...headers: readonly string[]): Promise<string> {
   const lines = [`${requestLine} HTTP/1.1`, ...headers, "Connection: close"];
   const answer = await rawSocket(port, `${lines.join("\r\n")}\r\n\r\n`).closed;
-  return answer.replace(/Date: .*\r\n/, "").replaceAll("\r\n", "\n");
+  return answer.replace(/(?:Date|x-request-id): .*\r\n/g, "").replaceAll("\r\n", "\n");
 }
 
 /** A response with sorted header fields, because their order does not matter. */

@@ -44,7 +44,7 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
 
     override content(): MailContent {
       order.push("mail composed");
-      return { text: "ashlar-accounts::account-mail", data: { text: "A mail about your account." } };
+      return { plainText: "A mail about your account." };
     }
   }
   const names = ["verifyEmail", "resetPassword", "emailChanged", "emailTaken"] as const;

@@ -1,7 +1,9 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresDatabases } from "./postgres-databases.ts";
+import { KeptDatabases } from "./kept-databases.ts";
+import { mariadbServer } from "./mariadb-databases.ts";
+import { postgresServer } from "./postgres-databases.ts";
 
 /** The variable with the folder's path. */
 export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
@@ -39,7 +41,7 @@ async function sweep(): Promise<void> {
 }
 
 async function remove(folder: string): Promise<void> {
-  await new PostgresDatabases(folder).drop();
+  for (const server of [postgresServer, mariadbServer]) await new KeptDatabases(server, folder).drop();
   await rm(folder, { recursive: true, force: true });
 }
 

@@ -22,3 +22,9 @@ export const RUNTIMES: readonly Runtime[] = [
 
 /** The oldest Node that is supported. */
 export const OLDEST_RUNTIME: Runtime = runtime(join(WORKSPACES, "node-24.7/node_modules/node/bin/node"));
+
+const MODULES = join(import.meta.dirname, "../../../../node_modules");
+
+/** Bun and Deno, in the versions that the tests run on. */
+export const BUN: string = join(MODULES, "bun/bin/bun.exe");
+export const DENO: string = join(MODULES, "deno/deno");

@@ -2,11 +2,13 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { describe, test } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
 import { Database, type NamedDialect, sql } from "../../src/database/index.ts";
 import { resetDatabase } from "../../src/testing/index.ts";
-import { administer, POSTGRES, PostgresDatabases } from "./postgres-databases.ts";
+import { KeptDatabases } from "./kept-databases.ts";
+import { administerMariadb, MARIADB, mariadbServer } from "./mariadb-databases.ts";
+import { administer, POSTGRES, postgresServer } from "./postgres-databases.ts";
 import { RUN_FOLDER } from "./run-folder.ts";
 
 /** A connection by name, with options that a test can read. */
@@ -28,9 +30,18 @@ export interface Contents {
   readonly fill: (database: Database) => Promise<void>;
 }
 
+/** Declares a test for the databases that it is about. On the others, it is not skipped: there is nothing to test. */
+export function testWhere(isAboutThem: boolean, title: string, run: () => Promise<void>): void {
+  if (isAboutThem) test(title, run);
+}
+
 /** A kind of database that the suite runs on. */
 export interface TestEngine {
-  readonly name: "sqlite" | "postgres";
+  readonly name: "sqlite" | "postgres" | "mariadb";
+  /** Whether a transaction continues after a failed statement in it. */
+  readonly continues: boolean;
+  /** Whether changes of tables are rolled back with their transaction. */
+  readonly undoesTables: boolean;
   /**
    * Creates a database.
    *
@@ -43,11 +54,14 @@ export interface TestEngine {
 const IS_KEPT = process.env.ASHLAR_MUTANTS === undefined;
 
 const runFolder = process.env[RUN_FOLDER]!;
-const databases = new PostgresDatabases(runFolder);
+const postgresDatabases = new KeptDatabases(postgresServer, runFolder);
+const mariadbDatabases = new KeptDatabases(mariadbServer, runFolder);
 
 /** SQLite, with its own file. */
 export const sqlite: TestEngine = {
   name: "sqlite",
+  continues: true,
+  undoesTables: true,
   async open(settings = {}, contents) {
     const folder = await mkdtemp(join(tmpdir(), "ashlar-database-"));
     const path = join(folder, "test.sqlite");
@@ -74,15 +88,39 @@ async function fileWith({ name, fill }: Contents): Promise<string> {
 /** PostgreSQL, for what only applies to it. */
 export const postgres: TestEngine = {
   name: "postgres",
-  async open(settings = {}, contents) {
-    const taken = await databases.take(contents?.name ?? "nothing");
-    const own = testDatabase({ driver: "postgres", ...POSTGRES, database: taken.name, ...settings }, taken.giveBack);
-    if (contents === undefined || taken.isFilled) return own;
-    await contents.fill(own.database);
-    if (IS_KEPT) await taken.keep();
-    return own;
-  },
+  continues: false,
+  undoesTables: true,
+  open: (settings = {}, contents) =>
+    onServer(postgresDatabases, contents, (database) => ({ driver: "postgres", ...POSTGRES, database, ...settings })),
 };
+
+/** MariaDB, for what only applies to it. */
+export const mariadb: TestEngine = {
+  name: "mariadb",
+  continues: true,
+  undoesTables: false,
+  open: (settings = {}, contents) =>
+    onServer(mariadbDatabases, contents, (database) => ({ driver: "mariadb", ...MARIADB, database, ...settings })),
+};
+
+async function onServer(
+  databases: KeptDatabases,
+  contents: Contents | undefined,
+  connectionTo: (database: string) => TestConnection,
+): Promise<TestDatabase> {
+  const taken = await databases.take(contents?.name ?? "nothing");
+  const own = testDatabase(connectionTo(taken.name), taken.giveBack);
+  if (contents === undefined || taken.isFilled) return own;
+  await contents.fill(own.database);
+  if (IS_KEPT) await taken.keep();
+  return own;
+}
+
+/** The schema that a database's tables are in. */
+export function schemaOf({ name, configuration }: { name: TestEngine["name"]; configuration: TestConnection }): string {
+  if (name === "mariadb") return String(configuration.database);
+  return name === "sqlite" ? "main" : "public";
+}
 
 function testDatabase(configuration: TestConnection, remove: () => Promise<void>): TestDatabase {
   const database = new Database({ default: "main", main: configuration }, tmpdir());
@@ -120,17 +158,31 @@ const DELETE_ALL = `
  * fails.
  */
 export async function onPostgres(title: string, define: () => void): Promise<void> {
-  const { host, port } = POSTGRES;
-  const reachable = await administer("select 1").then(
+  await onReachable(title, POSTGRES, administer("select 1"), define);
+}
+
+/** Defines a suite that needs MariaDB, like {@link onPostgres}. */
+export async function onMariadb(title: string, define: () => void): Promise<void> {
+  await onReachable(title, MARIADB, administerMariadb("select 1"), define);
+}
+
+async function onReachable(
+  title: string,
+  { host, port }: Readonly<Record<string, string | number>>,
+  attempt: Promise<void>,
+  define: () => void,
+): Promise<void> {
+  const isReachable = await attempt.then(
     () => true,
     () => false,
   );
-  const missing = !reachable && process.env.CI === undefined;
-  describe.skipIf(missing)(missing ? `${title} (no server at ${host}:${port})` : title, define);
+  const isMissing = !isReachable && process.env.CI === undefined;
+  describe.skipIf(isMissing)(isMissing ? `${title} (no server at ${host}:${port})` : title, define);
 }
 
 /** Defines a suite once for each kind of database, like {@link onPostgres} for PostgreSQL. */
 export async function onEachDatabase(title: string, define: (engine: TestEngine) => void): Promise<void> {
   describe(`${title} on SQLite`, () => define(sqlite));
   await onPostgres(`${title} on PostgreSQL`, () => define(postgres));
+  await onMariadb(`${title} on MariaDB`, () => define(mariadb));
 }

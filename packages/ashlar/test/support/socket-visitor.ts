@@ -14,6 +14,8 @@ export interface SocketVisitorOptions {
   readonly from?: string;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** How long nothing may arrive before a request fails; default: for ever. */
+  readonly timeoutMs?: number;
 }
 
 /** A client with its own address that keeps cookies, over real sockets. It requests JSON, and sends forms. */
@@ -32,14 +34,24 @@ export class SocketVisitor {
     return this.#send("GET", path, null);
   }
 
+  /** Opens a page, as a browser would. */
+  page(path: string): Promise<SocketResponse> {
+    return this.#send("GET", path, null, { accept: "text/html" });
+  }
+
   /** Posts a form without opening a page first, as a program would. */
   post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketResponse> {
     return this.#send("POST", path, new URLSearchParams(fields).toString());
   }
 
+  /** Posts a form as a browser would, which gets a page or a redirect. */
+  postForm(path: string, fields: Readonly<Record<string, string>>): Promise<SocketResponse> {
+    return this.#send("POST", path, new URLSearchParams(fields).toString(), { accept: "text/html" });
+  }
+
   /** Opens the page of a form and posts it with the page's CSRF token. */
   async submit(path: string, fields: Readonly<Record<string, string>>, page: string = path): Promise<SocketResponse> {
-    const { body } = await this.#send("GET", page, null, { accept: "text/html" });
+    const { body } = await this.page(page);
     const [, token = ""] = /name="__token" value="([^"]+)"/.exec(body) ?? [];
     return this.post(path, { __token: token, ...fields });
   }
@@ -59,12 +71,15 @@ export class SocketVisitor {
       ...more,
     };
     const { promise, resolve, reject } = Promise.withResolvers<SocketResponse>();
-    const { from } = this.#options;
+    const { from, timeoutMs = 0 } = this.#options;
     const options = { method, headers, agent: false, ...(from === undefined ? {} : { localAddress: from }) };
-    const sent = request(new URL(path, this.#url.replace("localhost", "127.0.0.1")), options, async (answer) => {
+    const sent = request(new URL(path, this.#url.replace("localhost", "127.0.0.1")), options, (answer) => {
       for (const one of answer.headers["set-cookie"] ?? []) this.#take(one);
-      resolve({ status: answer.statusCode!, headers: answer.headers, body: await text(answer) });
+      const whole = (content: string) =>
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: content });
+      text(answer).then(whole, reject);
     });
+    sent.setTimeout(timeoutMs, () => sent.destroy(new Error("timeout")));
     sent.on("error", reject).end(body ?? undefined);
     return promise;
   }

@@ -21,16 +21,20 @@ export interface StaticSite {
   close(): Promise<void>;
 }
 
-/** Serves a folder with a built site. */
-export async function serveFolder(folder: string): Promise<StaticSite> {
+/**
+ * Serves a folder with a built site.
+ *
+ * @param page what is served for every path without a file, for a front end that has pages of its own there; default: 404
+ */
+export async function serveFolder(folder: string, page: string | null = null): Promise<StaticSite> {
   const server = createServer(async ({ url = "/" }, response) => {
     const path = decodeURIComponent(new URL(url, "http://localhost").pathname).replace(/\/$/, "/index.html");
     try {
       const content = await readFile(join(folder, path));
       response.writeHead(200, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(content);
     } catch {
-      response.writeHead(404, { "content-type": "text/html; charset=utf-8" });
-      response.end(await readFile(join(folder, "404.html")));
+      response.writeHead(page === null ? 404 : 200, { "content-type": "text/html; charset=utf-8" });
+      response.end(await readFile(join(folder, page ?? "404.html")));
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

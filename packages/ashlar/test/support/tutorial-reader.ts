@@ -259,11 +259,11 @@ export class TutorialReader {
   async #serve(environment?: string): Promise<ServedProcess> {
     if (this.#served !== null && !this.#isStale) return this.#served;
     await this.#stop();
+    const file = join(this.#folder, ".env");
+    const isServer = existsSync(file) && /^APP_ENV=production$/m.test(await readFile(file, "utf8"));
     // In production, the port is in the reader's `.env`.
-    const variables =
-      environment === undefined
-        ? { PORT: String(this.#ports.get("3000")) }
-        : { APP_ENV: environment, PORT: String(this.#ports.get("3001")) };
+    const PORT = String(this.#ports.get(isServer || environment !== undefined ? "3001" : "3000"));
+    const variables: Record<string, string> = environment === undefined ? { PORT } : { APP_ENV: environment, PORT };
     this.#isStale = false;
     this.#served = await startServing(this.#folder, variables);
     return this.#served;

@@ -7,7 +7,13 @@ import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { Route, type RouteEntry } from "../../src/routing/index.ts";
 import { accessEpoch, ObservedApplication, PASSWORD, passwordHash, UserWithPassword } from "./application-parts.ts";
 import { Browser, type BrowserOptions } from "./browser.ts";
-import { type BuildOptions, buildApplication, type DatabaseOptions, ownDatabases } from "./build-application.ts";
+import {
+  type BuildOptions,
+  buildApplication,
+  type DatabaseOptions,
+  databasesOf,
+  ownDatabases,
+} from "./build-application.ts";
 import { migrationOfStub } from "./migration-folder.ts";
 import type { Contents } from "./services.ts";
 
@@ -25,13 +31,19 @@ export class TestUser extends UserWithPassword {
 }
 
 /** How a test's application differs from the default. */
-export interface TestWebOptions extends Pick<BuildOptions, "environment">, Pick<DatabaseOptions, "engine"> {
+export interface TestWebOptions
+  extends Pick<BuildOptions, "environment" | "httpMiddleware" | "logger">,
+    Pick<DatabaseOptions, "engine" | "settings"> {
   /** The users' class, which gets the application's database. */
   readonly User?: typeof TestUser;
+  /** Another application, whose database this one uses, as another process does. */
+  readonly sharing?: TestWeb;
   /** Options of `GUARDS.web` in addition to the model. */
   readonly guard?: object;
   /** Guards in addition to `web`. */
   readonly guards?: Readonly<Record<string, object>>;
+  /** `SESSION`, with `SessionProvider`. */
+  readonly session?: object;
   /** Providers after those of auth. */
   readonly providers?: readonly ProviderClass[];
   /** The middleware around every route. */
@@ -66,7 +78,7 @@ export class TestWeb extends ObservedApplication {
   }
 }
 
-const EVENTS = ["auth.login", "auth.failed", "auth.logout", "auth.new_device"] as const;
+const EVENTS = ["auth.login", "auth.failed", "auth.logout", "auth.new_device", "auth.logins_ended"] as const;
 
 const form = ({ request }: HttpContext): Record<string, unknown> => request.all();
 
@@ -112,8 +124,14 @@ export async function testWeb(options: TestWebOptions = {}): Promise<TestWeb> {
     routes: [...ROUTES, ...(options.routes ?? [])],
     middleware: { web: options.stack ?? [], "password.confirm": [ConfirmPasswordMiddleware] },
     providers: [EventProvider, DatabaseProvider, AuthProvider, ...(options.providers ?? [])],
-    config: { auth: { GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards } } },
-    databases: await ownDatabases({ ...options, contents: USERS_AND_LOGINS }),
+    config: {
+      auth: { GUARDS: { default: "web", web: { model: User, ...options.guard }, ...options.guards } },
+      ...(options.session && { session: { SESSION: options.session } }),
+    },
+    databases:
+      options.sharing === undefined
+        ? await ownDatabases({ ...options, contents: USERS_AND_LOGINS })
+        : databasesOf(options.sharing.application),
     models: [User],
   });
   return new TestWeb(application, User);

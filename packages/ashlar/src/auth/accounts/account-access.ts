@@ -25,7 +25,7 @@ export class AccountAccess {
   async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
     const kept = keepFor?.auth.guardName;
     await this.endBeside(kept, user);
-    if (this.#guardsWithLogins(user).some((guard) => guard === kept)) await keepFor!.auth.logins().keepCurrent(user);
+    if (this.#guardsWithLogins(user).some((guard) => guard === kept)) await keepFor!.auth.webGuard.continueAlone(user);
   }
 
   /**

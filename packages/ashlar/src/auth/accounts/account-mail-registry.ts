@@ -123,7 +123,7 @@ export async function queueAccountMail<Name extends AccountMailName>(
 ): Promise<void> {
   requireGuard(application.container, name, data.guard);
   const { mails } = application.container.make("accounts");
-  mails.queue(name, to, data, await mails.prepare());
+  await mails.queue(name, to, data, await mails.prepare());
 }
 
 /** @throws `E_UNKNOWN_GUARD` */

@@ -109,6 +109,24 @@ export interface NewDeviceData extends EndedAccessMailData {
   readonly address: string | null;
 }
 
+/** The data of the mail about a login of an app that was ended, because one of its refresh tokens was used again. */
+export interface TokenReusedData extends AccountNoticeData {
+  readonly email: string;
+  /** The name of the token, as the app or its user has chosen it. */
+  readonly name: string;
+  readonly detectedAt: Date;
+}
+
+/** The data of the mail about a personal token that was created. */
+export interface TokenCreatedData extends AccountNoticeData {
+  readonly email: string;
+  /** The name of the token, as its user has chosen it. */
+  readonly name: string;
+  readonly createdAt: Date;
+  /** `null`: never. */
+  readonly expiresAt: Date | null;
+}
+
 /** The framework's own mails about accounts. An application augments {@link AccountMailMap} itself. */
 export interface FrameworkAccountMails {
   readonly verifyEmail: VerifyEmailData;
@@ -120,6 +138,8 @@ export interface FrameworkAccountMails {
   readonly emailChangeUndone: EmailChangeUndoneData;
   readonly emailTaken: EmailTakenData;
   readonly newDevice: NewDeviceData;
+  readonly tokenReused: TokenReusedData;
+  readonly tokenCreated: TokenCreatedData;
 }
 
 /**

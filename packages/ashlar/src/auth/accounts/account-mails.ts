@@ -1,7 +1,6 @@
-import { join } from "node:path";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
-import { ConfigurationError, PACKAGE_FOLDER } from "../../support/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
   AccountMailableClass,
@@ -13,8 +12,6 @@ import type {
 import type { AccountPages } from "./account-pages.ts";
 import type * as BuiltInMails from "./built-in-mails.ts";
 import type { RemainingTokenSource } from "./remaining-tokens.ts";
-
-const VIEWS: string = join(PACKAGE_FOLDER, "views");
 
 /** The dependencies of {@link AccountMails}. */
 export interface AccountMailsDependencies {
@@ -60,16 +57,18 @@ export class AccountMails {
       const remedy = 'Add it: import { MailProvider } from "ashlar/mail".';
       throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     }
-    if (this.#builtIn === null) {
-      // Loaded here, so that an application without accounts does not load the code that sends mails.
-      this.#builtIn = await import("./built-in-mails.ts");
-      this.#dependencies.container.make("views").mount(this.#builtIn.MAIL_VIEWS, VIEWS);
-    }
+    // Loaded here, so that an application without accounts does not load the code that sends mails.
+    this.#builtIn ??= await import("./built-in-mails.ts");
     return this.#dependencies.container.make("mail");
   }
 
-  /** Queues a mail, after {@link prepare}. */
-  queue<N extends AccountMailName>(name: N, to: string, queued: QueuedMailData<N>, mailer?: Mailer): void {
+  /** Queues a mail, after {@link prepare}; in a transaction, with that. See `Mailer.queue`. */
+  async queue<N extends AccountMailName>(
+    name: N,
+    to: string,
+    queued: QueuedMailData<N>,
+    mailer?: Mailer,
+  ): Promise<void> {
     const { guard, language: visitors = null, ...data } = queued;
     const { declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
@@ -83,16 +82,16 @@ export class AccountMails {
     const mail = new mailable(complete);
     const language = this.#dependencies.container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);
-    (mailer ?? this.#dependencies.container.make("mail")).queue(mail, to);
+    await (mailer ?? this.#dependencies.container.make("mail")).queue(mail, to);
   }
 
   /**
    * Queues a mail whose failure must not fail the operation: a password stays changed, whether or not the user can be
    * notified, and a failure must not reveal whether an address has an account.
    */
-  tryQueue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>): void {
+  async tryQueue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>): Promise<void> {
     try {
-      this.queue(name, to, data);
+      await this.queue(name, to, data);
     } catch (error) {
       this.#logger.error({ err: error, mail: name }, "A mail about an account could not be queued.");
     }

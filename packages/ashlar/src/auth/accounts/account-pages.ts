@@ -2,6 +2,8 @@ import type { QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { GuardPages } from "../guard-pages.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
+import { accountPath } from "./account-paths.ts";
+import type { FrontEnd } from "./front-end.ts";
 
 /** The dependencies of {@link AccountPages}. */
 export interface AccountPagesDependencies {
@@ -9,9 +11,11 @@ export interface AccountPagesDependencies {
   readonly links: AccountLinks;
   /** Returns the origin of `APP_URL`. */
   readonly origin: () => string;
+  /** Where the pages are, if not in this application. */
+  readonly frontEnd: FrontEnd;
 }
 
-/** The pages about accounts, as mails link to them. */
+/** The pages about accounts, as mails link to them: the application's own, or those of its front end. */
 export class AccountPages {
   readonly #dependencies: AccountPagesDependencies;
 
@@ -19,9 +23,9 @@ export class AccountPages {
     this.#dependencies = dependencies;
   }
 
-  /** Reports whether a guard has a page. */
+  /** Reports whether a guard has a page, or a front end has it for the guard. */
   has(guard: string, page: string): boolean {
-    return this.#dependencies.pages.has(guard, page);
+    return this.#dependencies.pages.hasFlow(guard, page);
   }
 
   /** Reports whether a guard has its own page. Guards without pages use those of the default guard. */
@@ -40,7 +44,7 @@ export class AccountPages {
   }
 
   /**
-   * The URL of a guard's page, under the origin of `APP_URL`.
+   * The URL of a guard's page, under the origin of `APP_URL`, or under `ACCOUNTS.frontEndUrl`.
    *
    * Security: never under the host of a request. The sender chooses it, and a reset link to the sender's own host would
    * hand over the account.
@@ -48,9 +52,23 @@ export class AccountPages {
    * @throws `E_UNKNOWN_ROUTE`
    */
   url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
-    const url = this.#dependencies.pages.to(guard, page, parameters, query);
+    const elsewhere = this.#urlElsewhere(guard, page, parameters, query);
+    if (elsewhere !== null) return elsewhere;
+    const { pages } = this.#dependencies;
+    // Without pages, there is still what the form would be sent to, at the same path.
+    const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);
+    const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);
     // A route with a domain has its own origin.
     return url.startsWith("/") ? this.#dependencies.origin() + url : url;
+  }
+
+  /** The URL of a page in the front end; `null` if it has none. */
+  #urlElsewhere(guard: string, page: string, parameters: RouteParameters, query: QueryParameters): string | null {
+    const base = this.#dependencies.frontEnd.urlFor(guard);
+    const path = accountPath(page, parameters);
+    if (base === null || path === null || !this.has(guard, page)) return null;
+    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    return `${base}${path}${search.size === 0 ? "" : `?${search}`}`;
   }
 
   /** The link that verifies a user's address, or replaces it with a new one. */

@@ -27,6 +27,7 @@ const NOTHING = {
   "password resets": 0,
   "changes of address": 0,
   "counts of limits": 0,
+  "mails that could not be sent": 0,
 };
 
 afterEach(() => setClock(null));

@@ -6,6 +6,7 @@ import { AccountLinks } from "./account-links.ts";
 import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountMails } from "./account-mails.ts";
 import { AccountPages } from "./account-pages.ts";
+import { AccountPromises } from "./account-promises.ts";
 import { AccountPruning } from "./account-pruning.ts";
 import { AddressOwners } from "./address-owners.ts";
 import { EmailChange } from "./email-change.ts";
@@ -14,6 +15,7 @@ import { EmailUndo } from "./email-undo.ts";
 import { EmailVerification } from "./email-verification.ts";
 import { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type {} from "./events.ts";
+import { FrontEnd } from "./front-end.ts";
 import { GuardUsers } from "./guard-users.ts";
 import { MailLimits } from "./mail-limits.ts";
 import { PasswordChange } from "./password-change.ts";
@@ -45,6 +47,7 @@ export class AccountServices {
   readonly pages: AccountPages;
   readonly mails: AccountMails;
   readonly mailLimits: MailLimits;
+  readonly promises: AccountPromises;
   readonly remainingTokens: RemainingTokenSource;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
@@ -69,7 +72,13 @@ export class AccountServices {
     const logins = container.make("logins");
     const users = new GuardUsers({ ...auth, database });
     const links = new AccountLinks(own.key, accounts, { previousSecrets: own.previousKeys });
-    const pages = new AccountPages({ pages: container.make("auth").pages, links, origin: () => application.url });
+    const frontEnd = new FrontEnd(accounts.frontEndUrl, application);
+    const pages = new AccountPages({
+      pages: container.make("auth").pages,
+      links,
+      origin: () => application.url,
+      frontEnd,
+    });
     const remainingTokens = new RemainingTokenSource();
     const mails = new AccountMails({
       container,
@@ -84,7 +93,20 @@ export class AccountServices {
     const access = new AccountAccess(users, logins);
     const addresses = new ReservedAddresses({ users, pages, emailChanges });
     const tokens = new ResetTokens({ users, links, resets });
-    const common = { users, pages, links, mails, resets, emailChanges, tokens, addresses, access, background };
+    const promises = new AccountPromises(application);
+    const common = {
+      users,
+      pages,
+      links,
+      mails,
+      promises,
+      resets,
+      emailChanges,
+      tokens,
+      addresses,
+      access,
+      background,
+    };
     const expiresInMinutes = passwordResetExpirationInMinutes;
     const unfinished = new UnfinishedRegistrations({ ...common, preventEnumeration, expiresInMinutes });
     const owners = new AddressOwners({ ...common, limits: mailLimits, unfinished });
@@ -95,6 +117,7 @@ export class AccountServices {
     this.pages = pages;
     this.mails = mails;
     this.mailLimits = mailLimits;
+    this.promises = promises;
     this.remainingTokens = remainingTokens;
     this.resets = resets;
     this.emailChanges = emailChanges;

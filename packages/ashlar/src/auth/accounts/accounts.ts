@@ -3,7 +3,7 @@ import type { RegisteredUser } from "../../support/index.ts";
 import type { AccountServices } from "./account-services.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
-import type { RegistrationAttributes } from "./registration.ts";
+import type { RegistrationAttributes, RegistrationWork } from "./registration.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
 
@@ -40,8 +40,10 @@ export class Accounts {
    *
    * ```ts
    * const { name, email, password, password_confirmation } = request.all();
-   * const user = await accounts.register({ name, email, password, password_confirmation });
-   * if (user !== null) await auth.loginAs(user);
+   * const user = await accounts.register({ name, email, password, password_confirmation }, async (newcomer) => {
+   *   await accounts.sendVerification(newcomer);
+   *   await auth.loginAs(newcomer);
+   * });
    * ```
    *
    * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` says. Name the
@@ -50,12 +52,15 @@ export class Accounts {
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is a single
    *   line of text
+   * @param belonging what belongs to the registration: it runs in the same transaction, so that there is an account with all
+   *   of it, or no account, no mail, no login and no event. Not called with `ACCOUNTS.preventEnumeration`
    * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
    * @throws `E_INVALID_INPUT` with all problems, by field; that the address is taken is only among them if there is no
-   *   other; `E_OVERLOADED`
+   *   other; `E_OVERLOADED`; what `belonging` throws
    */
-  register(attributes: RegistrationAttributes): Promise<RegisteredUser | null> {
-    return this.#services.registration.register(this.#context, attributes) as Promise<RegisteredUser | null>;
+  register(attributes: RegistrationAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
+    const user = this.#services.registration.register(this.#context, attributes, belonging);
+    return user as Promise<RegisteredUser | null>;
   }
 
   /**

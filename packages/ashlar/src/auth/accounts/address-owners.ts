@@ -55,6 +55,12 @@ export class AddressOwners {
     }
     if (!isAllowed) return;
     const { email: to } = user;
-    mails.tryQueue("emailTaken", to, { guard, user, email: to, isChange, loginUrl: pages.urlIfAny(guard, "login") });
+    await mails.tryQueue("emailTaken", to, {
+      guard,
+      user,
+      email: to,
+      isChange,
+      loginUrl: pages.urlIfAny(guard, "login"),
+    });
   }
 }

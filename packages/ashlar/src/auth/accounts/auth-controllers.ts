@@ -119,6 +119,17 @@ export interface AuthControllers {
 /** A group of routes that `Auth.routes` creates, and can leave out. */
 export type AuthRouteGroup = keyof AuthControllers;
 
+/** The methods that show a form: pages, which programs don't need. */
+interface AuthForms {
+  readonly login: "show";
+  readonly register: "show";
+  readonly requestPasswordReset: "show";
+  readonly verifyEmail: "notice";
+  readonly confirmPassword: "show";
+  readonly changePassword: "show";
+  readonly changeEmail: "show";
+}
+
 /**
  * What the routes of a group call on its controller:
  *
@@ -129,5 +140,15 @@ export type AuthRouteGroup = keyof AuthControllers;
  *   }
  * }
  * ```
+ *
+ * Without pages, `Auth.routes(controllers, { json: true })`, it is `AuthController<"login", "json">`, without the methods
+ * that show forms.
  */
-export type AuthController<Group extends AuthRouteGroup> = InstanceType<AuthControllers[Group]>;
+export type AuthController<Group extends AuthRouteGroup, Kind extends "pages" | "json" = "pages"> = Kind extends "json"
+  ? Omit<InstanceType<AuthControllers[Group]>, Group extends keyof AuthForms ? AuthForms[Group] : never>
+  : InstanceType<AuthControllers[Group]>;
+
+/** The application's classes that handle the routes of `Auth.routes` with the option `json`. */
+export type JsonAuthControllers = {
+  readonly [Group in AuthRouteGroup]: ControllerClass<AuthController<Group, "json">>;
+};

@@ -48,7 +48,7 @@ describe("authRoutes()", () => {
       "POST /email/resend email.resend (auth.page, auth, throttle:email.resend,user)",
       "GET /logins logins (auth.page, auth)",
       "DELETE /logins/@id logins.destroy (auth.page, auth)",
-      "DELETE /logins logins.destroy_others (auth.page, auth)",
+      "DELETE /logins logins.destroy_others (auth.page, auth, throttle:logins.destroy_others,user)",
       "GET /confirm_password confirm_password (auth.page, auth)",
       "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login,user)",
       "GET /account/password account.password (auth.page, auth)",

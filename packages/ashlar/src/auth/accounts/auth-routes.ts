@@ -1,43 +1,49 @@
 import { Route, RouteCollection, type RouteDefinition } from "../../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
 import { message } from "../messages.ts";
-import type { AuthControllers, AuthRouteGroup } from "./auth-controllers.ts";
+import { ACCOUNT_PATHS } from "./account-paths.ts";
+import type { AuthControllers, AuthRouteGroup, JsonAuthControllers } from "./auth-controllers.ts";
 import "../../http/index.ts";
 
+/** Returns a route that shows a form, or nothing for programs, which don't need it. */
+type Form = (make: () => RouteDefinition) => readonly RouteDefinition[];
+
 type Groups = {
-  readonly [Group in AuthRouteGroup]: (controller: AuthControllers[Group]) => readonly RouteDefinition[];
+  readonly [Group in AuthRouteGroup]: (controller: AuthControllers[Group], form: Form) => readonly RouteDefinition[];
 };
 
+const PATHS = ACCOUNT_PATHS;
+
 const GROUPS: Groups = {
-  login: (controller) => [
-    Route.get("/login", [controller, "show"]).name("login"),
-    Route.post("/login", [controller, "store"]).name("login.store").middleware("throttle:login"),
+  login: (controller, form) => [
+    ...form(() => Route.get(PATHS.login, [controller, "show"]).name("login")),
+    Route.post(PATHS.login, [controller, "store"]).name("login.store").middleware("throttle:login"),
     Route.post("/logout", [controller, "destroy"]).name("logout"),
-    Route.get("/logout", refuseToLogOut),
+    ...form(() => Route.get("/logout", refuseToLogOut)),
   ],
-  home: (controller) => [Route.get("/home", [controller, "show"]).name("home").middleware("auth")],
-  register: (controller) => [
-    Route.get("/register", [controller, "show"]).name("register"),
-    Route.post("/register", [controller, "store"]).name("register.store").middleware("throttle:register"),
+  home: (controller) => [Route.get(PATHS.home, [controller, "show"]).name("home").middleware("auth")],
+  register: (controller, form) => [
+    ...form(() => Route.get(PATHS.register, [controller, "show"]).name("register")),
+    Route.post(PATHS.register, [controller, "store"]).name("register.store").middleware("throttle:register"),
   ],
-  requestPasswordReset: (controller) => [
-    Route.get("/change_password", [controller, "show"]).name("change_password"),
-    Route.post("/change_password", [controller, "store"])
+  requestPasswordReset: (controller, form) => [
+    ...form(() => Route.get(PATHS.change_password, [controller, "show"]).name("change_password")),
+    Route.post(PATHS.change_password, [controller, "store"])
       .name("change_password.store")
       .middleware("throttle:change_password"),
   ],
   resetPassword: (controller) => [
-    Route.get("/password_reset", [controller, "show"])
+    Route.get(PATHS.password_reset, [controller, "show"])
       .name("password_reset")
       .middleware("auth.page:token", "throttle:password_reset.show"),
-    Route.post("/password_reset", [controller, "store"])
+    Route.post(PATHS.password_reset, [controller, "store"])
       .name("password_reset.store")
       .middleware("auth.page:token", "throttle:password_reset"),
   ],
-  verifyEmail: (controller) => [
-    Route.get("/email/verify/notice", [controller, "notice"]).name("email.verify.notice"),
-    Route.get("/email/verify/@token", [controller, "verify"]).name("email.verify").middleware("auth.page:token"),
-    Route.post("/email/verify/@token", [controller, "store"])
+  verifyEmail: (controller, form) => [
+    ...form(() => Route.get(PATHS["email.verify.notice"], [controller, "notice"]).name("email.verify.notice")),
+    Route.get(PATHS["email.verify"], [controller, "verify"]).name("email.verify").middleware("auth.page:token"),
+    Route.post(PATHS["email.verify"], [controller, "store"])
       .name("email.verify.store")
       .middleware("auth.page:token", "throttle:email.undo"),
     Route.post("/email/resend", [controller, "resend"])
@@ -45,32 +51,36 @@ const GROUPS: Groups = {
       .middleware("auth", "throttle:email.resend,user"),
   ],
   logins: (controller) => [
-    Route.get("/logins", [controller, "index"]).name("logins").middleware("auth"),
-    Route.delete("/logins/@id", [controller, "destroy"]).name("logins.destroy").middleware("auth"),
-    Route.delete("/logins", [controller, "destroyOthers"]).name("logins.destroy_others").middleware("auth"),
+    Route.get(PATHS.logins, [controller, "index"]).name("logins").middleware("auth"),
+    Route.delete(`${PATHS.logins}/@id`, [controller, "destroy"]).name("logins.destroy").middleware("auth"),
+    Route.delete(PATHS.logins, [controller, "destroyOthers"])
+      .name("logins.destroy_others")
+      .middleware("auth", "throttle:logins.destroy_others,user"),
   ],
-  confirmPassword: (controller) => [
-    Route.get("/confirm_password", [controller, "show"]).name("confirm_password").middleware("auth"),
-    Route.post("/confirm_password", [controller, "store"])
+  confirmPassword: (controller, form) => [
+    ...form(() => Route.get(PATHS.confirm_password, [controller, "show"]).name("confirm_password").middleware("auth")),
+    Route.post(PATHS.confirm_password, [controller, "store"])
       .name("confirm_password.store")
       .middleware("auth", "throttle:login,user"),
   ],
-  changePassword: (controller) => [
-    Route.get("/account/password", [controller, "show"]).name("account.password").middleware("auth"),
-    Route.post("/account/password", [controller, "store"])
+  changePassword: (controller, form) => [
+    ...form(() =>
+      Route.get(PATHS["account.password"], [controller, "show"]).name("account.password").middleware("auth"),
+    ),
+    Route.post(PATHS["account.password"], [controller, "store"])
       .name("account.password.store")
       .middleware("auth", "throttle:login,user"),
   ],
-  changeEmail: (controller) => [
-    Route.get("/account/email", [controller, "show"]).name("account.email").middleware("auth"),
-    Route.post("/account/email", [controller, "store"])
+  changeEmail: (controller, form) => [
+    ...form(() => Route.get(PATHS["account.email"], [controller, "show"]).name("account.email").middleware("auth")),
+    Route.post(PATHS["account.email"], [controller, "store"])
       .name("account.email.store")
       // The password that it asks for is counted by the limit "login" when it is tried.
       .middleware("auth", "throttle:email.resend,user"),
   ],
   undoEmailChange: (controller) => [
-    Route.get("/email/undo/@token", [controller, "show"]).name("email.undo").middleware("auth.page:token"),
-    Route.post("/email/undo/@token", [controller, "store"])
+    Route.get(PATHS["email.undo"], [controller, "show"]).name("email.undo").middleware("auth.page:token"),
+    Route.post(PATHS["email.undo"], [controller, "store"])
       .name("email.undo.store")
       .middleware("auth.page:token", "throttle:email.undo"),
   ],
@@ -85,10 +95,15 @@ const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password
   return auth.redirectToRoute(auth.hasRoute("account.password") ? "account.password" : "change_password");
 }).with({ isWellKnown: true });
 
-/** Options of `Auth.routes`: `false` for each group of routes to leave out, and the guard. */
+/** Options of `Auth.routes`: `false` for each group of routes to leave out, the guard, and whether there are pages. */
 export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup, false>>> {
   /** The name of the guard whose accounts the routes are about; default: the default guard. */
   readonly guard?: string;
+  /**
+   * `true` for an application without pages: every route responds with JSON whatever the caller accepts, errors included,
+   * and those that only show a form are left out. The controllers need no method for them.
+   */
+  readonly json?: true;
 }
 
 /**
@@ -124,37 +139,46 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  * The kernel names the middleware that the routes use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
  * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
  * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`,
- * `password_reset.show`, `email.undo` and `email.resend`). If one is missing there, the boot fails: no password is
+ * `password_reset.show`, `email.undo`, `email.resend` and `logins.destroy_others`). If one is missing there, the boot fails: no password is
  * accepted without a limit.
  *
+ * With the option `json`, for front ends that bring their own pages, all of them respond with JSON, and the routes that
+ * only show a form don't exist. Links in mails then lead to the front end: `ACCOUNTS.frontEndUrl`.
+ *
  * `/.well-known/change-password`, where password managers look for it, redirects to the default guard's page for a new
- * password. It is always at the root of the host, regardless of `.prefix`, and a route of your own at this path
- * replaces it.
+ * password, unless `json` is set. It is always at the root of the host, regardless of `.prefix`, and a route of your own at
+ * this path replaces it.
  *
  * The links in mails lead to the guard's routes `email.verify`, `email.undo` and `password_reset`: an application that
  * leaves these out defines its own.
  *
  * @param controllers the application's classes
- * @param options `false` for each group of routes to leave out, and the guard
+ * @param options `false` for each group of routes to leave out, the guard, and whether there are pages
  * @throws `E_INVALID_CONFIGURATION` if a controller is missing, a group is unknown, or `guard` cannot be a guard's name
  */
 export function authRoutes(controllers: AuthControllers, options?: AuthRouteOptions): RouteCollection;
+export function authRoutes<Options extends AuthRouteOptions & { readonly json: true }>(
+  controllers: Omit<JsonAuthControllers, keyof Options>,
+  options: Options,
+): RouteCollection;
 export function authRoutes<Options extends AuthRouteOptions>(
   controllers: Omit<AuthControllers, keyof Options>,
   options: Options,
 ): RouteCollection;
-export function authRoutes(given: Partial<AuthControllers>, options: AuthRouteOptions = {}): RouteCollection {
-  const { guard, ...left } = options;
+export function authRoutes(given: object, options: AuthRouteOptions = {}): RouteCollection {
+  const { guard, json, ...left } = options;
   const known = Object.keys(GROUPS) as AuthRouteGroup[];
   for (const name of [...Object.keys(given), ...Object.keys(left)]) {
     if (known.includes(name as AuthRouteGroup)) continue;
     throw new ConfigurationError("Auth.routes", `"${name}" is not a group of routes.`, suggestion(name, known));
   }
-  const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given)));
-  // An origin has one such address: that of the default guard's accounts.
+  const form: Form = (make) => (json === true ? [] : [make()]);
+  const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given, form)));
+  // An origin has one such address: that of the default guard's accounts. A front end has its own.
   const hasPasswords = left.changePassword !== false || left.requestPasswordReset !== false;
-  if (guard === undefined && hasPasswords) routes.push(CHANGE_PASSWORD);
-  return new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
+  if (guard === undefined && hasPasswords && json !== true) routes.push(CHANGE_PASSWORD);
+  const all = new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
+  return json === true ? all.respondsWithJson() : all;
 }
 
 /** The routes with the guard's own names, on each of which the guard is active. */
@@ -177,10 +201,11 @@ function routesBy(guard: unknown, routes: readonly RouteDefinition[]): RouteDefi
 function routesOf<G extends AuthRouteGroup>(
   group: G,
   controllers: Partial<AuthControllers>,
+  form: Form,
 ): readonly RouteDefinition[] {
   const controller = controllers[group];
   if (typeof controller === "function") {
-    const routes = GROUPS[group](controller as AuthControllers[G]);
+    const routes = GROUPS[group](controller as AuthControllers[G], form);
     // The form of registration is the application's own, and may contain a picture. The others are short, and their
     // bodies have to be read before they are counted, since the account to count by is in them.
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));

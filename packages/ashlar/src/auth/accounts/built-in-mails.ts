@@ -8,12 +8,11 @@ import type {
   FinishRegistrationData,
   PasswordChangedData,
   ResetPasswordData,
+  TokenCreatedData,
+  TokenReusedData,
   VerifyEmailData,
 } from "./account-mailables.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
-
-/** The name under which the folder with the only view of the built-in mails is mounted. */
-export const MAIL_VIEWS = "ashlar-accounts";
 
 /** A paragraph, or several sentences that form one; `null` is left out. */
 type Paragraph = string | readonly string[] | null;
@@ -31,8 +30,7 @@ abstract class PlainMail<Data> extends Mailable {
 
   override content(): MailContent {
     const paragraphs = this.paragraphs().filter((paragraph) => paragraph !== null);
-    const text = paragraphs.map((paragraph) => [paragraph].flat().join(" ")).join("\n\n");
-    return { text: `${MAIL_VIEWS}::account-mail`, data: { text } };
+    return { plainText: paragraphs.map((paragraph) => [paragraph].flat().join(" ")).join("\n\n") };
   }
 }
 
@@ -168,6 +166,42 @@ class EmailTaken extends PlainMail<EmailTakenData> {
   }
 }
 
+class TokenReused extends PlainMail<TokenReusedData> {
+  override subject(): string {
+    return this.t("mails.tokenReused.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { name, detectedAt, newPasswordUrl } = this.data;
+    return [
+      this.t("mails.tokenReused.lead", { name, moment: detectedAt }),
+      this.t("mails.tokenReused.again"),
+      this.t("mails.tokenReused.notYou"),
+      newPasswordUrl,
+    ];
+  }
+}
+
+class TokenCreated extends PlainMail<TokenCreatedData> {
+  override subject(): string {
+    return this.t("mails.tokenCreated.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { name, createdAt, expiresAt, newPasswordUrl } = this.data;
+    return [
+      [
+        this.t("mails.tokenCreated.lead", { name, moment: createdAt }),
+        expiresAt === null
+          ? this.t("mails.tokenCreated.endless")
+          : this.t("mails.tokenCreated.expires", { moment: expiresAt }),
+      ],
+      this.t("mails.tokenCreated.notYou"),
+      newPasswordUrl,
+    ];
+  }
+}
+
 /** The mails that are sent if the application has no mails of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
@@ -178,4 +212,6 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   emailChangeCompleted: EmailChangeCompleted,
   emailChangeUndone: EmailChangeUndone,
   emailTaken: EmailTaken,
+  tokenReused: TokenReused,
+  tokenCreated: TokenCreated,
 });

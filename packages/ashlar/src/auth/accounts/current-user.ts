@@ -26,23 +26,30 @@ export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
  * Asks the user who is logged in to prove again who they are. If the browser keeps the login, it gets a new token.
  *
  * @param field the name of the input, for the message
+ * @param isChanged whether the password is changed next: the login then gets its token with that change, by
+ * `WebGuard.continueAlone`
  * @throws `E_INVALID_INPUT` if it is not the user's password, or a login step refuses the user; `E_LOGIN_PENDING` if a
  * step has to be passed first
  */
-export async function requirePassword(context: HttpContext, password: unknown, field: string): Promise<void> {
+export async function requirePassword(
+  context: HttpContext,
+  password: unknown,
+  field: string,
+  isChanged = false,
+): Promise<void> {
   if (password !== null && password !== undefined && typeof password !== "string") {
     throw new ValidationError({ [field]: [message("auth.input.text")] });
   }
-  if (await provesPassword(context, password)) return;
+  if (await provesPassword(context, password, isChanged)) return;
   const { auth } = context;
   auth.requireNoPendingStep();
   throw new ValidationError({ [field]: [auth.refusal ?? message("auth.password.wrong")] });
 }
 
-async function provesPassword(context: HttpContext, password: unknown): Promise<boolean> {
+async function provesPassword(context: HttpContext, password: unknown, isChanged: boolean): Promise<boolean> {
   const { auth } = context;
   const guard = auth.guard(auth.guardName);
-  if (guard instanceof WebGuard) return guard.confirmPassword(password);
+  if (guard instanceof WebGuard) return isChanged ? guard.confirmForChange(password) : guard.confirmPassword(password);
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
   if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
@@ -64,4 +71,10 @@ async function passesSteps(context: HttpContext, { name: guard }: Guard, user: R
 export function takeOver({ auth }: HttpContext, user: AccountUser): void {
   const guard = auth.guard(auth.guardName);
   if ((guard.knownUser as object | null) !== user) guard.once(user);
+}
+
+/** Sends the token that the request's login got with a change of the password, if its guard keeps logins. */
+export function sendOwedToken({ auth }: HttpContext): void {
+  const guard = auth.guard(auth.guardName);
+  if (guard instanceof WebGuard) guard.sendOwedToken();
 }

@@ -3,6 +3,7 @@ import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import type { UserId } from "../authenticatable.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
@@ -11,6 +12,7 @@ import { requireEmail } from "./account-input.ts";
 import { type AccountLinks, UNDO_EXPIRES_IN_HOURS, type VerificationClaim } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
+import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { AddressOwners } from "./address-owners.ts";
 import { requirePassword, requireUser, takeOver } from "./current-user.ts";
@@ -34,6 +36,17 @@ export interface EmailChangeDependencies {
   readonly owners: AddressOwners;
   readonly access: AccountAccess;
   readonly background: Background;
+  readonly promises: AccountPromises;
+}
+
+/** What is stored of a request for a change of address. */
+interface ChangeRequest {
+  readonly id: UserId;
+  readonly email: string;
+  readonly newEmail: string;
+  /** The link that makes the change. */
+  readonly url: string;
+  readonly language: string;
 }
 
 /** A change of address that is made. */
@@ -46,14 +59,23 @@ interface Replacement {
   readonly isReserved: boolean;
   /** The request whose own login continues. */
   readonly keepFor: HttpContext | null;
+  /** Tells the owner of the old address, in the transaction of the change. */
+  readonly tell: (user: AccountUser) => Promise<void>;
 }
 
 /** Changes the address of a user who is logged in: with a request, and a link that is mailed to the new address. */
 export class EmailChange {
   readonly #dependencies: EmailChangeDependencies;
 
+  readonly #promiseLink: PromiseWork<ChangeRequest, AccountUser>;
+
   constructor(dependencies: EmailChangeDependencies) {
     this.#dependencies = dependencies;
+    this.#promiseLink = dependencies.promises.declare<ChangeRequest, AccountUser>(
+      "email_change",
+      "a change of address",
+      (context, request, user) => this.#mailLink(context, request, user),
+    );
   }
 
   /** Mails a link to a new address of the user who is logged in; see `Accounts.requestEmailChange`. */
@@ -69,29 +91,36 @@ export class EmailChange {
     pages.url(guard, "email.undo", { token: "-" });
     await requirePassword(context, password, "password");
     if (newEmail === email) throw new ValidationError({ email: [message("auth.email.unchanged")] });
-    const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = this.#dependencies.settings;
-    const request = () => {
-      announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
-    };
-    if (!preventEnumeration) {
+    if (!this.#dependencies.settings.preventEnumeration) {
       if (await addresses.isTaken(guard, newEmail, user)) {
         background.run("a notice to the owner of an address", () => owners.tell(guard, newEmail, true));
         throw new ValidationError({ email: [TAKEN] });
       }
-      request();
+      announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
     }
-    const { language } = context;
-    background.run("a change of address", async () => {
-      if (preventEnumeration && (await addresses.isTaken(guard, newEmail, user))) {
-        await owners.tell(guard, newEmail, true);
-      } else {
-        if (preventEnumeration) request();
-        const data = { guard, language, user, email: newEmail, isChange: true, url, expiresInMinutes };
-        mails.tryQueue("verifyEmail", newEmail, data);
+    await this.#promiseLink(context, { id: user.authId(), email, newEmail, url, language: context.language }, user);
+  }
+
+  async #mailLink(context: HttpContext, request: ChangeRequest, known: AccountUser | null): Promise<void> {
+    const { users, mails, addresses, owners, settings } = this.#dependencies;
+    const { id, email, newEmail, url, language } = request;
+    const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = settings;
+    const guard = context.auth.guardName;
+    const user = known ?? (await users.of(guard).findByAuthId(id));
+    // Deleted meanwhile, or changed: the link would no longer work.
+    if (user === null || user.email !== email) return;
+    await mails.prepare();
+    if (preventEnumeration && (await addresses.isTaken(guard, newEmail, user))) {
+      await owners.tell(guard, newEmail, true);
+    } else {
+      if (preventEnumeration) {
+        announce(context, "auth.email_change_requested", guard, { user, previousEmail: email, email: newEmail });
       }
-      // In any case: it goes to the user's own mailbox.
-      mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
-    });
+      const data = { guard, language, user, email: newEmail, isChange: true, url, expiresInMinutes };
+      await mails.tryQueue("verifyEmail", newEmail, data);
+    }
+    // In any case: it goes to the user's own mailbox.
+    await mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
   }
 
   /**
@@ -113,9 +142,15 @@ export class EmailChange {
     const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === owner;
     // An address that was never proved may be a stranger's, who must be able to register it.
     const isReserved = wasVerified || !isVerifiable(owner);
+    const tell = (changed: AccountUser) => {
+      const { language } = context;
+      const data = { guard, language, user: changed, email: previousEmail, newEmail: email, url };
+      const expiresInHours = UNDO_EXPIRES_IN_HOURS;
+      return mails.tryQueue("emailChangeCompleted", previousEmail, { ...data, expiresInHours });
+    };
     let user: AccountUser | null;
     try {
-      user = await this.#make(owner, claim, { email, token, isReserved, keepFor: isOwn ? context : null });
+      user = await this.#make(owner, claim, { email, token, isReserved, keepFor: isOwn ? context : null, tell });
     } catch (error) {
       // Since the link was created, the address became another account's, or was freed by one that can still take it
       // back.
@@ -124,8 +159,6 @@ export class EmailChange {
     }
     if (user === null) return outcomeFor(await users.of(guard).findByAuthId(id), claim);
     if (isOwn) takeOver(context, user);
-    const data = { guard, language: context.language, user, email: previousEmail, newEmail: email, url };
-    mails.tryQueue("emailChangeCompleted", previousEmail, { ...data, expiresInHours: UNDO_EXPIRES_IN_HOURS });
     announce(context, "auth.email_changed", guard, { user, previousEmail, email });
     if (isVerifiable(user) && !wasVerified) announce(context, "auth.email_verified", guard, { user });
     return "verified";
@@ -169,7 +202,7 @@ export class EmailChange {
   async #replace(
     owner: AccountUser,
     { guard, email: previousEmail }: VerificationClaim,
-    { email, isReserved, keepFor }: Replacement,
+    { email, isReserved, keepFor, tell }: Replacement,
     record?: () => Promise<void>,
   ): Promise<AccountUser | null> {
     const { users, resets, addresses, access } = this.#dependencies;
@@ -183,6 +216,7 @@ export class EmailChange {
     // user's.
     if (!isReserved) await resets.delete(users.guardsKeeping(user.constructor), [previousEmail]);
     await access.end(user, keepFor);
+    await tell(user);
     return user;
   }
 }

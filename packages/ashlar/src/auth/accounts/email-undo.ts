@@ -74,11 +74,12 @@ export class EmailUndo {
     const { guard, email: restoredEmail } = change;
     const { email: previousEmail } = owner;
     await mails.prepare();
-    const user = await this.#restore(change, owner);
+    const user = await this.#restore(change, owner, (restored) => {
+      // If someone else has undone the change, this notice is the only one that the owner gets.
+      const notice = { guard, language: context.language, user: restored, email: previousEmail, restoredEmail };
+      return mails.tryQueue("emailChangeUndone", previousEmail, notice);
+    });
     if (user === "taken" || user === "invalid") return { outcome: user };
-    // If someone else has undone the change, this notice is the only one that the owner gets.
-    const notice = { guard, language: context.language, user, email: previousEmail, restoredEmail };
-    mails.tryQueue("emailChangeUndone", previousEmail, notice);
     const resetToken = await tokens.issue(guard, user);
     announce(context, "auth.email_change_undone", guard, { user, previousEmail, email: restoredEmail });
     return { outcome: "undone", user: user as RegisteredUser, resetToken };
@@ -98,7 +99,12 @@ export class EmailUndo {
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
   }
 
-  async #restore(change: StoredEmailChange, owner: AccountUser): Promise<AccountUser | "taken" | "invalid"> {
+  /** @param tell tells the owner of the address that is removed, in the same transaction */
+  async #restore(
+    change: StoredEmailChange,
+    owner: AccountUser,
+    tell: (user: AccountUser) => Promise<void>,
+  ): Promise<AccountUser | "taken" | "invalid"> {
     const { users, emailChanges, addresses, access } = this.#dependencies;
     const { guard, email, isReserved } = change;
     const store = users.of(guard);
@@ -118,6 +124,7 @@ export class EmailUndo {
         // In the meantime, another account may have had the address, verified it, and left it.
         if (!isReserved) await addresses.refuseReserved(guard, email, user);
         await access.end(user);
+        await tell(user);
         return user;
       });
     } catch (error) {

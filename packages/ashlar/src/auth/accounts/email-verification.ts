@@ -64,7 +64,7 @@ export class EmailVerification {
     const url = pages.verificationUrl(guard, user, null);
     await mails.prepare();
     const data = { guard, language: request.language(), user, email, isChange: false, url, expiresInMinutes };
-    mails.queue("verifyEmail", email, data, mailer);
+    await mails.queue("verifyEmail", email, data, mailer);
     const told = { time: currentDate(), address: request.clientAddress, guard, user, email };
     void events()?.emit("auth.verification_sent", told);
   }

@@ -82,8 +82,10 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     );
     const mails = (await accounts.mails()).map(({ subject }) => subject);
     expect(mails.toSorted()).toEqual([FINISH, "Verify your email address"]);
-    expect(await accounts.rows("users")).toHaveLength(3);
-    const user = expect.objectContaining({ id: 3, email: CLEO.email });
+    const rows = await accounts.rows("users");
+    expect(rows).toHaveLength(3);
+    // On MariaDB, the registrations that were refused have used up keys.
+    const user = expect.objectContaining({ id: rows[2]!.id, email: CLEO.email });
     expect(await accounts.toldOf("auth.registered")).toEqual([
       { time: expect.any(Date), address: "203.0.113.7", guard: "web", user },
     ]);
@@ -244,20 +246,21 @@ describe("preventEnumeration", () => {
     expect([await accounts.rows("users"), await accounts.toldOf("auth.registered")]).toMatchObject([[ADA, BOB], []]);
   });
 
-  test("a registration whose mail cannot be created is stored, and the failure is logged", async () => {
+  test("a registration whose mail cannot be created is logged, and leaves no account that no one could verify", async () => {
     const logged: Record<string, unknown>[] = [];
     const broken = { ACCOUNTS: { ...ACCOUNTS, mailables: { verifyEmail: BrokenMailable } } };
     const accounts = await testAccounts({ ...broken, logged, User: class User extends FullUser {} });
     expect(await register(accounts, CLEO)).toEqual([302, []]);
     expect(logged).toMatchObject([{ level: "error", job: "a registration", err: { message: "broken" } }]);
-    expect(await accounts.rows("users")).toHaveLength(3);
+    expect(await accounts.rows("users")).toHaveLength(2);
+    expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
   test("S58 a failure after the response is logged with its job, and the response is like any other", async () => {
     // Without the setting, the request itself looks up the owner, and the job does so again.
     for (const [options, status, failing, jobs] of [
       [{}, 422, 2, ["a notice to the owner of an address", "a notice to the owner of an address"]],
-      [{ ACCOUNTS }, 302, 1, ["a change of address", "a registration"]],
+      [{ ACCOUNTS }, 202, 1, ["a change of address", "a registration"]],
     ] as const) {
       const logged: Record<string, unknown>[] = [];
       const accounts = await testAccounts({ ...options, logged, User: class User extends FullUser {} });

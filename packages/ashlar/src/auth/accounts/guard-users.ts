@@ -1,11 +1,12 @@
-import type { Connection, Database } from "../../database/index.ts";
+import { CONFLICT_RETRIES, type Connection, type Database } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import type { AuthenticatableClass } from "../authenticatable.ts";
 import { isPasswordOf } from "../credentials.ts";
-import { accountStoreOf, existingRows, ModelAccounts, type ModelUser } from "../model-accounts.ts";
+import { isJoinable, type UserModelClass } from "../joinable-users.ts";
+import { accountStoreOf, existingUsers, ModelAccounts, type ModelUser } from "../model-accounts.ts";
 import { hashNewPassword } from "../new-password.ts";
 import type { GuardEntry } from "../settings.ts";
 import { isModel, isUserOf, keepsSameRows } from "../users-of.ts";
@@ -136,6 +137,12 @@ export class GuardUsers {
     return users?.connection === this.#dependencies.database().connection() ? users : null;
   }
 
+  /** The class of a guard's users, for a statement that joins their table with one of auth; `null` if none can. */
+  joinableModelOf(guard: string): UserModelClass | null {
+    const model = this.modelOf(guard);
+    return model !== null && isJoinable(this.#dependencies.database(), model) ? model : null;
+  }
+
   /**
    * Reports whether {@link transaction} commits a guard's users together with the tables of auth. An application's own
    * store doesn't tell which database it uses, so for its users this is always `false`.
@@ -151,7 +158,8 @@ export class GuardUsers {
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#dependencies.database();
-    if (this.commitWithAuth(guard)) return database.transaction(work);
+    // Of two databases, one may have committed already, so nothing is repeated.
+    if (this.commitWithAuth(guard)) return database.transaction(work, { retries: CONFLICT_RETRIES });
     const store = this.#storeOf(guard);
     // Users who can only log in don't change.
     if (store === null) return database.transaction(work);
@@ -167,8 +175,7 @@ export class GuardUsers {
     values: readonly unknown[],
   ): Promise<readonly string[] | null> {
     const model = this.modelOf(guard);
-    if (model !== null && isModel(model)) return existingRows(model, attribute, values);
-    return this.#storeOf(guard)?.existing(attribute, values) ?? null;
+    return model === null ? null : existingUsers(model, attribute, values);
   }
 
   /**

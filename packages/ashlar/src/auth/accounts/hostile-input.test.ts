@@ -20,7 +20,7 @@ const FIELDS = [
 ] as const;
 
 test.each(FIELDS)(
-  "S36 POST %s accepts any value for its fields, and responds with a page or a 4xx",
+  "S36 POST %s accepts any value for its fields, and responds with a success or a 4xx",
   async (path, fields) => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
@@ -30,7 +30,7 @@ test.each(FIELDS)(
         // These inputs change the password, as they should.
         fc.pre(body.current_password !== PASSWORD || body.password !== body.password_confirmation);
         const { status } = await visitor.post(path, body, { accept: "application/json" });
-        expect([302, 400, 403, 422]).toContain(status);
+        expect([200, 201, 202, 400, 403, 410, 422]).toContain(status);
       }),
       { numRuns: 60 },
     );

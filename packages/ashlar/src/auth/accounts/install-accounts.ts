@@ -2,10 +2,12 @@ import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
+import { authSettingsOf } from "../settings.ts";
 import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountServices } from "./account-services.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
+import { EMAIL_CHANGE_TABLE } from "./email-change-table.ts";
 import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
 
 /**
@@ -35,9 +37,14 @@ export function installAccounts(application: Application): void {
  */
 export function startAccounts(application: Application): void {
   const { container, messages } = application;
-  const { mails, mailLimits, settings, users } = container.make("accounts");
+  const { mails, mailLimits, promises, settings, users } = container.make("accounts");
+  promises.start();
   accountMailsOf(container).complete(settings.mailables);
   for (const model of users.models) claimModel(model, application);
+  if (container.has("database")) {
+    const { passwordResetTable } = authSettingsOf(application.config);
+    container.make("database").keepOnPrimary([passwordResetTable, EMAIL_CHANGE_TABLE]);
+  }
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
     const { email } = user as { readonly email: string };
@@ -46,6 +53,6 @@ export function startAccounts(application: Application): void {
     await mails.prepare();
     // In the language of the mail, not of the request: an attacker may have logged in.
     const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
-    mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
+    await mails.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   });
 }

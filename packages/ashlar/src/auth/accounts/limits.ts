@@ -8,6 +8,7 @@ declare module "../../throttle/limit-name.ts" {
     change_password: true;
     "email.undo": true;
     "email.resend": true;
+    "logins.destroy_others": true;
     new_device: true;
     email_taken: true;
   }
@@ -27,8 +28,8 @@ export const NEW_DEVICE_LIMIT = "new_device";
 export const EMAIL_TAKEN_LIMIT = "email_taken";
 
 /**
- * The limits of operations on accounts. Each counts by account and address together, with a low limit, and by address
- * alone, with enough room for an office behind one address.
+ * The limits of operations on accounts. Those that guests can reach count by account and address together, with a low limit,
+ * and by address alone, with enough room for an office behind one address.
  *
  * The limit by address alone for `password_reset` counts failures, since a genuine token is counted on its own, not by
  * the address it comes from. Registrations and requests for mail are counted whether they succeed or not, because it is
@@ -88,6 +89,12 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
       { by: ["address"], attempts: 30, windowSeconds: 15 * MINUTE },
       { by: ["account"], attempts: 10, windowSeconds: HOUR },
     ],
+  },
+  // By account alone: it ends links in mails too, and a thief with a copied cookie, who needs no password here, must not be
+  // faster than the owner who resets the password. That ends all other logins as well, so the owner never needs this one.
+  "logins.destroy_others": {
+    ofAccounts: true,
+    buckets: [{ by: ["account"], attempts: 5, windowSeconds: 15 * MINUTE }],
   },
   [NEW_DEVICE_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 5, windowSeconds: HOUR }],

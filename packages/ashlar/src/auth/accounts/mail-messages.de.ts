@@ -65,4 +65,16 @@ export const MESSAGES: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
   "mails.device.endsBrowsers": "Damit werden Sie in allen Browsern abgemeldet.",
   "mails.device.setEnds": "Wählen Sie jetzt ein neues. Damit werden Sie überall abgemeldet.",
   "mails.device.setEndsBrowsers": "Wählen Sie jetzt ein neues. Damit werden Sie in allen Browsern abgemeldet.",
+  "mails.tokenReused.subject": "Eine App wurde von Ihrem Konto abgemeldet",
+  "mails.tokenReused.lead":
+    "Wir haben „{name}“ von Ihrem Konto abgemeldet: {moment}. Der Schlüssel, mit dem die App angemeldet blieb, wurde ein zweites Mal verwendet. Vielleicht hat ihn jemand kopiert.",
+  "mails.tokenReused.again": "Um die App weiter zu verwenden, melden Sie sich dort wieder an.",
+  "mails.tokenReused.notYou": "Wenn das öfter vorkommt oder Sie die App nicht kennen, wählen Sie ein neues Passwort.",
+  "mails.tokenCreated.subject": "Für Ihr Konto wurde ein Token angelegt",
+  "mails.tokenCreated.lead":
+    "Für Ihr Konto wurde das Token „{name}“ angelegt: {moment}. Programme, die es kennen, können in Ihrem Namen handeln.",
+  "mails.tokenCreated.expires": "Es läuft ab: {moment}.",
+  "mails.tokenCreated.endless": "Es läuft nicht ab.",
+  "mails.tokenCreated.notYou":
+    "Wenn Sie das nicht waren, wählen Sie ein neues Passwort. Damit werden alle Ihre Tokens widerrufen.",
 };

@@ -62,6 +62,17 @@ export const MAIL_MESSAGES = {
   "mails.device.endsBrowsers": "That logs you out of all browsers.",
   "mails.device.setEnds": "Set a new one now, which logs you out everywhere.",
   "mails.device.setEndsBrowsers": "Set a new one now, which logs you out of all browsers.",
+  "mails.tokenReused.subject": "An app was logged out of your account",
+  "mails.tokenReused.lead":
+    "On {moment}, we logged “{name}” out of your account. The key that kept it logged in was used a second time, which can mean that someone has copied it.",
+  "mails.tokenReused.again": "To use the app again, log in there.",
+  "mails.tokenReused.notYou": "If this happens more than once, or you don't know this app, set a new password.",
+  "mails.tokenCreated.subject": "A token was created for your account",
+  "mails.tokenCreated.lead":
+    "On {moment}, the token “{name}” was created for your account. Programs that have it can act for you.",
+  "mails.tokenCreated.expires": "It expires on {moment}.",
+  "mails.tokenCreated.endless": "It does not expire.",
+  "mails.tokenCreated.notYou": "If this wasn't you, set a new password. That revokes all of your tokens.",
 } as const;
 
 declare module "../../messages/catalogue.ts" {

@@ -6,7 +6,7 @@ import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
-import { requirePassword, requireUser, takeOver } from "./current-user.ts";
+import { requirePassword, requireUser, sendOwedToken, takeOver } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** The dependencies of {@link PasswordChange}. */
@@ -29,7 +29,7 @@ export class PasswordChange {
     const { users, mails, access } = this.#dependencies;
     const owner = await requireUser(context);
     await mails.prepare();
-    await requirePassword(context, current, "current_password");
+    await requirePassword(context, current, "current_password", true);
     const guard = context.auth.guardName;
     const store = users.of(guard);
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
@@ -39,12 +39,14 @@ export class PasswordChange {
       const changed = await endAccessOnProof(store, owner, { passwordHash });
       if (changed === null) throw new ValidationError({ current_password: [message("auth.account.changed")] });
       await access.end(changed, context);
+      const { email } = changed;
+      const [{ language }, changedAt] = [context, currentDate()];
+      const notice = { guard, language, user: changed, email, changedAt, wasReset: false };
+      await mails.tryQueue("passwordChanged", email, notice);
       return changed;
     });
     takeOver(context, user);
+    sendOwedToken(context);
     announce(context, "auth.password_changed", guard, { user });
-    const { email } = user;
-    const [{ language }, changedAt] = [context, currentDate()];
-    mails.tryQueue("passwordChanged", email, { guard, language, user, email, changedAt, wasReset: false });
   }
 }

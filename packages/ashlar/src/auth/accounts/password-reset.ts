@@ -1,5 +1,4 @@
 import type { HttpContext } from "../../http/index.ts";
-import type { Background } from "../../kernel/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import { endAccessOnProof } from "../end-access.ts";
@@ -10,6 +9,7 @@ import { hashChosenPassword, requireEmail } from "./account-input.ts";
 import type { AccountClaim, AccountLinks } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
+import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
@@ -30,44 +30,58 @@ export interface PasswordResetDependencies {
   readonly resets: PasswordResetTable;
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
-  readonly background: Background;
+  readonly promises: AccountPromises;
   /** How long a reset can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
   /** Whether a reset verifies the address, because users cannot log in before it is verified. */
   readonly verifies: boolean;
 }
 
+/** What is stored of a request for a link. */
+interface ResetRequest {
+  readonly email: string;
+  readonly language: string;
+}
+
 /** Sets a new password for a user who has forgotten the old one, with a link in a mail. */
 export class PasswordReset {
   readonly #dependencies: PasswordResetDependencies;
+  readonly #promiseLink: PromiseWork<ResetRequest, never>;
 
   constructor(dependencies: PasswordResetDependencies) {
     this.#dependencies = dependencies;
+    this.#promiseLink = dependencies.promises.declare("password_reset", "a password reset", (context, request) =>
+      this.#mailLink(context, request),
+    );
   }
 
   /** Mails a link that sets a new password, if there is an account; see `Accounts.requestPasswordReset`. */
   async request(context: HttpContext, input: unknown): Promise<void> {
-    const { users, pages, mails, tokens, background, expiresInMinutes } = this.#dependencies;
+    const { users, pages, mails } = this.#dependencies;
     const email = requireEmail(input);
     const guard = context.auth.guardName;
-    const store = users.of(guard);
+    users.of(guard);
     await mails.prepare();
     // A missing route is reported to the developer in the response, not only in the log.
     pages.url(guard, "password_reset", {});
     // After the response, which is sent at the same time whether or not the address has an account.
-    background.run("a password reset", async () => {
-      const user = await store.findByEmail(email);
-      // As far as possible, the same work is done for an address without an account, because it delays concurrent
-      // requests.
-      const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
-      const url = pages.url(guard, "password_reset", {}, { token });
-      announce(context, "auth.password_reset_requested", guard, { user, email });
-      if (user === null) return;
-      // Never to the address from the form: the link belongs to the account, whatever the store considers equal.
-      const { email: to } = user;
-      const data = { guard, language: context.language, user, email: to, url, expiresInMinutes };
-      mails.tryQueue("resetPassword", to, data);
-    });
+    await this.#promiseLink(context, { email, language: context.language });
+  }
+
+  async #mailLink(context: HttpContext, { email, language }: ResetRequest): Promise<void> {
+    const { users, pages, mails, tokens, expiresInMinutes } = this.#dependencies;
+    const guard = context.auth.guardName;
+    const user = await users.of(guard).findByEmail(email);
+    // As far as possible, the same work is done for an address without an account, because it delays concurrent
+    // requests.
+    const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
+    const url = pages.url(guard, "password_reset", {}, { token });
+    announce(context, "auth.password_reset_requested", guard, { user, email });
+    if (user === null) return;
+    await mails.prepare();
+    // Never to the address from the form: the link belongs to the account, whatever the store considers equal.
+    const { email: to } = user;
+    await mails.tryQueue("resetPassword", to, { guard, language, user, email: to, url, expiresInMinutes });
   }
 
   /** Finds out whether the token of a link is still valid; see `Accounts.findPasswordReset`. */
@@ -101,7 +115,18 @@ export class PasswordReset {
       if (!(await resets.consume(token))) return null;
       // The user was read before the hash was computed: if access has ended in between, the link is no longer valid.
       const changed = await endAccessOnProof(users.of(guard), owner, { passwordHash, ...proof });
-      if (changed !== null) await access.end(changed);
+      if (changed === null) return null;
+      await access.end(changed);
+      const { email } = changed;
+      const [{ language }, changedAt] = [context, currentDate()];
+      await mails.tryQueue("passwordChanged", email, {
+        guard,
+        language,
+        user: changed,
+        email,
+        changedAt,
+        wasReset: true,
+      });
       return changed;
     });
     if (user === null) return null;
@@ -109,9 +134,6 @@ export class PasswordReset {
     await context.auth.clearAttempts(guard, user);
     announce(context, "auth.password_reset", guard, { user });
     if (isProof) announce(context, "auth.email_verified", guard, { user });
-    const { email } = user;
-    const [{ language }, changedAt] = [context, currentDate()];
-    mails.tryQueue("passwordChanged", email, { guard, language, user, email, changedAt, wasReset: true });
     return user;
   }
 

@@ -38,13 +38,16 @@ const OPEN = Route.post("/open", async ({ accounts, request }) => {
  */
 function reserveOnceAsked({ application }: TestAccounts): () => number {
   const { emailChanges } = application.container.make("accounts");
-  const isReserved = emailChanges.isReserved.bind(emailChanges);
   let asked = 0;
-  emailChanges.isReserved = async (...args) => {
-    const answer = await isReserved(...args);
-    if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
-    return answer;
-  };
+  // One of the two, depending on where the users are, asks first.
+  for (const name of ["isReserved", "isReservedOrOwned"] as const) {
+    const ask = emailChanges[name].bind(emailChanges) as (...args: unknown[]) => Promise<boolean>;
+    emailChanges[name] = async (...args: unknown[]) => {
+      const answer = await ask(...args);
+      if (++asked === 1) await emailChanges.record("web", ADA.id, CLEO.email, "of Ada", true);
+      return answer;
+    };
+  }
   return () => asked;
 }
 

@@ -1,7 +1,14 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
-import { type FieldErrors, isPlainObject, ValidationError } from "../../support/index.ts";
+import { PromiseBroken } from "../../mail/index.ts";
+import {
+  type FieldErrors,
+  isPlainObject,
+  type MaybePromise,
+  type RegisteredUser,
+  ValidationError,
+} from "../../support/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { isAddress, normalizeIdentifier } from "../credentials.ts";
@@ -9,6 +16,7 @@ import { announce } from "../events.ts";
 import { message } from "../messages.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
+import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { AddressOwners } from "./address-owners.ts";
 import type { EmailVerification } from "./email-verification.ts";
@@ -37,36 +45,50 @@ export interface RegistrationDependencies {
   readonly owners: AddressOwners;
   readonly mails: AccountMails;
   readonly background: Background;
+  readonly promises: AccountPromises;
   /** Whether responses are the same for free and taken addresses. */
   readonly preventEnumeration: boolean;
   readonly prevention: EnumerationPrevention;
   readonly verification: EmailVerification;
 }
 
+/** What belongs to a registration; see `Accounts.register`. */
+export type RegistrationWork = (user: RegisteredUser) => MaybePromise<void>;
+
 type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly user: null; readonly taken: string };
 
 /** Creates accounts. */
 export class Registration {
   readonly #dependencies: RegistrationDependencies;
+  readonly #promise: PromiseWork<NewAccount, never>;
 
   constructor(dependencies: RegistrationDependencies) {
     this.#dependencies = dependencies;
+    this.#promise = dependencies.promises.declare("registration", "a registration", (context, account) =>
+      this.#registerLater(context, account),
+    );
   }
 
   /** See `Accounts.register`. */
-  async register(context: HttpContext, given: RegistrationAttributes): Promise<AccountUser | null> {
+  async register(
+    context: HttpContext,
+    given: RegistrationAttributes,
+    belonging: RegistrationWork = () => {},
+  ): Promise<AccountUser | null> {
     const { users, owners, mails, background, preventEnumeration } = this.#dependencies;
     const guard = context.auth.guardName;
     const account = await this.#check(guard, users.of(guard), given);
     if (preventEnumeration) {
-      await this.#registerInBackground(context, account);
+      this.#dependencies.prevention.requireVerifiable(guard);
+      await mails.prepare();
+      await this.#promise(context, account);
       return null;
     }
-    const { user, taken } = await this.#store(guard, account);
-    if (user !== null) {
-      announce(context, "auth.registered", guard, { user });
-      return user;
-    }
+    const { user, taken } = await this.#store(guard, account, async (made) => {
+      announce(context, "auth.registered", guard, { user: made });
+      await belonging(made as RegisteredUser);
+    });
+    if (user !== null) return user;
     if (taken === EMAIL && mails.areSent) {
       background.run("a notice to the owner of an address", () => owners.tell(guard, account.email, false));
     }
@@ -95,38 +117,42 @@ export class Registration {
     return { email: email.value!, passwordHash, accessEpoch: makeAccessEpoch(), attributes };
   }
 
-  /** Leaves everything that depends on whether the address is taken to background jobs and mails. */
-  async #registerInBackground(context: HttpContext, account: NewAccount): Promise<void> {
-    const { owners, mails, background, prevention, verification } = this.#dependencies;
+  /** Does everything that depends on whether the address is taken, after the response, and tells it by mail. */
+  async #registerLater(context: HttpContext, account: NewAccount): Promise<void> {
+    const { owners, mails, verification } = this.#dependencies;
     const guard = context.auth.guardName;
-    prevention.requireVerifiable(guard);
     const mailer = await mails.prepare();
-    background.run("a registration", async () => {
-      const { user, taken } = await this.#store(guard, account);
-      if (taken === EMAIL) return owners.tell(guard, account.email, false, account.attributes);
-      if (user === null) throw new Error(`The ${taken} is taken, but the caller can no longer be told.`);
-      announce(context, "auth.registered", guard, { user });
-      if (isVerifiable(user)) await verification.mail(user, mailer, context.request);
+    const { user, taken } = await this.#store(guard, account, async (made) => {
+      announce(context, "auth.registered", guard, { user: made });
+      if (isVerifiable(made)) await verification.mail(made, mailer, context.request);
     });
+    if (taken === EMAIL) return owners.tell(guard, account.email, false, account.attributes);
+    if (user === null) throw new PromiseBroken(`The ${taken} is taken, but the caller can no longer be told.`);
   }
 
   /**
    * Stores a new account.
    *
+   * @param belonging runs in the same transaction
    * @returns the user, or the attribute whose value is taken
    */
-  async #store(guard: string, account: NewAccount): Promise<Stored> {
+  async #store(guard: string, account: NewAccount, belonging: (user: AccountUser) => Promise<void>): Promise<Stored> {
     const { users, addresses } = this.#dependencies;
     const { email } = account;
     if (await addresses.isTaken(guard, email, null)) return { user: null, taken: EMAIL };
+    let isMade = false;
     try {
       const user = await users.transaction(guard, async () => {
         const made = await users.of(guard).create(account);
         await addresses.refuseReserved(guard, email, null);
+        isMade = true;
+        await belonging(made);
         return made;
       });
       return { user, taken: null };
     } catch (error) {
+      // An error of what belongs to the registration says nothing about its values.
+      if (isMade) throw error;
       if (error instanceof ReservedAddress) return { user: null, taken: EMAIL };
       // Two parallel registrations may both have found the address free.
       if (!(error instanceof UniqueViolationError) || error.column === null) throw error;

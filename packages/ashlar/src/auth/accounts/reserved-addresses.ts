@@ -1,5 +1,6 @@
 import type { Message } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import type { UserId } from "../authenticatable.ts";
 import { message } from "../messages.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
@@ -32,9 +33,15 @@ export class ReservedAddresses {
    * @param user the account that wants the address; `null` for one that is being registered
    */
   async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
+    const { users, emailChanges } = this.#dependencies;
+    const guards = this.#guardsWithReservations(guard);
+    const beside = users.tableBesideAuth(guard);
+    if (guards !== null && beside !== null) {
+      return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside.table);
+    }
     // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
     // does not reveal which one it was.
-    const owned = await this.#dependencies.users.of(guard).existing("email", [email]);
+    const owned = await users.of(guard).existing("email", [email]);
     const reserved = await this.#isReserved(guard, email, user);
     return owned.length > 0 || reserved;
   }
@@ -58,10 +65,19 @@ export class ReservedAddresses {
    * thief could register the address that was freed, and the owner's link would no longer work.
    */
   async #isReserved(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
-    const { users, pages, emailChanges } = this.#dependencies;
+    const guards = this.#guardsWithReservations(guard);
+    return guards !== null && this.#dependencies.emailChanges.isReserved(email, guards, idOf(user));
+  }
+
+  /** The guards with the same users; `null` if no address can be reserved. */
+  #guardsWithReservations(guard: string): readonly string[] | null {
+    const { users, pages } = this.#dependencies;
     const guards = users.guardsKeeping(users.of(guard));
     // Without a page to undo a change, no address can be changed, and the table may not exist.
-    if (!guards.some((name) => pages.has(name, "email.undo"))) return false;
-    return emailChanges.isReserved(email, guards, user === null ? null : user.authId());
+    return guards.some((name) => pages.has(name, "email.undo")) ? guards : null;
   }
+}
+
+function idOf(user: AccountUser | null): UserId | null {
+  return user === null ? null : user.authId();
 }

@@ -45,10 +45,17 @@ export class ResetTokens {
    * The user that a token was mailed to, provided that it can still be used, and that nothing has invalidated it since.
    */
   async ownerOf(token: string, { guard, id, epoch }: AccountClaim): Promise<AccountUser | null> {
+    const user = await this.#find(token, guard, id);
+    return user !== null && epochDigestOf(user) === epoch ? user : null;
+  }
+
+  async #find(token: string, guard: string, id: string): Promise<AccountUser | null> {
     const { users, resets } = this.#dependencies;
+    const model = users.joinableModelOf(guard);
+    if (model !== null) return (await resets.ownerOf(token, model, id)) as unknown as AccountUser | null;
     const email = await resets.addressOf(token);
     const user = email === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
-    return user !== null && user.email === email && epochDigestOf(user) === epoch ? user : null;
+    return user !== null && user.email === email ? user : null;
   }
 }
 

@@ -24,6 +24,7 @@ describe("ACCOUNTS", () => {
       expect(readAccountsSettings(accounts)).toEqual({
         verificationExpiresInMinutes: 1440,
         emailChangeExpiresInMinutes: 60,
+        frontEndUrl: null,
         preventEnumeration: false,
         retention: RETENTION,
         mailables: NO_MAILABLES,
@@ -40,6 +41,7 @@ describe("ACCOUNTS", () => {
     expect(read).toEqual({
       verificationExpiresInMinutes: 5,
       emailChangeExpiresInMinutes: 7,
+      frontEndUrl: null,
       preventEnumeration,
       retention,
       mailables: { ...NO_MAILABLES, ...mailables },
@@ -154,7 +156,7 @@ describe("ACCOUNTS", () => {
 
   test("every mail can be the application's own", () => {
     const names = Object.keys(BUILT_IN_MAILS);
-    expect(names).toHaveLength(8);
+    expect(names).toHaveLength(10);
     const mailables = Object.fromEntries([...names, "newDevice"].map((name) => [name, OwnMail]));
     expect(readAccountsSettings({ mailables }).mailables).toEqual(mailables);
   });

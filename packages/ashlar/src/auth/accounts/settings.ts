@@ -10,6 +10,7 @@ import {
   settings,
 } from "../../support/index.ts";
 import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
+import { FRONT_END_URL, type FrontEndUrls } from "./front-end.ts";
 
 /** `ACCOUNTS.retention` in `config/auth.ts`: how long data about users is kept. */
 export interface RetentionSettings {
@@ -39,6 +40,12 @@ export interface AccountsSettings {
    * `password_reset`: if an address is registered again before it is verified, its owner chooses a password there.
    */
   readonly preventEnumeration?: boolean;
+  /**
+   * The address of a front end that has the pages about accounts; default: the application's own. Links in mails lead to its
+   * pages, at the paths that `Auth.routes` has: `/email/verify/<token>`, `/email/undo/<token>`, `/password_reset?token=<token>`.
+   * Its origin is that of `APP_URL`, or one of `APP.trustedOrigins`. If guards have their own, an address for each.
+   */
+  readonly frontEndUrl?: FrontEndUrls | undefined;
   /** How long data about users is kept, and whether the server prunes it by itself. */
   readonly retention?: RetentionSettings;
   /** The application's own mails. */
@@ -46,7 +53,8 @@ export interface AccountsSettings {
 }
 
 /** {@link AccountsSettings}, as they are read. */
-export interface CompleteAccountsSettings extends Complete<AccountsSettings> {
+export interface CompleteAccountsSettings extends Complete<Omit<AccountsSettings, "frontEndUrl">> {
+  readonly frontEndUrl: FrontEndUrls | null;
   readonly retention: Complete<RetentionSettings>;
 }
 
@@ -66,6 +74,8 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "emailChangeUndone",
   "emailTaken",
   "newDevice",
+  "tokenReused",
+  "tokenCreated",
 ];
 
 /** A class of a mail in `ACCOUNTS.mailables`; `null` if it is missing. */
@@ -92,6 +102,7 @@ const SCHEMA = settings<AccountsSettings>()({
   // a mailbox.
   emailChangeExpiresInMinutes: minutes(60),
   preventEnumeration: flag(false),
+  frontEndUrl: FRONT_END_URL,
   retention: settings<RetentionSettings>()({
     // As long as a remembered login lasts, unless `rememberMinutes` says otherwise.
     addressDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 30),

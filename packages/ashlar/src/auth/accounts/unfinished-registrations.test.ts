@@ -158,7 +158,7 @@ describe("an account whose address is registered again before it is verified", (
       override content(): MailContent {
         const { url, newPasswordUrl, email, expiresInMinutes } = this.#data as Record<string, string>;
         const text = [url?.split("?")[0], newPasswordUrl, email, expiresInMinutes].join(" ");
-        return { text: "ashlar-accounts::account-mail", data: { text } };
+        return { plainText: text };
       }
     }
     const accounts = await preventing({

@@ -66,15 +66,14 @@ export class UnfinishedRegistrations {
     const hash = storedHash(user.passwordHash());
     const isOpen = hash !== null;
     if (!isOpen && !isAllowed) return true;
-    const token = await users.transaction(guard, async () => {
+    return users.transaction(guard, async () => {
       const changed = await this.#registerAgain(guard, user, hash, attributes);
-      return changed === null ? null : tokens.issue(guard, changed);
+      if (changed === null) return false;
+      const { email } = user;
+      const url = pages.url(guard, FINISH_PAGE, {}, { token: await tokens.issue(guard, changed) });
+      await mails.tryQueue("finishRegistration", email, { guard, user, email, url, expiresInMinutes });
+      return true;
     });
-    if (token === null) return false;
-    const { email } = user;
-    const url = pages.url(guard, FINISH_PAGE, {}, { token });
-    mails.tryQueue("finishRegistration", email, { guard, user, email, url, expiresInMinutes });
-    return true;
   }
 
   /**

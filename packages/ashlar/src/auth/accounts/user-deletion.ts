@@ -1,7 +1,15 @@
-import { type Connection, type Database, type Model, type ModelClass, tableHasColumn } from "../../database/index.ts";
+import {
+  CONFLICT_RETRIES,
+  type Connection,
+  type Database,
+  type Model,
+  type ModelClass,
+  tableHasColumn,
+} from "../../database/index.ts";
 import type { AccountUser } from "../account-store.ts";
-import type { UserId } from "../authenticatable.ts";
+import type { Authenticatable, UserId } from "../authenticatable.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
+import { credentialDeletionOf } from "../stored-credentials.ts";
 import { isModel } from "../users-of.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
@@ -40,15 +48,19 @@ export class UserDeletion {
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
-    if (guards.length === 0 || key === null || key === undefined) return deleteRow();
+    const deleteCredentials = credentialDeletionOf(user);
+    if ((guards.length === 0 && deleteCredentials === null) || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();
     const connection = database.connection(model.connection ?? undefined);
+    const isOneDatabase = connection === database.connection();
+    const options = isOneDatabase ? { retries: CONFLICT_RETRIES } : {};
     return await database.transaction(async () => {
       const take = async () => ({ email: await lockedAddress(connection, model, key), isDeleted: await deleteRow() });
-      const { email, isDeleted } = await (connection === database.connection() ? take() : connection.transaction(take));
+      const { email, isDeleted } = await (isOneDatabase ? take() : connection.transaction(take));
       await this.#forget(guards, key, email);
+      await deleteCredentials?.(user as Model & Authenticatable);
       return isDeleted;
-    });
+    }, options);
   }
 
   /**
@@ -67,6 +79,7 @@ export class UserDeletion {
         return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
       });
       await this.#forget(users.guardsKeeping(user.constructor), user.authId(), email);
+      await credentialDeletionOf(user)?.(user);
       return isDeleted;
     });
   }

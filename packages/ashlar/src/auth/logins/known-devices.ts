@@ -28,6 +28,12 @@ interface Device {
 
 const UNKNOWN: Device = { id: null, users: [] };
 
+/** Options of {@link KnownDevices}. */
+export interface KnownDevicesOptions extends RotationOptions {
+  /** Which requests from other sites carry the cookie; default: `lax`. */
+  readonly sameSite?: "lax" | "none";
+}
+
 /**
  * Knows the devices that users have logged in on, by a signed cookie that outlasts the logins. It proves only that a
  * user who was able to log in has done so in this browser before. It holds digests, and nothing confidential.
@@ -35,6 +41,7 @@ const UNKNOWN: Device = { id: null, users: [] };
 export class KnownDevices {
   readonly #signer: Signer;
   readonly #cookie: string;
+  readonly #sameSite: "lax" | "none";
 
   /**
    * @param secret the application's key
@@ -43,8 +50,9 @@ export class KnownDevices {
    * next login
    * @throws `E_WEAK_SECRET`
    */
-  constructor(secret: string, isHttps: boolean, options: RotationOptions = {}) {
+  constructor(secret: string, isHttps: boolean, options: KnownDevicesOptions = {}) {
     this.#signer = new Signer(secret, DEVICE, options);
+    this.#sameSite = options.sameSite ?? "lax";
     this.#cookie = isHttps ? "__Host-device" : "device";
   }
 
@@ -61,7 +69,7 @@ export class KnownDevices {
     const users = [...own, ...device.users.filter(({ user }) => user !== mark)].slice(0, MAX_USERS);
     const list = users.map((one) => `${one.user}:${one.account}`).join(",");
     const signed = this.#signer.sign(`${device.id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
-    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS });
+    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite: this.#sameSite });
     return device.users.some(({ user }) => user === mark);
   }
 

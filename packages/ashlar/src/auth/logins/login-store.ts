@@ -51,6 +51,18 @@ export interface ListedLogin extends Login {
   readonly userAgent: string | null;
 }
 
+/** Which of a user's logins {@link LoginStore.list} returns: a page of those in one access epoch, or of all. */
+export interface LoginRange {
+  /** How many at most: those nearest to the login that the range starts from. */
+  readonly limit: number;
+  /** Only logins older than the one with this key. If it has ended since, all of them will do. */
+  readonly olderThan?: string | null;
+  /** Only logins newer than the one with this key. If it has ended since, none will do. At most one of the two is set. */
+  readonly newerThan?: string | null;
+  /** Only logins in this access epoch; all if it is left out. */
+  readonly accessEpoch?: string;
+}
+
 /** A login to be stored. */
 export interface NewLogin extends Omit<ListedLogin, "id">, LoginOwner {
   /** The digest of the token that the browser has: 43 characters of base64url. The store never sees the token. */
@@ -146,24 +158,36 @@ export interface LoginStore {
    */
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null>;
   /**
+   * Finds out which of several digests is that of a login's token; `null` if none is. At most one is. Called if `find`
+   * returns `null`, for the tokens that may have replaced the one in the cookie during the last minute: 14 for each of the
+   * application's keys.
+   */
+  findToken(guard: string, tokenHashes: readonly string[]): Promise<string | null>;
+  /**
    * Stores a login that is based on a proof.
    *
    * @returns its key; `null`, with nothing stored, if the proof no longer holds
    */
   start(login: NewLogin, proof: LoginProof): Promise<string | null>;
   /**
-   * Replaces a login's token, because its user has proved the password again. The old token becomes invalid.
+   * Replaces a login's token, because its user has proved the password again. The old token becomes invalid. If several
+   * requests replace the same token at once, one does: whether the login still has it is part of the same step.
    *
-   * @returns whether the proof still held, and the login existed, in the proof's access epoch
+   * @param login its key, its owner, and the digest of the token that it has. The new one may be equal to it
+   * @returns whether the proof still held, and the login existed with that token, in the proof's access epoch
    */
-  renew(login: LoginOwner & { readonly id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
+  renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
   /**
    * Records a use. Called after the response, and only once in a while for each login. A login that no longer exists is
    * not created again.
    */
   touch(use: LoginUse): Promise<void>;
-  /** A user's logins, newest first. It may include logins that have ended, or are invalid. */
-  list(owner: LoginOwner): Promise<readonly ListedLogin[]>;
+  /**
+   * A range of a user's logins, newest first: as many as the limit allows. It may include logins that have ended.
+   *
+   * @param range its keys may come from an input, as any text
+   */
+  list(owner: LoginOwner, range: LoginRange): Promise<readonly ListedLogin[]>;
   /**
    * Ends a login.
    *
@@ -179,6 +203,15 @@ export interface LoginStore {
    * @returns how many were ended, including those that waited for a step
    */
   endAll(owner: LoginOwner, kept?: KeptLogin | null): Promise<number>;
+  /**
+   * Ends the oldest of a user's logins. Called after each `start`: if several run at the same time, the last of them must
+   * find every login that was started before it.
+   *
+   * @param keep how many of the newest stay, at least 1. Logins that have expired, and those that wait for a step, don't
+   * count, and need not be ended.
+   * @returns how many were ended
+   */
+  endOldest(owner: LoginOwner, keep: number): Promise<number>;
   /** Deletes what must no longer be stored. Called by `ashlar prune`, and once a day by the server. */
   prune(pruning: LoginPruning): Promise<PrunedLogins>;
   /**
@@ -188,10 +221,18 @@ export interface LoginStore {
   close?(): MaybePromise<void>;
 }
 
+/** The login whose token {@link LoginStore.renew} replaces. */
+export interface RenewedLogin extends LoginOwner {
+  readonly id: string;
+  /** The digest of the token that it must still have. */
+  readonly tokenHash: string;
+}
+
 /** What {@link LoginStore.renew} changes. */
 export interface LoginRenewal {
   readonly tokenHash: string;
-  readonly authenticatedAt: Date;
+  /** When the user proved the password; `null` if that no longer counts. */
+  readonly authenticatedAt: Date | null;
 }
 
 /** The login that {@link LoginStore.endAll} leaves. */
@@ -199,12 +240,25 @@ export interface KeptLogin {
   readonly id: string;
   /** The access epoch that it continues under. */
   readonly accessEpoch: string;
+  /** Its new token, if its user has just proved the password: the old one becomes invalid in the same step. */
+  readonly renewal?: LoginRenewal;
 }
 
 /** A store, or a function that creates one for each application that has it in its configuration. */
 export type LoginStoreSource = LoginStore | ((container: Container) => LoginStore);
 
-const METHODS = ["find", "start", "renew", "touch", "list", "end", "endAll", "prune"] as const;
+const METHODS = [
+  "find",
+  "findToken",
+  "start",
+  "renew",
+  "touch",
+  "list",
+  "end",
+  "endAll",
+  "endOldest",
+  "prune",
+] as const;
 
 /** Reports whether a value can be a {@link LoginStoreSource}. */
 export function isLoginStoreSource(value: unknown): value is LoginStoreSource {

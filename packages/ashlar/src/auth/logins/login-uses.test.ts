@@ -135,7 +135,7 @@ test("a use that cannot be written is one line in the log, and later uses are wr
   uses.note(use(2));
   await uses.flush();
   expect(lines).toEqual([
-    { details: { err: expect.any(Error) }, message: "The last use of logins could not be written." },
+    { details: { err: expect.any(Error) }, message: "The last use of a login could not be written." },
   ]);
   await web.database.kysely.schema.alterTable("elsewhere").renameTo("logins").execute();
   uses.note(use(1));

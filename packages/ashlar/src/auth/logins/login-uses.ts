@@ -1,6 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LoginUse } from "./login-store.ts";
 
+/** A use of a credential, to be recorded. */
+interface Use {
+  readonly guard: string;
+  readonly id: string;
+}
+
 /** The log for uses that could not be written. */
 export interface UseLogger {
   error(details: object, message: string): void;
@@ -10,27 +16,32 @@ export interface UseLogger {
 const DELAY_MS = 200;
 
 /**
- * Records when logins were last used: after the responses, one by one, each login once.
+ * Records when logins, or other credentials, were last used: after the responses, one by one, each of them once.
  *
  * A use that cannot be written is logged and dropped; the login's next use is noted again.
  */
-export class LoginUses {
-  readonly #touch: (use: LoginUse) => Promise<void>;
+export class LoginUses<Noted extends Use = LoginUse> {
+  readonly #touch: (use: Noted) => Promise<void>;
   readonly #logger: UseLogger;
-  readonly #waiting = new Map<string, LoginUse>();
+  readonly #what: string;
+  readonly #waiting = new Map<string, Noted>();
   /** Being written now, and not to be noted again by requests that still read the old time. */
   readonly #underway = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param touch writes a use */
-  constructor(touch: (use: LoginUse) => Promise<void>, logger: UseLogger) {
+  /**
+   * @param touch writes a use
+   * @param what the credentials, for the log
+   */
+  constructor(touch: (use: Noted) => Promise<void>, logger: UseLogger, what = "a login") {
     this.#touch = touch;
+    this.#what = what;
     this.#logger = logger;
   }
 
   /** Notes a use. */
-  note(use: LoginUse): void {
+  note(use: Noted): void {
     const key = keyOf(use);
     if (this.#underway.has(key)) return;
     this.#waiting.set(key, use);
@@ -57,7 +68,7 @@ export class LoginUses {
         await nextTurn();
       }
     } catch (error) {
-      this.#logger.error({ err: error }, "The last use of logins could not be written.");
+      this.#logger.error({ err: error }, `The last use of ${this.#what} could not be written.`);
     } finally {
       this.#underway.clear();
     }
@@ -65,6 +76,6 @@ export class LoginUses {
 }
 
 /** Two guards can keep logins in different stores, with equal keys. */
-function keyOf({ guard, id }: LoginUse): string {
+function keyOf({ guard, id }: Use): string {
   return `${guard}\0${id}`;
 }

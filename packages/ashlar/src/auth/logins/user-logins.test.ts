@@ -7,7 +7,7 @@ import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../te
 import { sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import type { LoginInfo } from "./user-logins.ts";
+import type { LoginInfo, LoginPage } from "./user-logins.ts";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
 const MINUTE = 60_000;
@@ -291,3 +291,155 @@ test.each([
     expect((await web.rows()).map(({ guard, user_id }) => [guard, user_id])).toEqual([["staff", BOB.id]]);
   },
 );
+
+await onEachDatabase("the pages of a user's logins", (engine) => {
+  const PAGES = [
+    Route.get("/pages", ({ auth, request }) => {
+      return auth.logins().page({ before: request.input("before"), after: request.input("after"), size: 3 });
+    }),
+  ];
+  const numbersOf = (page: LoginPage) => page.logins.map(({ userAgent }) => Number(userAgent)).sort((a, b) => b - a);
+
+  /** A user's browsers, each logged in once: the last one's user agent is the highest number. */
+  async function loggedIn(web: TestWeb, count: number): Promise<Browser> {
+    let browser = web.browser();
+    for (let number = 1; number <= count; number++) browser = await web.loggedIn(ADA, { userAgent: String(number) });
+    return browser;
+  }
+
+  const pageOf = async (browser: Browser, query = "") => (await browser.get(`/pages${query}`)).body as LoginPage;
+
+  test("S22 lead from the newest to the oldest and back, and none is skipped or repeated", async () => {
+    const web = await testWeb({ engine, routes: PAGES });
+    const browser = await loggedIn(web, 7);
+    const first = await pageOf(browser);
+    expect([numbersOf(first), first.before]).toEqual([[7, 6, 5], null]);
+    const second = await pageOf(browser, `?after=${first.after}`);
+    expect(numbersOf(second)).toEqual([4, 3, 2]);
+    const third = await pageOf(browser, `?after=${second.after}`);
+    expect([numbersOf(third), third.after]).toEqual([[1], null]);
+    expect(await pageOf(browser, `?before=${third.before}`)).toEqual(second);
+    expect(await pageOf(browser, `?before=${second.before}`)).toEqual(first);
+  });
+
+  test("S22 are one page if there are few logins, most recently used first", async () => {
+    const web = await testWeb({ engine, routes: PAGES });
+    const browser = await loggedIn(web, 3);
+    await web.database.kysely
+      .updateTable("logins")
+      .set({ last_used_at: new Date(now() + MINUTE) })
+      .where("user_agent", "=", "1")
+      .execute();
+    const page = await pageOf(browser);
+    expect(page).toMatchObject({ before: null, after: null });
+    expect(page.logins.map(({ userAgent }) => userAgent)).toEqual(["1", "3", "2"]);
+  });
+
+  test("S37 start from the first for anything but the key of a login, and never show another user's", async () => {
+    const web = await testWeb({ engine, routes: PAGES });
+    await web.loggedIn(BOB);
+    const browser = await loggedIn(web, 4);
+    const first = await pageOf(browser);
+    for (const query of [
+      "?after=",
+      "?after=nonsense",
+      "?before=1%20or%201=1",
+      "?after[]=1",
+      `?before=${"9".repeat(300)}`,
+    ]) {
+      const page = await pageOf(browser, query);
+      expect(page.logins).toEqual(first.logins);
+      if (page.before !== null) expect(await pageOf(browser, `?before=${page.before}`)).toEqual(first);
+    }
+    expect(numbersOf(await pageOf(browser, "?after=999999999999"))).toEqual([4, 3, 2]);
+    // Bob's login is the oldest, and so none of Ada's is older.
+    expect(numbersOf(await pageOf(browser, "?after=1"))).toEqual([4, 3, 2]);
+  });
+
+  test("S22 read as many rows as they show, and one more", async () => {
+    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 10_000 }, routes: PAGES });
+    const browser = await web.loggedIn();
+    const [row] = await web.rows();
+    const { id: _, ...login } = row!;
+    const many = Array.from({ length: 2500 }, (_, index) => ({ ...login, token_hash: `copy ${index}` }));
+    for (let from = 0; from < many.length; from += 500) {
+      await web.database.kysely
+        .insertInto("logins")
+        .values(many.slice(from, from + 500))
+        .execute();
+    }
+    web.forgetQueries();
+    expect((await pageOf(browser)).logins).toHaveLength(3);
+    expect(web.queries.filter((sql) => /^select \* from "logins" .* limit/.test(sql))).toHaveLength(1);
+    // All of them are still listed, counted and ended, a bounded number of rows at a time.
+    expect(await loginsOf(browser)).toHaveLength(2501);
+    web.forgetQueries();
+    expect((await browser.post("/logins/end-others")).body).toEqual({ ended: 2500 });
+    expect(web.queries.filter((sql) => sql.startsWith('select * from "logins"'))).toHaveLength(3);
+    expect(await web.rows()).toHaveLength(1);
+  });
+
+  test("have at most 100 logins, and 25 unless another number is asked for", async () => {
+    const web = await testWeb({
+      engine,
+      guard: { maxLoginsPerUser: 200 },
+      routes: [
+        Route.get("/sizes", ({ auth }) => {
+          const pages = [undefined, Number.NaN, -1, 2.5, 100, 1000].map((size) => auth.logins().page({ size: size! }));
+          return Promise.all(pages.map(async (page) => (await page).logins.length));
+        }),
+      ],
+    });
+    const browser = await web.loggedIn();
+    const [row] = await web.rows();
+    const { id: _, ...login } = row!;
+    const more = Array.from({ length: 150 }, (_, index) => ({ ...login, token_hash: `copy ${index}` }));
+    await web.database.kysely.insertInto("logins").values(more).execute();
+    expect((await browser.get("/sizes")).body).toEqual([25, 25, 1, 2, 100, 100]);
+  });
+});
+
+await onEachDatabase("the limit of a user's logins", (engine) => {
+  test("S22 ends the oldest beyond maxLoginsPerUser, and tells so", async () => {
+    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 2 } });
+    const bob = await web.loggedIn(BOB);
+    const browsers = [await web.loggedIn(), await web.loggedIn()];
+    expect(await web.toldOf("auth.logins_ended")).toEqual([]);
+    browsers.push(await web.loggedIn());
+    expect(await whoIs([...browsers, bob])).toEqual([null, ADA, ADA, BOB]);
+    expect(await web.toldOf("auth.logins_ended")).toMatchObject([{ guard: "web", count: 1, reason: "limit" }]);
+  });
+
+  test("S22 holds if many requests log in at once", async () => {
+    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 3 } });
+    await Promise.all(Array.from({ length: 12 }, () => web.loggedIn()));
+    expect(await web.rows()).toHaveLength(3);
+  });
+
+  test("S22 is 100 by default", async () => {
+    const web = await testWeb({ engine });
+    await web.loggedIn();
+    const [row] = await web.rows();
+    const { id: _, ...login } = row!;
+    const more = Array.from({ length: 150 }, (_, index) => ({ ...login, token_hash: `copy ${index}` }));
+    await web.database.kysely.insertInto("logins").values(more).execute();
+    await web.loggedIn();
+    expect(await web.rows()).toHaveLength(100);
+  });
+});
+
+test("S47 ending logins on other devices is an event with their number", async () => {
+  const web = await testWeb();
+  const browsers = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn()];
+  const [{ id } = { id: "" }] = (await loginsOf(browsers[0]!)).filter(({ isCurrent }) => !isCurrent);
+  await browsers[0]!.post("/logins/end", { id });
+  await browsers[0]!.post("/logins/end-others");
+  await web.loggedIn();
+  await browsers[0]!.post("/logins/end-all");
+  expect(await web.toldOf("auth.logins_ended")).toMatchObject([
+    { count: 1, reason: "user" },
+    { count: 2, reason: "user" },
+    { count: 1, reason: "user" },
+  ]);
+  expect(await web.toldOf("auth.logout")).toHaveLength(1);
+});

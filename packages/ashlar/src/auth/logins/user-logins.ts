@@ -3,7 +3,14 @@ import { accessEpochOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { logOutEverywhere, logOutEverywhereOnProof } from "../end-access.ts";
 import { deviceName } from "./device-name.ts";
-import { type KeptLogin, type ListedLogin, type LoginStore, PENDING_EPOCH } from "./login-store.ts";
+import {
+  type KeptLogin,
+  type ListedLogin,
+  type LoginOwner,
+  type LoginRange,
+  type LoginStore,
+  PENDING_EPOCH,
+} from "./login-store.ts";
 
 /** A device that a user is logged in on. */
 export interface LoginInfo {
@@ -19,6 +26,26 @@ export interface LoginInfo {
   readonly createdAt: Date;
   /** Whether this request comes from it. */
   readonly isCurrent: boolean;
+}
+
+/** A page of the list of a user's logins. */
+export interface LoginPage {
+  /** The logins of the page, most recently used first. */
+  readonly logins: readonly LoginInfo[];
+  /** What `before` takes to get the page of newer logins; `null` if these are the newest. */
+  readonly before: string | null;
+  /** What `after` takes to get the page of older logins; `null` if these are the oldest. */
+  readonly after: string | null;
+}
+
+/** Which page {@link UserLogins.page} returns; the first if neither `before` nor `after` is the key of a login. */
+export interface LoginPageOptions {
+  /** `before` of another page; it may come from an input, of any type. */
+  readonly before?: unknown;
+  /** `after` of another page, likewise. */
+  readonly after?: unknown;
+  /** How many logins a page has, at most 100; default: 25. */
+  readonly size?: number;
 }
 
 /** The dependencies of {@link UserLogins}. */
@@ -39,10 +66,16 @@ export interface UserLoginsDependencies {
   readonly endBeside: (user: Authenticatable) => Promise<void>;
   /** Runs work in a transaction of the application's database, and of that of the users, if there is one. */
   readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Called after the user has ended logins on other devices, with how many. */
+  readonly ended: (user: Authenticatable, count: number) => void;
 }
 
 /** Keys of logins are texts chosen by the store; a longer one is never valid. */
 const MAX_ID_LENGTH = 255;
+const PAGE_SIZE = 25;
+const MAX_PAGE_SIZE = 100;
+/** How many logins one statement reads where all of them are needed. */
+const BATCH = 1000;
 
 /**
  * The logins of a request's user with one guard: the devices that the user is logged in on.
@@ -56,18 +89,44 @@ export class UserLogins {
     this.#dependencies = dependencies;
   }
 
-  /** The logins that have not ended, most recently used first. */
+  /**
+   * All logins that have not ended, most recently used first: at most as many as `maxLoginsPerUser` of the guard. For a
+   * list that is shown, see {@link page}.
+   */
   async list(): Promise<LoginInfo[]> {
-    const { guard, store, currentId, t } = this.#dependencies;
     const user = await this.#dependencies.user();
     if (user === null) return [];
-    const current = currentId();
-    const epoch = accessEpochOf(user);
-    const logins = await store.list({ guard, userId: user.authId() });
-    return logins
-      .filter(({ accessEpoch, expiresAt }) => accessEpoch === epoch && expiresAt.getTime() > now())
-      .sort((one, other) => other.lastUsedAt.getTime() - one.lastUsedAt.getTime())
-      .map((login) => describe(login, current, t));
+    const logins: ListedLogin[] = [];
+    for await (const batch of this.#batches(user, accessEpochOf(user))) logins.push(...batch);
+    return this.#described(logins);
+  }
+
+  /**
+   * One page of the logins that have not ended. Pages go from newer logins to older ones.
+   *
+   * ```ts
+   * const { logins, before, after } = await auth.logins().page({ after: request.input("after") });
+   * ```
+   */
+  async page({ before, after, size: wanted = PAGE_SIZE }: LoginPageOptions = {}): Promise<LoginPage> {
+    const size = Math.min(Math.max(Math.trunc(wanted) || PAGE_SIZE, 1), MAX_PAGE_SIZE);
+    const user = await this.#dependencies.user();
+    if (user === null) return { logins: [], before: null, after: null };
+    const { guard, store } = this.#dependencies;
+    const accessEpoch = accessEpochOf(user);
+    // One more than is shown, to find out whether there are more.
+    const read = (range: Partial<LoginRange>) =>
+      store.list({ guard, userId: user.authId() }, { ...range, accessEpoch, limit: size + 1 });
+    if (isLoginId(before)) {
+      const newer = await read({ newerThan: String(before) });
+      // The page of the newest logins is full too, if there are enough.
+      if (newer.length > size) return this.#page(newer.slice(-size), true, true);
+    } else if (isLoginId(after)) {
+      const older = await read({ olderThan: String(after) });
+      if (older.length > 0) return this.#page(older.slice(0, size), true, older.length > size);
+    }
+    const newest = await read({});
+    return this.#page(newest.slice(0, size), false, newest.length > size);
   }
 
   /**
@@ -84,7 +143,9 @@ export class UserLogins {
       await logout();
       return true;
     }
-    return store.end({ guard, userId: user.authId(), id: String(id) });
+    const isEnded = await store.end({ guard, userId: user.authId(), id: String(id) });
+    if (isEnded) this.#dependencies.ended(user, 1);
+    return isEnded;
   }
 
   /**
@@ -106,6 +167,7 @@ export class UserLogins {
       return { changed, ended: await this.keepCurrent(changed) };
     });
     if (changed !== user) takeOver(changed);
+    this.#dependencies.ended(changed, ended);
     return ended;
   }
 
@@ -138,21 +200,61 @@ export class UserLogins {
       await endBeside(user);
       return this.#endAll(user, null);
     });
+    // The login of this request is announced as a logout.
+    const others = this.#dependencies.currentId() === null ? ended : ended - 1;
     await logout();
+    this.#dependencies.ended(user, others);
     return ended;
   }
 
   /** Ends what the store has of a user, and returns how many logins that were, without those that waited for a step. */
   async #endAll(user: Authenticatable, kept: KeptLogin | null): Promise<number> {
-    const { guard, store } = this.#dependencies;
-    const owner = { guard, userId: user.authId() };
-    const logins = await store.list(owner);
-    await store.endAll(owner, kept);
-    return logins.filter(
-      ({ id, accessEpoch, expiresAt }) =>
-        accessEpoch !== PENDING_EPOCH && id !== kept?.id && expiresAt.getTime() > now(),
-    ).length;
+    let ended = 0;
+    for await (const batch of this.#batches(user)) {
+      const own = batch.filter((login) => hasNotEnded(login) && login.accessEpoch !== PENDING_EPOCH);
+      ended += own.filter(({ id }) => id !== kept?.id).length;
+    }
+    await this.#dependencies.store.endAll(this.#ownerOf(user), kept);
+    return ended;
   }
+
+  /** All logins of a user, newest first, a bounded number at a time. */
+  async *#batches(user: Authenticatable, accessEpoch?: string): AsyncGenerator<readonly ListedLogin[]> {
+    const range = { limit: BATCH, ...(accessEpoch === undefined ? {} : { accessEpoch }) };
+    let batch: readonly ListedLogin[] = [];
+    do {
+      batch = await this.#dependencies.store.list(this.#ownerOf(user), {
+        ...range,
+        olderThan: batch.at(-1)?.id ?? null,
+      });
+      yield batch;
+    } while (batch.length === BATCH);
+  }
+
+  #ownerOf(user: Authenticatable): LoginOwner {
+    return { guard: this.#dependencies.guard, userId: user.authId() };
+  }
+
+  #page(logins: readonly ListedLogin[], hasNewer: boolean, hasOlder: boolean): LoginPage {
+    return {
+      logins: this.#described(logins),
+      before: hasNewer ? (logins[0]?.id ?? null) : null,
+      after: hasOlder ? (logins.at(-1)?.id ?? null) : null,
+    };
+  }
+
+  #described(logins: readonly ListedLogin[]): LoginInfo[] {
+    const { currentId, t } = this.#dependencies;
+    const current = currentId();
+    return logins
+      .filter(hasNotEnded)
+      .toSorted((one, other) => other.lastUsedAt.getTime() - one.lastUsedAt.getTime())
+      .map((login) => describe(login, current, t));
+  }
+}
+
+function hasNotEnded({ expiresAt }: ListedLogin): boolean {
+  return expiresAt.getTime() > now();
 }
 
 function describe(login: ListedLogin, current: string | null, t: (message: Message) => string): LoginInfo {

@@ -1,6 +1,7 @@
+import type { Sentence } from "../../messages/index.ts";
 import type { PAGE_MESSAGES } from "./messages.ts";
 
-export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
+export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = {
   "pages.skip": "Zum Inhalt springen",
   "pages.problem": "Fehler: {title}",
   "pages.account": "Konto",
@@ -70,7 +71,29 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
   "pages.devices.lastUsedFrom": "Zuletzt verwendet: {moment}, von {address}",
   "pages.devices.logOut": "{device} abmelden, zuletzt verwendet: {moment}",
   "pages.devices.logOutOthers": "Alle anderen Geräte abmelden",
+  "pages.devices.pages": "Seiten mit Geräten",
+  "pages.devices.newer": "Neuere Anmeldungen",
+  "pages.devices.older": "Ältere Anmeldungen",
   "pages.devices.foreign": "Erkennen Sie eines davon nicht?",
+  "pages.tokens.title": "Persönliche Tokens",
+  "pages.tokens.lead":
+    "Skripte verwenden diese Tokens anstelle Ihres Passworts. Widerrufen Sie alle, die Sie nicht mehr brauchen.",
+  "pages.tokens.created": "Das ist das Token „{name}“. Kopieren Sie es jetzt: Es wird nur dieses eine Mal angezeigt.",
+  "pages.tokens.expired": "Abgelaufen",
+  "pages.tokens.lastUsed": "Zuletzt verwendet: {moment}.",
+  "pages.tokens.neverUsed": "Noch nie verwendet.",
+  "pages.tokens.expires": "Läuft ab: {moment}.",
+  "pages.tokens.endless": "Läuft nicht ab.",
+  "pages.tokens.revoke": "Widerrufen",
+  "pages.tokens.revokeNamed": "{name} widerrufen, angelegt: {moment}",
+  "pages.tokens.new": "Neues Token",
+  "pages.tokens.none": "Es gibt nichts, was Sie einem Token erlauben können.",
+  "pages.tokens.nameHint": "Wofür es ist, zum Beispiel: Sicherung auf meinem Server.",
+  "pages.tokens.abilities": "Wofür es verwendet werden darf",
+  "pages.tokens.lifetime": "Läuft ab nach",
+  "pages.tokens.days": { one: "{count} Tag", other: "{count} Tagen" },
+  "pages.tokens.noEnd": "Nie",
+  "pages.tokens.create": "Token anlegen",
   "pages.notice.title": "E-Mail-Adresse bestätigen",
   "pages.notice.unneeded": "Ihre Adresse {email} muss nicht bestätigt werden.",
   "pages.notice.verified": "Ihre Adresse {email} ist bestätigt.",
@@ -125,6 +148,10 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, string>> = {
   "pages.status.resetDead": "Dieser Link ist abgelaufen, wurde bereits verwendet oder durch einen neueren ersetzt.",
   "pages.status.deviceLoggedOut": "Das Gerät wurde abgemeldet.",
   "pages.status.deviceGone": "Dieses Gerät war schon abgemeldet.",
+  "pages.status.tokenRevoked": "Das Token ist widerrufen.",
+  "pages.status.tokenGone": "Dieses Token war schon widerrufen.",
+  "pages.status.tokenRepeated":
+    "Dieses Formular hat schon ein Token angelegt, das einmal angezeigt wurde. Wenn Sie es nicht kopiert haben, widerrufen Sie es und legen ein neues an.",
   "pages.status.othersLoggedOut": "Sie wurden auf allen anderen Geräten abgemeldet.",
   "pages.status.othersLoggedOutBrowsers": "Sie wurden in allen anderen Browsern abgemeldet. {tokens}",
   "pages.status.undoTaken":

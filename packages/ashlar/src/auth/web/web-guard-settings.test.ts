@@ -8,6 +8,7 @@ test("options that are left out have defaults", () => {
   expect(readWebGuardSettings("web", {}, false)).toEqual({
     cookie: "token",
     idleMs: 120 * MINUTE,
+    maxLoginsPerUser: 100,
     logins: expect.any(Function),
     absoluteMs: 720 * MINUTE,
     rememberMs: 43_200 * MINUTE,
@@ -84,6 +85,12 @@ describe("what makes the boot fail", () => {
           ),
         ),
       }),
+    );
+  });
+
+  test.each([0, -1, 1.5, 10_001, "5", Number.NaN])("maxLoginsPerUser: %s", (maxLoginsPerUser) => {
+    expect(() => readWebGuardSettings("web", { maxLoginsPerUser }, false)).toThrow(
+      /^config\/auth\.ts: GUARDS\.web\.maxLoginsPerUser: is .*Write a whole number from 1 to 10000/,
     );
   });
 

@@ -1,4 +1,4 @@
-import { type Complete, ConfigurationError, minutes, settings, shape, textLike } from "../../support/index.ts";
+import { type Complete, ConfigurationError, integer, minutes, settings, shape, textLike } from "../../support/index.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
 import { GUARD_SETTINGS } from "../settings.ts";
@@ -19,12 +19,17 @@ export interface WebGuardSettings {
   readonly absoluteMinutes?: number;
   /** How long a remembered login lasts, used or not, in minutes, 1 to 576,000; default: 43,200 (30 days). */
   readonly rememberMinutes?: number;
+  /**
+   * On how many devices a user can be logged in at once, 1 to 10,000; default: 100. A login beyond that ends the oldest.
+   */
+  readonly maxLoginsPerUser?: number;
   /** The store of the logins; default: `databaseLogins()`. */
   readonly logins?: LoginStoreSource;
 }
 
 /** {@link WebGuardSettings}, as they are read. */
-export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "logins"> {
+export interface CompleteWebGuardSettings
+  extends Pick<Complete<WebGuardSettings>, "cookie" | "maxLoginsPerUser" | "logins"> {
   readonly idleMs: number;
   readonly absoluteMs: number;
   readonly rememberMs: number;
@@ -44,6 +49,7 @@ const SCHEMA = settings<WebGuardSettings>()(
     idleMinutes: minutes(null, MAX_MINUTES),
     absoluteMinutes: minutes(null, MAX_MINUTES),
     rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
+    maxLoginsPerUser: integer({ from: 1, to: 10_000 }, 100),
     // One value, so that all guards without this option share a store.
     logins: shape("databaseLogins(), or a LoginStore", isLoginStoreSource, databaseLogins()),
   },
@@ -77,6 +83,7 @@ export function readWebGuardSettings(guard: string, options: unknown, isHttps: b
     idleMs: idle * MS_PER_MINUTE,
     absoluteMs: absolute * MS_PER_MINUTE,
     rememberMs: remember * MS_PER_MINUTE,
+    maxLoginsPerUser: read.maxLoginsPerUser,
     logins: read.logins,
   });
 }

@@ -1,45 +1,31 @@
 import type { HttpContext } from "../../http/index.ts";
-import type { Logger } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
-import { AshlarError, currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
+import {
+  AshlarError,
+  currentDate,
+  type MaybePromise,
+  now,
+  type RegisteredUser,
+  UnitOfWork,
+} from "../../support/index.ts";
 import { accessEpochOf, proofOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
 import { LoginGuard, type LoginOptions } from "../login-guard.ts";
 import { deviceName } from "../logins/device-name.ts";
-import type { KnownDevices } from "../logins/known-devices.ts";
-import type { FoundLogin, Login, LoginOwner, LoginStore } from "../logins/login-store.ts";
+import type { FoundLogin, Login, LoginOwner } from "../logins/login-store.ts";
 import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
-import type { LoginUses } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import type { CompleteLogin } from "../pipeline/login-step.ts";
-import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
+import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
+import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
 
-/** The dependencies of a {@link WebGuard}, created once, at boot, for all requests. */
-export interface WebGuardDependencies {
-  readonly settings: CompleteWebGuardSettings;
-  readonly store: LoginStore;
-  readonly uses: LoginUses;
-  readonly devices: KnownDevices;
-  /** The names under which attempts at a user's account are counted. */
-  readonly accountsOf: (user: Authenticatable) => readonly string[];
-  readonly logger: Logger;
-  /** Deletes a user's logins with all other guards that have the same rows. */
-  readonly endBeside: (user: Authenticatable) => Promise<void>;
-  /** Runs work in a transaction of the application's database, if it has one. */
-  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
-}
+/** How often a confirmation tries to replace the login's token, which other requests may be replacing, too. */
+const MAX_ROUNDS = 4;
 
 /** What is kept in memory about the login of the request's user. */
-type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
-
-/** A use is recorded at most this often. */
-const USE_INTERVAL_MS = 5 * 60_000;
-/** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
-const USE_INTERVAL_SHARE = 20;
-/** The maximum length of a user agent that is stored, in UTF-16 units. */
-const MAX_USER_AGENT_LENGTH = 255;
+export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
 
 /**
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
@@ -49,8 +35,20 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   readonly #dependencies: WebGuardDependencies;
   /** The login of this request's user. */
   #login: CurrentLogin | null = null;
+  /** The token that this login has. */
+  #token: string | null = null;
+  /** Whether that token is given again, because the request's cookie still has the one that it replaced. */
+  #isRepeated = false;
+  /** Whether the login is to get a new token together with a change of the password that was just proved. */
+  #owesToken = false;
+  /** That token, once it is stored. */
+  #owed: { readonly token: string; readonly authenticatedAt: Date } | null = null;
+  /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
+  #isPresented = false;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
   #isDecided = false;
+  /** Stands for the login, and what is known of its cookie, in a transaction. */
+  #state: object | null = null;
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass, dependencies: WebGuardDependencies) {
     super(name, context, model);
@@ -61,29 +59,76 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return true;
   }
 
+  /** @internal The login of the request's user, once that is known; `null` if there is none. */
+  get currentLogin(): CurrentLogin | null {
+    return this.#login;
+  }
+
   protected override retrieve(): MaybePromise<Authenticatable | null> {
     const { settings, store } = this.#dependencies;
     const token = presentedToken(this.context.request, settings.cookie);
     if (token === null) return null;
     const found = store.find(this.name, digest(token));
-    return found instanceof Promise ? found.then((login) => this.#recognise(login)) : this.#recognise(found);
+    const recognise = (login: FoundLogin | null) => {
+      return login === null ? this.#retrieveReplaced(token) : this.#recognise(login, token, false);
+    };
+    return found instanceof Promise ? found.then(recognise) : recognise(found);
   }
 
-  #recognise(login: FoundLogin | null): MaybePromise<Authenticatable | null> {
+  /** The user of a login whose token has just been replaced: the response with the new one may have been lost. */
+  async #retrieveReplaced(replaced: string): Promise<Authenticatable | null> {
+    const { successors, store } = this.#dependencies;
+    const token = await successors.find(store, this.name, replaced);
+    const login = token === null ? null : await store.find(this.name, digest(token));
+    return login === null ? null : this.#recognise(login, token!, true);
+  }
+
+  #recognise(login: FoundLogin, token: string, isRepeated: boolean): MaybePromise<Authenticatable | null> {
     // Written so that an invalid date counts as expired.
-    if (login === null || !(login.expiresAt.getTime() > now())) return null;
+    if (!(login.expiresAt.getTime() > now())) return null;
     const { user = this.model.findByAuthId(login.userId) } = login;
-    return user instanceof Promise ? user.then((one) => this.#accept(login, one)) : this.#accept(login, user);
+    const accept = (one: Authenticatable | null): MaybePromise<Authenticatable | null> => {
+      const accepted = this.#accept(login, one);
+      if (accepted === null || this.#isDecided) return accepted;
+      if (isRepeated) return this.#repeat(login, accepted, token);
+      this.#use(login, token);
+      return accepted;
+    };
+    return user instanceof Promise ? user.then(accept) : accept(user);
   }
 
   #accept(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
     // Even if a store or a class returns something else for a key, a request must never get another user's login.
     if (user === null || String(user.authId()) !== String(login.userId)) return null;
     // Ending access to the account ended this login too, whether or not it was deleted.
-    if (login.accessEpoch !== accessEpochOf(user)) return null;
-    if (!this.#isDecided) {
-      this.#login = login;
+    return login.accessEpoch === accessEpochOf(user) ? user : null;
+  }
+
+  #use(login: FoundLogin, token: string): void {
+    this.#login = login;
+    this.#token = token;
+    this.#isPresented = true;
+    this.#noteUse(login);
+  }
+
+  /**
+   * Gives a login's new token to a request that has the one before it. The proof of the password no longer counts: whoever
+   * has the old token may have stolen it, and only the one who gave the proof may use it.
+   */
+  async #repeat(login: FoundLogin, user: Authenticatable, token: string): Promise<Authenticatable | null> {
+    const { id, userId, expiresAt, createdAt, authenticatedAt } = login;
+    const unproved = { id, userId, expiresAt, createdAt, authenticatedAt: null };
+    const isReadOnly = this.context.isReadOnly;
+    if (authenticatedAt !== null && !isReadOnly && !(await this.#store(unproved, token, token, null, user)))
+      return null;
+    // A login or a logout of this request may have come first.
+    if (this.#isDecided) return user;
+    this.#login = unproved;
+    this.#token = token;
+    this.#isRepeated = true;
+    if (!isReadOnly) {
       this.#noteUse(login);
+      this.#sendToken(token);
     }
     return user;
   }
@@ -100,7 +145,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       userId: user.authId(),
       tokenHash: digest(token),
       accessEpoch: proof.accessEpoch,
-      ...this.#device(),
+      ...deviceOf(this.context.request),
       authenticatedAt: passwordConfirmed ? at : null,
       lastUsedAt: at,
       expiresAt: new Date(at.getTime() + (remember ? settings.rememberMs : settings.idleMs)),
@@ -110,15 +155,20 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (id === null) throw staleProof();
     // The browser's token is ended and never adopted: an attacker may have planted it.
     await this.#endPresented();
+    await this.#endOldest(user);
+    this.#changing();
     this.#login = { ...login, id };
-    this.#sendToken(token);
+    this.#holdToken(token);
     this.context.visitor?.regenerate();
   }
 
   protected override async forget(): Promise<void> {
     await this.#endPresented();
+    this.#changing();
     this.#login = null;
-    this.#noStore().withoutCookie(this.#dependencies.settings.cookie);
+    this.#token = null;
+    const { settings, sameSite } = this.#dependencies;
+    this.#noStore().withoutCookie(settings.cookie, { sameSite });
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -131,7 +181,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const { devices, accountsOf } = this.#dependencies;
     const isKnown = devices.remember(this.context, this.name, account.authId(), accountsOf(account));
     if (isKnown || options.firstLogin === true) return;
-    const { userAgent } = this.#device();
+    const { userAgent } = deviceOf(this.context.request);
     announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
   }
 
@@ -162,6 +212,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       t: this.context.t,
       endBeside: this.#dependencies.endBeside,
       transaction: this.#dependencies.transaction,
+      ended: (user, count) => this.#announceEnded(user, count, "user"),
     });
   }
 
@@ -194,32 +245,119 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
+    return this.#confirm(password, (login, confirmed) => this.#renew(login, confirmed));
+  }
+
+  /**
+   * @internal As {@link confirmPassword}, for a request that then changes the password: the login gets its new token from
+   * {@link continueAlone}, in the same step as its new access epoch.
+   */
+  async confirmForChange(password: unknown): Promise<boolean> {
+    return this.#confirm(password, () => {
+      this.#owesToken = true;
+      return true;
+    });
+  }
+
+  /**
+   * @internal Ends all of a user's logins except the one of this request, which continues under the changed user's access
+   * epoch. Takes part in the current transaction; call {@link sendOwedToken} once it is committed.
+   */
+  async continueAlone(changed: Authenticatable): Promise<void> {
+    const login = this.#login;
+    const { store } = this.#dependencies;
+    if (login === null) {
+      await store.endAll({ guard: this.name, userId: changed.authId() });
+      return;
+    }
+    const owed = this.#owesToken ? { token: makeLoginToken(), authenticatedAt: currentDate() } : null;
+    const renewal = owed && { tokenHash: digest(owed.token), authenticatedAt: owed.authenticatedAt };
+    const kept = { id: login.id, accessEpoch: accessEpochOf(changed), ...(renewal && { renewal }) };
+    await store.endAll({ guard: this.name, userId: changed.authId() }, kept);
+    this.#owed = owed;
+  }
+
+  /** @internal Sends the token that {@link continueAlone} has stored, if there is one. */
+  sendOwedToken(): void {
+    const owed = this.#owed;
+    if (owed !== null) this.#replaceToken(this.#login!, owed.token, owed.authenticatedAt);
+    this.#owed = null;
+    this.#owesToken = false;
+  }
+
+  async #confirm(
+    password: unknown,
+    takeEffect: (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>,
+  ): Promise<boolean> {
     this.context.auth.beginConfirmation(this.name);
     if (!(await this.#provePassword(password))) return false;
     const login = this.#login;
-    const options = { remember: login !== null && this.#isRemembered(login), passwordConfirmed: true };
+    const options = {
+      remember: login !== null && isRemembered(login, this.#dependencies.settings),
+      passwordConfirmed: true,
+    };
     const user = this.knownUser!;
     // If a step asks for more, the login that follows it replaces this one.
-    return this.confirm(user, options, (confirmed) => login === null || this.#renew(login, confirmed));
+    return this.confirm(user, options, (confirmed) => login === null || takeEffect(login, confirmed));
   }
 
   protected override get confirmationSubject(): string | null {
     return this.#login?.id ?? null;
   }
 
-  /** A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. */
+  /**
+   * A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. That includes
+   * the token that a request with the one before it was given again: whoever has the old one may have it, too.
+   */
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
-    const token = makeLoginToken();
-    const at = currentDate();
+    const { successors, store } = this.#dependencies;
     const user = confirmed.user as unknown as Authenticatable;
-    const renewal = { tokenHash: digest(token), authenticatedAt: at };
-    const isRenewed = await this.#dependencies.store.renew(this.#reference(login), renewal, proofOf(this.model, user));
-    if (!isRenewed) return this.#proofFailed();
-    const { id, userId, expiresAt, createdAt } = login;
-    this.#login = { id, userId, authenticatedAt: at, expiresAt, createdAt };
-    this.#sendToken(token);
+    let former = this.#token!;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const [token, at] = [successors.of(former), currentDate()];
+      if (await this.#store(login, former, token, at, user)) {
+        this.#replaceToken(login, token, at);
+        return true;
+      }
+      // Of several confirmations at once, one replaces the token. The others take its token, unless the proof was taken off it.
+      const replaced = await successors.find(store, this.name, former);
+      const found = replaced === null ? null : await store.find(this.name, digest(replaced));
+      if (found === null) break;
+      if (found.authenticatedAt !== null) {
+        this.#replaceToken(login, replaced!, found.authenticatedAt);
+        return true;
+      }
+      former = replaced!;
+    }
+    return this.#proofFailed();
+  }
+
+  /** Replaces a login's token in the store, and says when its user proved the password; see `LoginStore.renew`. */
+  #store(
+    login: CurrentLogin,
+    from: string,
+    token: string,
+    authenticatedAt: Date | null,
+    user: Authenticatable,
+  ): Promise<boolean> {
+    const renewed = { ...this.#reference(login), tokenHash: digest(from) };
+    const renewal = { tokenHash: digest(token), authenticatedAt };
+    return this.#dependencies.store.renew(renewed, renewal, proofOf(this.model, user));
+  }
+
+  /** Makes the request use a login's new token, which is stored, and sends it to the browser. */
+  #replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, authenticatedAt: Date): void {
+    this.#changing();
+    this.#login = { id, userId, authenticatedAt, expiresAt, createdAt };
+    this.#holdToken(token);
     this.context.visitor?.regenerate();
-    return true;
+  }
+
+  #holdToken(token: string): void {
+    this.#token = token;
+    this.#isRepeated = false;
+    this.#isPresented = false;
+    this.#sendToken(token);
   }
 
   /** When the user last proved the password, at login or since; `null` if never. */
@@ -243,14 +381,46 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   async #endPresented(): Promise<void> {
-    const { store, settings } = this.#dependencies;
+    const { store, successors, settings } = this.#dependencies;
     const login = this.#login;
+    this.#changing();
     this.#isDecided = true;
     for (const token of presentedTokens(this.context.request, settings.cookie)) {
-      await store.end({ guard: this.name, tokenHash: digest(token) });
+      if (await store.end({ guard: this.name, tokenHash: digest(token) })) continue;
+      const successor = await successors.find(store, this.name, token);
+      if (successor !== null) await store.end({ guard: this.name, tokenHash: digest(successor) });
     }
-    // A login that was started in this same request has no cookie yet that names it.
-    if (login !== null) await store.end(this.#reference(login));
+    // A login that was started or renewed in this same request has no cookie yet that names it.
+    if (login !== null && !this.#isPresented) await store.end(this.#reference(login));
+  }
+
+  /** Keeps the number of a user's logins within the limit, now that there is one more. */
+  async #endOldest(user: Authenticatable): Promise<void> {
+    const { store, settings } = this.#dependencies;
+    const owner = { guard: this.name, userId: user.authId() };
+    this.#announceEnded(user, await store.endOldest(owner, settings.maxLoginsPerUser), "limit");
+  }
+
+  #announceEnded(user: Authenticatable, count: number, reason: "user" | "limit"): void {
+    if (count > 0) announce(this.context, "auth.logins_ended", this.name, { user, count, reason });
+  }
+
+  /** Called before the login changes: if the caller's transaction is rolled back, it has not. */
+  #changing(): void {
+    const unit = UnitOfWork.current;
+    if (unit === null) return;
+    this.#state ??= {};
+    unit.restoreOnRollback(this.#state, () => {
+      const [login, isPresented, isDecided] = [this.#login, this.#isPresented, this.#isDecided];
+      const [token, isRepeated] = [this.#token, this.#isRepeated];
+      return () => {
+        this.#login = login;
+        this.#token = token;
+        this.#isRepeated = isRepeated;
+        this.#isPresented = isPresented;
+        this.#isDecided = isDecided;
+      };
+    });
   }
 
   #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
@@ -258,11 +428,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   #sendToken(token: string): void {
-    const { settings } = this.#dependencies;
+    const { settings, sameSite } = this.#dependencies;
     const login = this.#login!;
     // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
-    this.#noStore().cookie(settings.cookie, token, this.#isRemembered(login) ? { maxAgeSeconds } : {});
+    const lasting = isRemembered(login, settings) ? { maxAgeSeconds } : {};
+    this.#noStore().cookie(settings.cookie, token, { ...lasting, sameSite });
   }
 
   /** The response, marked so that no cache may store it. */
@@ -270,26 +441,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return this.context.response.header("cache-control", "private, no-store");
   }
 
-  /** Only a remembered login starts with a longer lifetime than others can ever reach. */
-  #isRemembered({ createdAt, expiresAt }: CurrentLogin): boolean {
-    return expiresAt.getTime() - createdAt.getTime() > this.#dependencies.settings.absoluteMs;
-  }
-
   #noteUse(login: FoundLogin): void {
+    if (this.context.isReadOnly) return;
     const { settings, uses } = this.#dependencies;
-    const at = now();
-    if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, settings.idleMs / USE_INTERVAL_SHARE)) return;
-    const expiresAt = this.#isRemembered(login)
-      ? login.expiresAt
-      : new Date(Math.min(at + settings.idleMs, login.createdAt.getTime() + settings.absoluteMs));
-    uses.note({ guard: this.name, id: login.id, ...this.#device(), lastUsedAt: new Date(at), expiresAt });
-  }
-
-  #device(): { readonly ip: string | null; readonly userAgent: string | null } {
-    const { request } = this.context;
-    return {
-      ip: request.clientAddress,
-      userAgent: request.userAgent()?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
-    };
+    const use = dueUse(login, settings);
+    if (use !== null) uses.note({ guard: this.name, id: login.id, ...deviceOf(this.context.request), ...use });
   }
 }

@@ -5,6 +5,7 @@ import type { Authenticatable } from "../authenticatable.ts";
 import { accountName, identifiersOf } from "../counted-accounts.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices } from "../logins/known-devices.ts";
+import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
 import { WebGuard } from "./web-guard.ts";
 import { readWebGuardSettings } from "./web-guard-settings.ts";
@@ -15,6 +16,8 @@ export class WebGuards {
   readonly #uses: LoginUses;
   /** Created with the first guard: an application without one needs no key for it. */
   #devices: KnownDevices | null = null;
+  /** Likewise. */
+  #successors: LoginSuccessors | null = null;
   /** The guards that keep their token in a cookie, by the cookie's name. */
   readonly #cookies = new Map<string, string>();
 
@@ -39,14 +42,21 @@ export class WebGuards {
       return identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(name), identifier));
     };
     const store = container.make("logins").add(name, checked.logins);
-    this.#devices ??= new KnownDevices(settings.key, this.#isHttps, { previousSecrets: settings.previousKeys });
+    const sameSite = this.#sameSite;
+    this.#devices ??= new KnownDevices(settings.key, this.#isHttps, {
+      previousSecrets: settings.previousKeys,
+      sameSite,
+    });
+    this.#successors ??= new LoginSuccessors(settings.key, settings.previousKeys);
     const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
     const dependencies = {
       logger,
       settings: checked,
       store,
+      successors: this.#successors,
       uses: this.#uses,
       devices: this.#devices,
+      sameSite,
       accountsOf,
       endBeside: (user: Authenticatable) => container.make("accounts").access.endBeside(name, user),
       transaction,
@@ -74,6 +84,12 @@ export class WebGuards {
 
   get #isHttps(): boolean {
     return this.#application.settings.url?.startsWith("https:") ?? false;
+  }
+
+  /** With a session that other sites' pages use, their logins are used there too. */
+  get #sameSite(): "lax" | "none" {
+    const { container } = this.#application;
+    return container.has("session") && container.make("session").settings.sameSite === "none" ? "none" : "lax";
   }
 
   #inTransaction<T>(guard: string, work: () => Promise<T>): Promise<T> {

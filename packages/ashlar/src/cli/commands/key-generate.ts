@@ -1,8 +1,16 @@
 import { join } from "node:path";
-import { Command } from "commander";
-import { fillSecrets, rotateKey } from "../../scaffold/index.ts";
+import { Command, Option } from "commander";
+import {
+  fillSecrets,
+  KEY_ALGORITHMS,
+  type KeyAlgorithm,
+  promoteKey,
+  rotateKey,
+  stageKey,
+} from "../../scaffold/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { describeSecrets } from "../describe-secrets.ts";
+import { generateJwtKey } from "../generate-jwt-key.ts";
 import type { Terminal } from "../terminal.ts";
 
 const UNCHANGED =
@@ -11,17 +19,52 @@ const UNCHANGED =
 const ROTATED =
   ".env has a new APP_KEY, and the old one is now first in APP_PREVIOUS_KEYS. Restart the application. If the old key has " +
   "leaked, remove it from the list: everything made with it is still accepted.";
+const STAGED =
+  ".env has a new key in APP_NEXT_KEY, which is accepted but not used yet. Deploy it to every process. Then run: " +
+  "npx ashlar key:generate --promote";
+const PROMOTED =
+  "The staged key is now APP_KEY, and the old one is first in APP_PREVIOUS_KEYS. Deploy it: processes that still run with " +
+  "the old APP_KEY and the new APP_NEXT_KEY accept what the others make.";
+
+interface Options {
+  readonly jwt?: KeyAlgorithm;
+  readonly driver: string;
+  readonly rotate?: boolean;
+  readonly stage?: boolean;
+  readonly promote?: boolean;
+}
 
 /**
  * `key:generate`: fills in the secrets missing from `.env`, and creates the file from `.env.example` if necessary. With
- * `--rotate` it replaces `APP_KEY` and moves the old one to the front of `APP_PREVIOUS_KEYS`. It never prints a secret.
+ * `--rotate` it replaces `APP_KEY` and moves the old one to the front of `APP_PREVIOUS_KEYS`; `--stage` and `--promote`
+ * do that in two steps. With `--jwt`, all of this is done for the private key that API tokens are signed with. It never
+ * prints a secret.
  */
 export function keyGenerateCommand(terminal: Terminal): Command {
   return new Command("key:generate")
     .description("Fills in the secrets missing from .env, and creates it from .env.example if necessary.")
+    .addOption(
+      new Option("--jwt <algorithm>", "do it for the private key that API tokens are signed with").choices(
+        KEY_ALGORITHMS,
+      ),
+    )
+    .option("--driver <name>", "with --jwt: whose key it is, by its name in DRIVERS of config/api.ts", "jwt")
     .option("--rotate", "replace APP_KEY, and keep the old one in APP_PREVIOUS_KEYS (the newest 5)")
-    .action(async ({ rotate = false }: { readonly rotate?: boolean }) => {
-      if (rotate && (await rotateKey(join(terminal.root, ".env"), generateSecret()))) return terminal.print(ROTATED);
+    .option("--stage", "with --rotate: only write the new key to APP_NEXT_KEY, to be accepted by every process first")
+    .addOption(
+      new Option("--promote", "with or without --rotate: make the staged key the current one").conflicts("stage"),
+    )
+    .action(async ({ jwt, driver, rotate = false, stage = false, promote = false }: Options) => {
+      const path = join(terminal.root, ".env");
+      if (jwt !== undefined) {
+        const change = promote ? "promote" : stage ? "stage" : rotate ? "rotate" : "fill";
+        return generateJwtKey(terminal, jwt, driver, change);
+      }
+      if (promote) {
+        if (await promoteKey(path)) return terminal.print(PROMOTED);
+      } else if (stage) {
+        if (await stageKey(path, generateSecret())) return terminal.print(STAGED);
+      } else if (rotate && (await rotateKey(path, generateSecret()))) return terminal.print(ROTATED);
       terminal.print(describeSecrets(await fillSecrets(terminal.root)) ?? UNCHANGED);
     });
 }

@@ -1,8 +1,21 @@
 import { Command } from "commander";
-import { Inspection } from "../../boot/index.ts";
+import { tokenLimitOf } from "../../api/index.ts";
+import { type Application, Inspection } from "../../boot/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { type Terminal, table } from "../terminal.ts";
+
+/** A route as it is listed. */
+interface ShownRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly name: string;
+  readonly stack: string;
+  readonly limit: string | null;
+  readonly handler: string;
+  /** Where it is written. */
+  readonly location: string;
+}
 
 /** `routes`: lists the routes as the application matches them. */
 export function routesCommand(terminal: Terminal): Command {
@@ -13,25 +26,46 @@ export function routesCommand(terminal: Terminal): Command {
       // Without connecting: listing routes must not create a database.
       const application = await new Inspection().run(() => loadApplication(terminal.root));
       try {
-        const rows = application.router.routes.map((route) => ({
+        const hasLimits = application.container.has("throttle");
+        const rows: ShownRoute[] = application.router.routes.map((route) => ({
           method: route.methods.join("|"),
           path: (route.domain === null ? "" : `//${route.domain}`) + route.pattern,
           name: route.name ?? "",
           stack: route.middleware.join(", "),
+          limit: hasLimits ? tokenLimitOf(route) : null,
           handler: describeHandler(route),
           location: route.location,
         }));
+        rows.push(...healthRows(application));
         if (options.json) {
           terminal.print(JSON.stringify(rows, null, 2));
           return;
         }
         const head = ["Method", "Path", "Name", "Stack", "Handler"];
-        const cells = rows.map((row) => [row.method, row.path, row.name, row.stack, row.handler]);
+        const cells = rows.map((row) => [row.method, row.path, row.name, stackOf(row), row.handler]);
         for (const line of table(head, cells)) terminal.print(line);
       } finally {
         await application.shutdown();
       }
     });
+}
+
+/** What responds before every middleware without being a route, unless a route of the application has the same path. */
+function healthRows({ settings, router }: Application): ShownRoute[] {
+  const { health } = settings.server;
+  return (["up", "ready"] as const).flatMap((name) => {
+    const path = health?.[name] ?? null;
+    const isTaken = router.routes.some(({ pattern, methods }) => pattern === path && methods.includes("GET"));
+    if (path === null || isTaken) return [];
+    const location = `config/app.ts: APP.server.health.${name}`;
+    return { method: "GET", path, name: "", stack: "", limit: null, handler: `health ${name}`, location };
+  });
+}
+
+/** What runs before a route's handler, and the limit that the handler itself counts under. */
+function stackOf({ stack, limit }: { readonly stack: string; readonly limit: string | null }): string {
+  if (limit === null) return stack;
+  return `${stack === "" ? "" : `${stack}, `}throttle:${limit} (by the handler)`;
 }
 
 /** A short description of a route's handler: `OrdersController.show`, `view welcome`, `redirect /home`, `function`. */

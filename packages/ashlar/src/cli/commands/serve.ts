@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { AshlarError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
@@ -11,6 +13,9 @@ interface Options {
   readonly watch?: true;
   /** Set for the child process that `--watch` serves in. */
   readonly supervised?: true;
+  readonly workers?: number;
+  /** Set for the processes that `--workers` serves in: how many there are. */
+  readonly worker?: number;
   readonly port?: number;
   readonly host?: string;
 }
@@ -21,6 +26,15 @@ function parsePort(text: string): number {
   throw new InvalidArgumentError("It must be a number from 0 (any free port) to 65535.");
 }
 
+const MAX_WORKERS = 256;
+
+function parseWorkers(text: string): number {
+  if (text === "auto") return availableParallelism();
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MAX_WORKERS) return count;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_WORKERS}, or auto for one for each processor.`);
+}
+
 /** `serve`: serves the application until a signal stops it. */
 export function serveCommand(terminal: Terminal): Command {
   return new Command("serve")
@@ -28,10 +42,17 @@ export function serveCommand(terminal: Terminal): Command {
     .option("-p, --port <number>", "the port to listen on, instead of PORT", parsePort)
     .option("--host <address>", "the address to listen on, instead of HOST")
     .option("-w, --watch", "restart when a file changes")
+    .option("--workers <number>", "how many processes serve; auto: one for each processor", parseWorkers)
     .addOption(new Option("--supervised").hideHelp())
+    .addOption(new Option("--worker <number>").argParser(parseWorkers).hideHelp())
     .action(async (options: Options) => {
+      if (options.worker !== undefined) {
+        const { serveAsWorker } = await import("../workers/worker.ts");
+        return await serveAsWorker(terminal, options.worker, options);
+      }
       // The child process of `--watch` ends with its parent.
       if (!options.supervised) endWithShell();
+      if (options.workers !== undefined) return await serveInWorkers(terminal, options, options.workers);
       if (!options.watch) return await serve(terminal, options);
       await supervise(terminal, listenArguments(options));
     });
@@ -51,6 +72,17 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
   });
   if (isAnnounced) terminal.print(`${application.settings.name} is listening on ${server.url}`);
   await warnOfPendingMigrations(application);
+}
+
+async function serveInWorkers(terminal: Terminal, options: Options, count: number): Promise<void> {
+  if (options.watch) {
+    throw new AshlarError(
+      "E_COMMAND",
+      "--watch serves in one process. Leave out --workers while you work on the code.",
+    );
+  }
+  const { Primary } = await import("../workers/primary.ts");
+  new Primary(terminal, count, listenArguments(options)).start();
 }
 
 function listenArguments({ port, host }: Options): string[] {

@@ -1,9 +1,28 @@
-import { Database } from "../../database/index.ts";
-import { limited } from "./limited.ts";
+import { columnsOf, Database, DatabaseError, obstacle } from "../../database/index.ts";
+import { limited, TooSlowError } from "./limited.ts";
 import type { Subject } from "./subject.ts";
 
 /** How long a database may take to respond, in seconds. */
 const SECONDS = 5;
+/** SQLite's result codes for a file that is damaged, or not a database: https://www.sqlite.org/rescode.html */
+const DAMAGED: readonly number[] = [10, 11, 26];
+
+/** A database that can't be reached or read. The cause is why. */
+export class UnreachableDatabase extends Error {
+  /** The path of its file; `null` if it has none. */
+  readonly file: string | null;
+  /** What to do about it, as the message of the cause says it; `null` if that isn't known. */
+  readonly obstacle: string | null;
+
+  constructor(file: string | null, { cause = null, reason = null }: { cause?: unknown; reason?: string | null }) {
+    super("The database can't be reached.", { cause });
+    this.file = file;
+    this.obstacle = reason;
+  }
+}
+
+/** What was found out already: a database that doesn't respond is waited for once. */
+const known = new WeakMap<Subject, UnreachableDatabase>();
 
 /**
  * Runs a function with an application's database, without changing anything.
@@ -22,24 +41,59 @@ export async function withDatabase<T>(subject: Subject, work: (database: Databas
  * Runs a function with an application's database, without changing anything.
  *
  * @returns `null` if the application has no database
- * @throws why it can't be reached
+ * @throws an {@link UnreachableDatabase}, or what the function throws
  */
 export async function withDatabaseOrThrow<T>(
   subject: Subject,
   work: (database: Database) => Promise<T>,
 ): Promise<T | null> {
-  const databases = subject.configuration?.has("database")
-    ? subject.configuration.section("database").DATABASES
-    : subject.sections.get("database")?.DATABASES;
-  if (databases === undefined) return null;
-  const database = new Database(databases, subject.root, { isInspected: true });
+  const found = known.get(subject);
+  if (found !== undefined) throw found;
+  try {
+    return await withOpened(subject, work);
+  } catch (thrown) {
+    if (thrown instanceof UnreachableDatabase) known.set(subject, thrown);
+    throw thrown;
+  }
+}
+
+async function withOpened<T>(subject: Subject, work: (database: Database) => Promise<T>): Promise<T | null> {
+  const database = databaseOf(subject);
+  if (database === null) return null;
+  const file = database.dialect.file ?? null;
+  const reason = file === null ? null : obstacle(file);
+  if (reason !== null) throw new UnreachableDatabase(file, { reason });
+  let isReached = false;
   try {
     return await limited(SECONDS, "The database", async () => {
       await database.connect();
+      // A file is not read before the first statement.
+      await columnsOf(database.connection(), "migrations");
+      isReached = true;
       return await work(database);
     });
+  } catch (thrown) {
+    if (isReached && !(thrown instanceof TooSlowError) && (file === null || !isDamaged(thrown))) throw thrown;
+    throw new UnreachableDatabase(file, { cause: thrown });
   } finally {
     // A server that doesn't respond doesn't say goodbye either.
     await limited(1, "The database", () => database.close()).catch(() => {});
   }
+}
+
+function databaseOf({ configuration, sections, root }: Subject): Database | null {
+  const databases = configuration?.has("database")
+    ? configuration.section("database").DATABASES
+    : sections.get("database")?.DATABASES;
+  if (databases === undefined) return null;
+  try {
+    return new Database(databases, root, { isInspected: true });
+  } catch (thrown) {
+    throw new UnreachableDatabase(null, { cause: thrown });
+  }
+}
+
+/** Reports whether an error says that a file of SQLite is damaged. */
+export function isDamaged(thrown: unknown): boolean {
+  return thrown instanceof DatabaseError && DAMAGED.includes(Number(thrown.databaseCode) & 0xff);
 }

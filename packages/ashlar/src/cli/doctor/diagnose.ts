@@ -41,9 +41,12 @@ const SECONDS = 10;
 /** The boot errors that findings explain, by the beginning of their ids. */
 const EXPLAINED: Readonly<Record<string, RegExp>> = {
   "env.": /APP_ENV|NODE_ENV|\.env/,
-  "secret.": /APP_KEY|JWT_SECRET|APP_PREVIOUS_KEYS|APP\.(?:key|previousKeys)|DRIVERS\.jwt\.(?:secret|previousSecrets)/,
+  "secret.":
+    /APP_KEY|JWT_SECRET|APP_PREVIOUS_KEYS|APP_NEXT_KEY|APP\.(?:key|previousKeys|nextKey)|DRIVERS\.\w+\.(?:secret|nextSecret|previousSecrets)/,
+  "key.": /DRIVERS\.\w+\.(?:secret|nextSecret)/,
   "url.": /APP_URL|APP\.url/,
   "proxies.": /TRUSTED_PROXIES|trustedProxies/,
+  "origins.": /TRUSTED_ORIGINS|trustedOrigins/,
   "mail.sender": /config\/mail\.ts/,
   "config.file": /^/,
   "api.": /api|jwt|token/i,
@@ -80,7 +83,11 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
     for (const check of CHECKS) {
       if (check.needsBoot && subject.boot.application === null) {
         skipped.push({ check: check.name, reason: "the application doesn't boot" });
-      } else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
+        continue;
+      }
+      const reason = (await check.obstacle?.(subject)) ?? null;
+      if (reason !== null) skipped.push({ check: check.name, reason });
+      else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
     }
     const redacted = redactionFor(subject);
     const told = withoutEchoes(sections).map(({ name, findings }) => ({ name, findings: findings.map(redacted) }));

@@ -16,6 +16,11 @@ export function hasApi(subject: Subject): boolean {
   );
 }
 
+/** Reports whether an application's accounts are for a front end: `ashlar auth --json` writes no views. */
+export function hasOnlyJson(subject: Subject): boolean {
+  return subject.hasFile("app/controllers/auth") && !subject.hasFile("views/auth");
+}
+
 /** Reports whether an application has any sign of the account pages that `ashlar auth` installs. */
 export function hasPages(subject: Subject): boolean {
   return (

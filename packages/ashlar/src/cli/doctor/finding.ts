@@ -48,6 +48,8 @@ export interface Check {
   readonly needsBoot: boolean;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
+  /** Why it can't be made here: a part of a sentence, such as "git is not installed"; `null` if it can. */
+  obstacle?(subject: Subject): MaybePromise<string | null>;
   run(subject: Subject): MaybePromise<readonly Finding[]>;
 }
 
@@ -71,6 +73,8 @@ const MEANINGS = {
   "secret.tracked": "A file in the repository contains a secret.",
   "secret.history": "A commit contains a secret that is still in use.",
   "secret.previous": "A previous key is weak, the current key, or has been kept for more than 90 days.",
+  "key.family": "A private key doesn't fit the algorithm that API tokens are signed with.",
+  "key.staged": "A staged key has not been promoted for more than 7 days.",
   "url.missing": "Production has no APP_URL.",
   "url.invalid": "APP_URL is not the origin of a site.",
   "url.http": "APP_URL is not https in production.",
@@ -79,6 +83,7 @@ const MEANINGS = {
     "A trusted proxy is neither an address nor a range, or the range is larger than anyone's own network.",
   "proxies.wide": "Whole private networks are trusted as proxies in production.",
   "proxies.missing": "APP_URL is https, so a proxy is in front, but no proxy is trusted.",
+  "origins.invalid": "A trusted origin is not the origin of a site, or not https in production.",
   "host.public": "The proxy is on this machine, but the server listens on every address.",
   "config.file": "A configuration file can't be loaded.",
   "boot.entry": "There is no app.ts that creates an application.",
@@ -89,6 +94,7 @@ const MEANINGS = {
   "api.location": "The kernel doesn't bind routes.api.location.",
   "api.model": "The model of DRIVERS.jwt can't hold tokens.",
   "api.column": "The users table has no column for the token.",
+  "api.table": "The table of API tokens is missing.",
   "api.unique": "The token's column is not unique.",
   "api.config": "config/api.ts is missing, or doesn't export DRIVERS.",
   "api.endpoints": "The token endpoints, Api.routes(), are not in the routes.",
@@ -104,6 +110,7 @@ const MEANINGS = {
   "pages.tables": "A table or column that accounts use is missing.",
   "limits.provider": "Passwords can be tried, and ThrottleProvider is not in PROVIDERS.",
   "limits.memory": "Limits count in the memory of each process, in production.",
+  "limits.evicted": "Redis deletes counts of limits once its memory is full, in production.",
   "limits.store": "The store of the limits can't be reached.",
   "limits.route": "A route that checks a password or sends a mail has no limit.",
   "tokens.immortal": "API tokens never expire, or can't be revoked.",
@@ -111,11 +118,15 @@ const MEANINGS = {
   "links.immortal": "Links to set a password never expire.",
   "logins.long": "Logins or sessions last for more than 90 days.",
   "sessions.store": "The store of the sessions can't be reached.",
-  "database.connection": "The database can't be reached.",
+  "database.connection": "The database can't be reached, or its file can't be read and written.",
+  "database.replica": "A read replica can't be read, or doesn't follow its primary.",
   "database.mode": "Other users of the machine can read the SQLite file.",
+  "database.collation": "Text of a table doesn't compare byte by byte.",
+  "database.engine": "A table has no transactions and no foreign keys.",
   "migrations.pending": "Migrations have not been run.",
   "migrations.missing": "Migrations were run whose files are missing.",
   "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
+  "mail.outbox": "The table in which mails wait is missing.",
   "mail.server": "Mails can't be delivered.",
   "routes.csrf": "A route that changes something runs with the visitor's session, but without CSRF protection.",
   "routes.stack": "A route that changes something is on no stack.",

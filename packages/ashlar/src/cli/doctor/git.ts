@@ -12,8 +12,11 @@ const SETTINGS = [
 
 /** What git answered. */
 export interface GitAnswer {
+  /** `null` if it took too long. */
   readonly code: number | null;
   readonly output: string;
+  /** What it wrote to standard error, in English. */
+  readonly errors: string;
 }
 
 /**
@@ -28,15 +31,17 @@ export async function git(root: string, args: readonly string[], input = ""): Pr
     const child = spawn("git", ["--no-optional-locks", "--no-pager", ...SETTINGS, ...args], {
       cwd: root,
       // What a partial clone lacks is not fetched.
-      env: { ...process.env, GIT_NO_LAZY_FETCH: "1" },
-      stdio: ["pipe", "pipe", "ignore"],
+      env: { ...process.env, GIT_NO_LAZY_FETCH: "1", LC_ALL: "C" },
+      stdio: ["pipe", "pipe", "pipe"],
       timeout: TIMEOUT_MS,
       windowsHide: true,
     });
     let output = "";
+    let errors = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (errors += chunk));
     child.on("error", () => resolve(null));
-    child.on("close", (code) => resolve({ code, output }));
+    child.on("close", (code) => resolve({ code, output, errors }));
     child.stdin.on("error", () => {});
     child.stdin.end(input);
   });

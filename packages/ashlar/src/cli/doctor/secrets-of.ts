@@ -1,4 +1,5 @@
 import { splitSecrets } from "../../security/index.ts";
+import { pemBlocks } from "../../security/jwt/index.ts";
 import type { Subject } from "./subject.ts";
 
 /** A secret of an application. */
@@ -20,6 +21,8 @@ export function secretsOf(subject: Subject): Secret[] {
   const secrets = [
     ...GENERATED.map((name) => ({ name, value: secretOf(subject, name) ?? "", isGenerated: true })),
     ...previousKeysOf(subject).map((value) => ({ name: "APP_PREVIOUS_KEYS", value, isGenerated: false })),
+    { name: "APP_NEXT_KEY", value: nextKeyOf(subject), isGenerated: false },
+    ...privateKeysOf(subject),
     { name: "SMTP_PASSWORD", value: subject.variables.SMTP_PASSWORD ?? "", isGenerated: false },
     { name: "DATABASE_URL", value: passwordIn(subject.variables.DATABASE_URL ?? ""), isGenerated: false },
   ];
@@ -39,6 +42,14 @@ export function secretOf(subject: Subject, name: string): string | undefined {
   return typeof configured === "string" && configured !== "" ? configured : subject.variables[name];
 }
 
+/** The private keys in PEM in `.env`, each by a line of its own: the rest is the same for all keys of its kind. */
+function privateKeysOf({ variables }: Subject): Secret[] {
+  return Object.entries(variables).flatMap(([name, value]) => {
+    const lines = pemBlocks(value ?? "").flatMap((pem) => (pem.includes("PRIVATE KEY-----") ? [pem.split("\n")] : []));
+    return lines.map((pem) => ({ name, value: pem.at(pem.length > 5 ? 2 : 1)!, isGenerated: false }));
+  });
+}
+
 /** The previous keys, as the configuration reads them. */
 export function previousKeysOf(subject: Subject): string[] {
   const { previousKeys } = subject.app;
@@ -46,6 +57,12 @@ export function previousKeysOf(subject: Subject): string[] {
     ? previousKeys.filter((one) => typeof one === "string")
     : splitSecrets(subject.variables.APP_PREVIOUS_KEYS ?? "");
   return listed.filter((one) => one !== "");
+}
+
+/** The staged key, as the configuration reads it. */
+function nextKeyOf({ app, variables }: Subject): string {
+  const { nextKey } = app;
+  return typeof nextKey === "string" && nextKey !== "" ? nextKey : (variables.APP_NEXT_KEY ?? "");
 }
 
 function passwordIn(url: string): string {

@@ -14,7 +14,7 @@ import {
   readEnvironment,
 } from "../../boot/index.ts";
 import { Container, type HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
-import { type EnvironmentVariables, isPlainObject, placeOf, readEnvFile } from "../../support/index.ts";
+import { type EnvironmentVariables, isOrExtends, isPlainObject, placeOf, readEnvFile } from "../../support/index.ts";
 import { limited } from "./limited.ts";
 
 /** How long the boot may take, in seconds. */
@@ -196,11 +196,6 @@ interface Parts
   > {
   /** What `app.ts` calls `createApplication` with; `null` if it doesn't. */
   readonly options: ApplicationOptions | null;
-}
-
-/** Reports whether a value is a class, or extends it. */
-export function isOrExtends(value: unknown, parent: object): boolean {
-  return value === parent || (typeof value === "function" && Object.prototype.isPrototypeOf.call(parent, value));
 }
 
 function readVariables(

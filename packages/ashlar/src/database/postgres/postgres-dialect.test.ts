@@ -9,8 +9,8 @@ import { sleeps } from "../../../test/support/sleeps.ts";
 import { Connection } from "../connection.ts";
 import type { PhysicalConnection } from "../dialect.ts";
 import { Database, sql } from "../index.ts";
-import { readPostgresSettings } from "./postgres.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
+import { readPostgresSettings } from "./postgres-settings.ts";
 
 /** How something that was started has failed after this much time, while timers are stopped. */
 async function failureAfter(ms: number, begun: Promise<unknown>): Promise<unknown> {
@@ -46,7 +46,7 @@ test("a server that accepts connections but never responds causes a timeout", as
   const connecting = database.connect();
   await accepted;
   expect(await failureAfter(20, connecting)).toMatchObject({
-    code: "E_OVERLOADED",
+    code: "E_DATABASE_UNAVAILABLE",
     status: 503,
     message:
       "The database server did not respond within 20 ms. " +
@@ -296,6 +296,19 @@ await onPostgres("PostgreSQL", () => {
     });
     expect(slept).toEqual([50, 50]);
     expect(order).toEqual(["asked", "slept", "asked", "slept", "asked"]);
+  });
+
+  test("migrations have no time limit, and the connection has its own again after them", async () => {
+    const limit = async (of: Database) =>
+      (await sql<{ limit: string }>`select current_setting('statement_timeout') as limit`.execute(of.kysely)).rows[0];
+    for (const [statementTimeoutMs, normal] of [
+      [1234, "1234ms"],
+      [0, "0"],
+    ]) {
+      const other = another({ poolSize: 1, statementTimeoutMs });
+      const seen = await other.connection().withMigrationLock(() => limit(other));
+      expect([seen, await limit(other)]).toEqual([{ limit: "0" }, { limit: normal }]);
+    }
   });
 
   test("a table that the server refuses to drop is an error", async () => {

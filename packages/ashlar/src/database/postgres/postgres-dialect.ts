@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   CompiledQuery,
   type DatabaseIntrospector,
@@ -10,57 +9,32 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryCompiler,
-  type QueryResult,
   type SelectQueryBuilder,
   sql,
 } from "kysely";
-import type { QueryResult as PgResult, Pool, PoolClient } from "pg";
-import { AshlarError } from "../../support/index.ts";
-import { isStorableText, kindOf } from "../column-names.ts";
 import { ColumnValueError } from "../column-value-error.ts";
 import type {
   ColumnTypes,
-  ColumnValue,
+  ConnectionUsage,
   Dialect,
   DialectSetup,
   Executor,
-  Observer,
   PhysicalConnection,
   PortableAdapter,
+  Replicas,
   Reservation,
-  Row,
   RowLock,
   TestDatabase,
   TransactionOptions,
 } from "../dialect.ts";
-import { DatabaseError } from "../errors.ts";
 import { returningWrites } from "../returning-writes.ts";
 import type { Writes } from "../writes.ts";
-import type { CompletePostgresSettings } from "./postgres.ts";
-import {
-  afterFailure,
-  IN_FAILED_TRANSACTION,
-  isStatementError,
-  translatePostgresError,
-  unreachableRemedy,
-} from "./postgres-errors.ts";
-import { openPool } from "./postgres-pool.ts";
-
-/** The advisory lock held while migrations run: the bytes of "ashlar". */
-const MIGRATION_LOCK = 0x6173686c6172;
-
-/** How long to wait for another process that migrates: longer than most migrations of a large table take. */
-const MIGRATION_TIMEOUT_MS = 600_000;
-
-/** How long to wait before trying to get that lock again, in milliseconds. */
-const LOCK_RETRY_MS = 50;
-
-/** The error of `pg` if no connection became free within `acquireTimeoutMs`. */
-const POOL_TIMEOUT = "timeout exceeded when trying to connect";
-/** Its error if the server did not respond to a new one. */
-const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
-
-const COUNTED = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+import { PostgresClients } from "./postgres-clients.ts";
+import { PostgresConnection } from "./postgres-connection.ts";
+import { POSTGRES_COPYING } from "./postgres-copying.ts";
+import { afterFailure } from "./postgres-errors.ts";
+import { PostgresMigrationLock, PostgresTransactionLock } from "./postgres-migration-lock.ts";
+import { type CompletePostgresSettings, replicaSettings } from "./postgres-settings.ts";
 
 const SERVER_TIME = sql<number>`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`;
 
@@ -98,53 +72,69 @@ export class PostgresDialect implements Dialect {
   readonly serverTime: Expression<number> = SERVER_TIME;
   readonly columnNames: string = COLUMN_NAMES;
   readonly uniqueColumnNames: string = UNIQUE_COLUMN_NAMES;
+  readonly copying: NonNullable<Dialect["copying"]> = POSTGRES_COPYING;
   readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new PostgresCompiler();
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
+  readonly replicas: Replicas | null;
   readonly #settings: CompletePostgresSettings;
   readonly #where: string;
-  readonly #observer: Observer;
-  readonly #migrationTimeoutMs: number;
-  #pool: Promise<Pool> | null = null;
-  #closed = false;
+  readonly #clients: PostgresClients;
+  readonly #replicas: readonly PostgresClients[];
+  readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
 
   /** @param migrationTimeoutMs how long migrations wait for those of another process */
   constructor(
     settings: CompletePostgresSettings,
-    { where, observer }: Pick<DialectSetup, "where" | "observer">,
-    migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
+    setup: Pick<DialectSetup, "where" | "observer">,
+    migrationTimeoutMs?: number,
   ) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.#settings = settings;
-    this.#migrationTimeoutMs = migrationTimeoutMs;
-    this.#where = where;
-    this.#observer = observer;
-    this.shared = {
-      execute: (query) => this.#borrow((connection) => connection.execute(query)),
-      first: (text, value) => this.#first(text, value),
-    };
+    this.#where = setup.where;
+    this.#clients = new PostgresClients(settings, setup);
+    this.#replicas = settings.read.map(
+      (_, n) => new PostgresClients(replicaSettings(settings, n), { ...setup, where: `${setup.where}.read` }),
+    );
+    const executors = this.#replicas.map((clients): Executor => executorOn(clients));
+    const { ownWritesSeconds } = settings;
+    this.replicas =
+      executors.length === 0
+        ? null
+        : { executors, ownWritesSeconds, following: { position: () => positionOf(this.shared), hasReached } };
+    this.#migrationLock = settings.transactionPooling
+      ? new PostgresTransactionLock(() => new PostgresClients(unlimited(settings), setup), migrationTimeoutMs)
+      : new PostgresMigrationLock(migrationTimeoutMs);
+    this.shared = executorOn(this.#clients);
   }
 
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector {
     return new PostgresIntrospector(kysely);
   }
 
+  usage(): ConnectionUsage {
+    return this.#clients.usage;
+  }
+
   async connect(): Promise<void> {
-    await this.#borrow((connection) => connection.execute(CompiledQuery.raw("select 1")));
+    await this.#clients.borrow((connection) => connection.execute(CompiledQuery.raw("select 1")));
   }
 
   async reserve(): Promise<Reservation> {
-    const client = await this.#client();
-    const connection = new PostgresConnection(client, this.#observer);
-    return { connection, release: (broken) => client.release(broken || connection.broken) };
+    return await this.#clients.reserve();
   }
 
-  async begin(connection: Executor, { isolation, readOnly }: TransactionOptions): Promise<void> {
+  async begin(connection: PhysicalConnection, { isolation, readOnly }: TransactionOptions): Promise<void> {
     const words = ["begin"];
     if (isolation !== undefined) words.push(`isolation level ${isolation}`);
     if (readOnly === true) words.push("read only");
-    await connection.execute(CompiledQuery.raw(words.join(" ")));
+    const own = connection instanceof PostgresConnection ? connection : null;
+    const timeoutMs = this.#settings.transactionPooling ? (own?.statementTimeoutMs ?? null) : null;
+    // In one message, so that it costs no time.
+    const limit = timeoutMs === null ? "" : `; set local statement_timeout = ${timeoutMs}`;
+    await connection.execute(CompiledQuery.raw(`${words.join(" ")}${limit}`));
+    if (own !== null) own.isReadOnly = readOnly === true;
   }
 
   async commit(connection: PhysicalConnection): Promise<void> {
@@ -164,7 +154,8 @@ export class PostgresDialect implements Dialect {
     query: SelectQueryBuilder<DB, T, O>,
     against: RowLock,
   ): SelectQueryBuilder<DB, T, O> {
-    return against === "change" ? query.forUpdate() : query.forKeyShare();
+    if (against === "reference") return query.forKeyShare();
+    return against === "skip" ? query.forUpdate().skipLocked() : query.forUpdate();
   }
 
   /** Nothing to do: a table that is referred to cannot be dropped, and columns are changed in place. */
@@ -172,35 +163,22 @@ export class PostgresDialect implements Dialect {
   checkForeignKeys(): void {}
   resumeForeignKeys(): void {}
 
-  async lockMigrations(connection: Executor): Promise<void> {
-    const end = performance.now() + this.#migrationTimeoutMs;
-    // Polled: a waiting statement has a snapshot, so `create index concurrently` in another process would wait for it
-    // while it waits for that process's lock.
-    const attempt = CompiledQuery.raw(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
-    while ((await connection.execute(attempt)).rows[0]!.locked !== true) {
-      if (performance.now() >= end) throw await this.#lockedMigrations(connection);
-      await sleep(LOCK_RETRY_MS);
-    }
+  async lockMigrations(connection: PhysicalConnection): Promise<void> {
+    await this.#migrationLock.acquire(connection);
+    await this.#limitStatements(connection, null);
   }
 
-  async #lockedMigrations(connection: Executor): Promise<AshlarError> {
-    // A 64-bit lock key is shown there in two halves. At most one process holds it.
-    const query = `
-      select coalesce(min(format(
-        'It is the server''s process %s%s. Migrate again when it has ended; to end it: select pg_terminate_backend(%1$s)',
-        l.pid, ' from ' || host(a.client_addr)
-      )), 'Migrate again.') as remedy
-      from pg_locks l left join pg_stat_activity a using (pid)
-      where l.locktype = 'advisory' and l.granted
-      and l.classid = (${MIGRATION_LOCK}::bigint >> 32) and l.objid = (${MIGRATION_LOCK}::bigint & 4294967295)
-      and l.database = (select oid from pg_database where datname = current_database())`;
-    const { rows } = await connection.execute(CompiledQuery.raw(query));
-    const problem = `Another process has been running migrations for more than ${this.#migrationTimeoutMs} ms.`;
-    return new AshlarError("E_MIGRATION", `${problem} ${rows[0]!.remedy}`);
+  async unlockMigrations(connection: PhysicalConnection): Promise<void> {
+    await this.#limitStatements(connection, this.#settings.statementTimeoutMs);
+    await this.#migrationLock.release(connection);
   }
 
-  async unlockMigrations(connection: Executor): Promise<void> {
-    await connection.execute(CompiledQuery.raw(`select pg_advisory_unlock(${MIGRATION_LOCK})`));
+  /** A migration may take long: an index of a large table takes minutes. */
+  async #limitStatements(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
+    if (this.#settings.statementTimeoutMs === null || !(connection instanceof PostgresConnection)) return;
+    const isOfSession = !this.#settings.transactionPooling;
+    if (isOfSession) await connection.execute(CompiledQuery.raw(`set statement_timeout = ${timeoutMs ?? 0}`));
+    connection.statementTimeoutMs = timeoutMs;
   }
 
   async dropEverything(connection: Executor): Promise<void> {
@@ -236,7 +214,7 @@ export class PostgresDialect implements Dialect {
   async createTestDatabase(): Promise<TestDatabase> {
     const database = `ashlar_test_${randomBytes(8).toString("hex")}`;
     await this.#administer(`create database ${database}`);
-    const settings = onDatabase(this.#settings, database);
+    const settings = { ...onDatabase(this.#settings, database), read: [] };
     return {
       dialect: (setup) => new PostgresDialect(settings, setup),
       remove: () => this.#administer(`drop database if exists ${database} with (force)`),
@@ -248,8 +226,7 @@ export class PostgresDialect implements Dialect {
    * dropping a database may wait for a checkpoint, for longer than the application allows for its statements.
    */
   async #administer(text: string): Promise<void> {
-    const settings = { ...this.#settings, statementTimeoutMs: null };
-    const server = new PostgresDialect(settings, { where: this.#where, observer: { notify: null } });
+    const server = new PostgresDialect(unlimited(this.#settings), { where: this.#where, observer: { notify: null } });
     try {
       await server.shared.execute(CompiledQuery.raw(text));
     } finally {
@@ -258,62 +235,7 @@ export class PostgresDialect implements Dialect {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    // A pool that could not be opened has been reported where it was needed; the error need not be reported again on
-    // closing.
-    await this.#pool?.then((open) => open.end()).catch(() => undefined);
-  }
-
-  async #first(text: string, value: ColumnValue): Promise<Row | undefined> {
-    try {
-      return await this.#borrow((connection) => connection.first(text, value));
-    } catch (error) {
-      // "abc" is not the number of any row: on other databases that finds nothing, so it does here too.
-      if (error instanceof ColumnValueError) return undefined;
-      throw error;
-    }
-  }
-
-  async #borrow<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    const client = await this.#client();
-    const connection = new PostgresConnection(client, this.#observer);
-    try {
-      return await use(connection);
-    } finally {
-      client.release(connection.broken);
-    }
-  }
-
-  async #open(): Promise<Pool> {
-    try {
-      return await openPool(this.#settings);
-    } catch (error) {
-      // The next statement tries again: the driver may be installed by then.
-      this.#pool = null;
-      throw error;
-    }
-  }
-
-  async #client(): Promise<PoolClient> {
-    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
-    this.#pool ??= this.#open();
-    const pool = await this.#pool;
-    try {
-      return await pool.connect();
-    } catch (error) {
-      const { message } = error as Error;
-      const waited = `${this.#settings.acquireTimeoutMs} ms`;
-      if (message === POOL_TIMEOUT) {
-        throw new AshlarError("E_OVERLOADED", `No connection to the database was free within ${waited}.`, {
-          cause: error,
-        });
-      }
-      if (message === CONNECTION_TIMEOUT) {
-        const problem = `The database server did not respond within ${waited}.`;
-        throw new AshlarError("E_OVERLOADED", `${problem}${unreachableRemedy(this.#where)}`, { cause: error });
-      }
-      throw translatePostgresError(error, this.#where);
-    }
+    await Promise.all([this.#clients, ...this.#replicas].map((clients) => clients.close()));
   }
 }
 
@@ -324,64 +246,45 @@ class PostgresCompiler extends PostgresQueryCompiler {
   }
 }
 
+/** For work that may take longer than the application allows for its statements. */
+function unlimited(settings: CompletePostgresSettings): CompletePostgresSettings {
+  return { ...settings, statementTimeoutMs: null, read: [] };
+}
+
+/** Runs each statement on any free connection. */
+/**
+ * Where the primary's log ends. https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-BACKUP
+ */
+async function positionOf(primary: Executor): Promise<string | null> {
+  const { rows } = await primary.execute(CompiledQuery.raw("select pg_current_wal_lsn()::text as position"));
+  return (rows[0]?.position ?? null) as string | null;
+}
+
+/** Whether a standby has replayed the primary's log up to there. A server that replays no log, such as one that was promoted, can't tell. */
+async function hasReached(standby: Executor, position: string): Promise<boolean | null> {
+  const text = `select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() >= $1::pg_lsn end as reached`;
+  const { rows } = await standby.execute(CompiledQuery.raw(text, [position]));
+  return (rows[0]?.reached ?? null) as boolean | null;
+}
+
+function executorOn(clients: PostgresClients): Executor {
+  return {
+    execute: (query) => clients.borrow((connection) => connection.execute(query)),
+    async first(text, value) {
+      try {
+        return await clients.borrow((connection) => connection.first(text, value));
+      } catch (error) {
+        // "abc" is not the number of any row: on other databases that finds nothing, so it does here too.
+        if (error instanceof ColumnValueError) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
 function onDatabase(settings: CompletePostgresSettings, database: string): CompletePostgresSettings {
   if (settings.url === null) return { ...settings, database };
   const url = new URL(settings.url);
   url.pathname = `/${database}`;
   return { ...settings, url: url.href };
-}
-
-/** One connection of the pool, while it is checked out. */
-class PostgresConnection implements PhysicalConnection {
-  failure: AshlarError | null = null;
-  /** Whether the connection failed, and must not be returned to the pool. */
-  broken = false;
-  readonly #client: PoolClient;
-  readonly #observer: Observer;
-
-  constructor(client: PoolClient, observer: Observer) {
-    this.#client = client;
-    this.#observer = observer;
-  }
-
-  async execute(query: CompiledQuery): Promise<QueryResult<Row>> {
-    const { command, rowCount, rows } = await this.#query(query.sql, query.parameters.map(bind));
-    if (command === "COMMIT" || command === "ROLLBACK") return { rows: [{ command }] };
-    if (COUNTED.has(command)) return { rows, numAffectedRows: BigInt(rowCount!) };
-    return { rows };
-  }
-
-  async first(text: string, value: ColumnValue): Promise<Row | undefined> {
-    const { rows } = await this.#query(text, [bind(value)]);
-    return rows[0];
-  }
-
-  async #query(text: string, values: unknown[]): Promise<PgResult<Row>> {
-    this.#observer.notify?.(text);
-    try {
-      const result: PgResult<Row> | PgResult<Row>[] = await this.#client.query<Row>(text, values);
-      // Several statements in one text return a list of results.
-      return Array.isArray(result) ? result.at(-1)! : result;
-    } catch (error) {
-      if (!isStatementError(error)) this.broken = true;
-      if ((error as NodeJS.ErrnoException).code === IN_FAILED_TRANSACTION) {
-        throw afterFailure(this.failure, "An earlier statement of this transaction failed, and its error was caught");
-      }
-      this.failure = translatePostgresError(error);
-      throw this.failure;
-    }
-  }
-}
-
-/** Converts a value for the driver. The driver itself handles lists and objects: as arrays and JSON. */
-function bind(value: unknown): unknown {
-  if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
-  if (typeof value === "string" && !isStorableText(value)) {
-    throw new ColumnValueError(null, `A value for the database is ${kindOf(value)}.`);
-  }
-  if (!(value instanceof Date)) return value;
-  if (Number.isNaN(value.getTime()))
-    throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
-  // The driver would write the local time, which a column without a time zone stores unchanged.
-  return value.toISOString();
 }

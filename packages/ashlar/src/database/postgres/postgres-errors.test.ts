@@ -88,7 +88,20 @@ test.each(["22001", "22003", "22007", "22008", "22021", "22P02", "22P03", "22P05
 
 test.each([
   ["08006", "E_DATABASE_UNAVAILABLE"],
-  ["53300", "E_DATABASE_UNAVAILABLE"],
+  ["08P01", "E_DATABASE_UNAVAILABLE"],
+  ["53100", "E_DATABASE_FULL"],
+  ["53200", "E_DATABASE_UNAVAILABLE"],
+  ["53300", "E_OVERLOADED"],
+  ["25006", "E_DATABASE_READ_ONLY"],
+  ["40001", "E_DATABASE_CONFLICT"],
+  ["40P01", "E_DATABASE_CONFLICT"],
+  ["40002", "E_DATABASE"],
+  ["55P03", "E_DATABASE_BUSY"],
+  ["58030", "E_DATABASE_UNAVAILABLE"],
+  ["XX000", "E_DATABASE"],
+  ["XX001", "E_DATABASE_DAMAGED"],
+  ["XX002", "E_DATABASE_DAMAGED"],
+  ["57P03", "E_DATABASE_UNAVAILABLE"],
   ["57014", "E_DATABASE_UNAVAILABLE"],
   ["57P01", "E_DATABASE_UNAVAILABLE"],
   ["25P03", "E_DATABASE_UNAVAILABLE"],
@@ -130,7 +143,7 @@ test("a missing table is reported with a remedy", () => {
 test.each([
   ["3D000", "E_DATABASE", " Create it, with createdb for example, or correct its name in DATABASES.main."],
   ["28P01", "E_DATABASE", " Correct the user or the password in DATABASES.main."],
-  ["53300", "E_DATABASE_UNAVAILABLE", ""],
+  ["53300", "E_OVERLOADED", ""],
 ])("a connection that the server refuses with %s is reported with a remedy", (databaseCode, code, remedy) => {
   const cause = serverError(databaseCode, { severity: "FATAL" });
   const message = `PostgreSQL: ${cause.message} (SQLSTATE ${databaseCode}).`;

@@ -3,6 +3,7 @@ import { ColumnValueError } from "../column-value-error.ts";
 import {
   type ConstraintDetails,
   DatabaseError,
+  type DatabaseErrorCode,
   ForeignKeyViolationError,
   MIGRATE,
   NotNullViolationError,
@@ -37,6 +38,8 @@ const INVALID_AUTHORIZATION = "28";
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 /** The server's error for every statement after a failed one. */
 export const IN_FAILED_TRANSACTION = "25P02";
+/** PgBouncer's refusal of a client that says at the start how long a statement may take. */
+const POOLER_REFUSAL = "unsupported startup parameter: statement_timeout";
 const DATA_EXCEPTION = "22";
 /** The codes among them that are about a value as it was sent: too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
@@ -51,14 +54,23 @@ const UNFIT_VALUES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Temporary problems: 08 (connection), 53 (no connections, memory or disk left), 57014 (a statement took too long), 57P
- * (the server is stopping or starting), 25P03 and 25P04 (a transaction took too long).
- * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * Temporary problems. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ *
+ * Unavailable: 08 (connection), 53 (out of memory and other resources), 57014 (a statement took too long), 57P (the server
+ * is stopping or starting), 58030 (its disk fails), 25P03 and 25P04 (a transaction took too long).
  */
-const UNAVAILABLE = /^(?:08|53|57014$|57P0|25P0[34]$)/;
+const TEMPORARY: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
+  [/^53100$/, "E_DATABASE_FULL"],
+  [/^53300$/, "E_OVERLOADED"],
+  [/^25006$/, "E_DATABASE_READ_ONLY"],
+  [/^(?:40001|40P01)$/, "E_DATABASE_CONFLICT"],
+  [/^55P03$/, "E_DATABASE_BUSY"],
+  [/^XX00[12]$/, "E_DATABASE_DAMAGED"],
+  [/^(?:08|53|57014$|57P0|58030$|25P0[34]$)/, "E_DATABASE_UNAVAILABLE"],
+];
 
 /**
- * Of these, the ones that end the session: all but a statement that took too long, and no disk left. Servers translate
+ * Of these, the ones that end the session: connection, the server's end, a transaction that took too long. Servers translate
  * the severity (`FATAL` in most languages), and `pg` does not provide the untranslated one.
  */
 const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
@@ -121,7 +133,7 @@ export function translatePostgresError(error: unknown, where: string | null = nu
     const reason = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).`;
     return new UnknownColumnError(reason, error.message.match(QUOTED) ?? [], error.code, error);
   }
-  const code = UNAVAILABLE.test(error.code) ? "E_DATABASE_UNAVAILABLE" : "E_DATABASE";
+  const code = TEMPORARY.find(([codes]) => codes.test(error.code))?.[1] ?? "E_DATABASE";
   const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedyFor(error, where)}`;
   return new DatabaseError(message, error.code, error, code);
 }
@@ -137,6 +149,7 @@ function remedyFor(error: unknown, where: string | null): string {
   if (code === UNDEFINED_TABLE) return MIGRATE;
   if (where === null) return "";
   if (code === null) return unreachableRemedy(where);
+  if ((error as Error).message.startsWith(POOLER_REFUSAL)) return ` Set transactionPooling to true in ${where}.`;
   if (code === INVALID_CATALOG_NAME) return ` Create it, with createdb for example, or correct its name in ${where}.`;
   if (code.startsWith(INVALID_AUTHORIZATION)) return ` Correct the user or the password in ${where}.`;
   // The server is starting, stopping or busy.

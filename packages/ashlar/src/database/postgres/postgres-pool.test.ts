@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
 import { Database, sql } from "../index.ts";
-import { readPostgresSettings } from "./postgres.ts";
 import { openPool } from "./postgres-pool.ts";
+import { readPostgresSettings } from "./postgres-settings.ts";
 
 /** The code that requests TLS, in the place of a protocol version. */
 const TLS_REQUEST = 80_877_103;
@@ -75,10 +75,12 @@ test("the server gets the user, the database and the password", async () => {
   expect([told.user, told.database, rest]).toEqual(["grace", "shop", { wantsTls: false, password: "pass phrase" }]);
 });
 
-test("a configured statement timeout is sent to the server", async () => {
+test("the statement timeout is sent to the server: 15 seconds, or the configured one, or none", async () => {
   const { told } = await loginWith({ password: "p", statementTimeoutMs: 1234 });
-  expect(told.statement_timeout).toBe("1234");
-  expect((await loginWith({ password: "p" })).told).not.toHaveProperty("statement_timeout");
+  expect(told).toMatchObject({ statement_timeout: "1234", standard_conforming_strings: "on" });
+  expect((await loginWith({ password: "p" })).told.statement_timeout).toBe("15000");
+  const unlimited = await loginWith({ password: "p", statementTimeoutMs: 0 });
+  expect(unlimited.told).not.toHaveProperty("statement_timeout");
 });
 
 test("with ssl, nothing is sent in plain text: a server without TLS gets no name and no password", async () => {

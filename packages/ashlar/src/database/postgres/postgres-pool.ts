@@ -1,7 +1,7 @@
 import type * as Pg from "pg";
-import type { ClientConfig, Pool, PoolConfig } from "pg";
+import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
 import { optionalPackage } from "../optional-package.ts";
-import type { CompletePostgresSettings } from "./postgres.ts";
+import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
 // Object identifiers of types, from the catalog pg_type.
 const INT8 = 20;
@@ -26,19 +26,39 @@ export async function openPool(
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(settings),
+    Client: withStandardStrings(pg),
     types,
     max: settings.poolSize,
     connectionTimeoutMillis: settings.acquireTimeoutMs,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
     keepAlive: true,
-    ...(settings.statementTimeoutMs !== null && { statement_timeout: settings.statementTimeoutMs }),
+    ...(settings.statementTimeoutMs !== null &&
+      !settings.transactionPooling && { statement_timeout: settings.statementTimeoutMs }),
   });
   // A connection that fails is reported by the statement on it, if there is one, and leaves the pool. Without these
   // listeners, a restart of the server would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
+}
+
+/** A client as it connects, with an undocumented member. */
+interface StartingClient extends ClientBase {
+  getStartupConf(): Readonly<Record<string, string>>;
+}
+
+/**
+ * Security: a backslash in a literal is a character like any other, whatever the server's default is, because Kysely writes
+ * literals for that. It is said as the session begins, which costs no time; poolers keep this parameter for each client.
+ */
+function withStandardStrings({ Client }: Pick<typeof Pg, "Client">): new () => ClientBase {
+  const Starting = Client as unknown as new () => StartingClient;
+  return class extends Starting {
+    override getStartupConf(): Readonly<Record<string, string>> {
+      return { ...super.getStartupConf(), standard_conforming_strings: "on" };
+    }
+  };
 }
 
 function address({ url, host, port, user, password, database, ssl }: CompletePostgresSettings): PoolConfig {

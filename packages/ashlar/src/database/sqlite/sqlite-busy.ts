@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The primary result code, https://www.sqlite.org/rescode.html */
-const BUSY = 5;
+export const BUSY = 5;
 /** A transaction that began with reading and can no longer write: another process has written since. */
 const BUSY_SNAPSHOT = 517;
 

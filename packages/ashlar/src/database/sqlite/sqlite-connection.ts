@@ -9,8 +9,8 @@ import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect.
 import { DatabaseError } from "../errors.ts";
 import { DatabaseSync } from "./node-sqlite.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
-import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
-import { translateSqliteError } from "./sqlite-errors.ts";
+import { BUSY, isBusy, retryWhileBusy } from "./sqlite-busy.ts";
+import { sqliteErrorCode, translateSqliteError } from "./sqlite-errors.ts";
 import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
 
 /**
@@ -18,6 +18,14 @@ import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
  * length of lists.
  */
 const STATEMENTS_KEPT = 500;
+
+/** How a connection differs from the one that writes. */
+interface ConnectionOptions {
+  /** Whether every statement that would change the file must fail. */
+  readonly isReadOnly?: boolean;
+  /** How long the caller has waited for its turn, in milliseconds: it does not wait that long again. */
+  readonly waitedMs?: () => number;
+}
 
 interface PreparedStatement {
   readonly handle: StatementSync;
@@ -41,16 +49,25 @@ export class SqliteConnection implements PhysicalConnection {
   readonly #settings: CompleteSqliteSettings;
   readonly #observer: Observer;
   readonly #statements = new BoundedCache<PreparedStatement>(STATEMENTS_KEPT);
-  readonly #readOnly: boolean;
+  readonly #options: ConnectionOptions;
+  #isNew = false;
   #database: DatabaseSync | null = null;
   #refusesWrites = false;
   #closed = false;
 
-  /** @param readOnly whether every statement that would change the file must fail */
-  constructor(settings: CompleteSqliteSettings, observer: Observer, readOnly: boolean) {
+  constructor(settings: CompleteSqliteSettings, observer: Observer, options: ConnectionOptions = {}) {
     this.#settings = settings;
     this.#observer = observer;
-    this.#readOnly = readOnly;
+    this.#options = options;
+  }
+
+  /** Opens the file. If another process has locked it, that waits like a statement. */
+  async connect(): Promise<void> {
+    try {
+      this.open();
+    } catch (error) {
+      await this.#again(error, () => this.open());
+    }
   }
 
   get inTransaction(): boolean {
@@ -131,6 +148,7 @@ export class SqliteConnection implements PhysicalConnection {
     this.#prepared(add).handle.run(key, table);
   }
 
+  /** Opens the file. @throws SQLite's own error if it is locked; {@link connect} waits */
   open(): DatabaseSync {
     if (this.#database !== null) return this.#database;
     if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
@@ -139,35 +157,33 @@ export class SqliteConnection implements PhysicalConnection {
       this.#database = this.#openFile();
       return this.#database;
     } catch (error) {
-      const reason = obstacle(path) ?? `${(error as Error).message}.`;
-      throw new DatabaseError(`The SQLite file ${path} cannot be opened: ${reason}`, null, error);
+      if (isBusy(error)) throw error;
+      const reason = obstacle(path);
+      const { errcode = 0, message } = error as Error & { errcode?: number };
+      const problem = `The SQLite file ${path} cannot be opened: ${reason ?? `${message}.`}`;
+      throw new DatabaseError(problem, null, error, reason === null ? sqliteErrorCode(errcode) : "E_DATABASE");
     }
   }
 
   #openFile(): DatabaseSync {
-    const { path, busyTimeoutMs, isReadOnly = false } = this.#settings;
+    const { path, isReadOnly = false } = this.#settings;
+    // Never a timeout of SQLite's own: it would stop everything else in the process.
     if (isReadOnly) {
       // A read-only connection leaves the files of the log behind. Any other moves a log that a crash has left into the
       // file, and deletes it.
       const readOnly = existsSync(`${path}-wal`);
-      const database = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly });
-      database.exec("pragma query_only = on; pragma busy_timeout = 0");
-      return database;
+      return set(new DatabaseSync(path, { timeout: 0, readOnly }), "pragma query_only = on");
     }
-    return this.#readOnly ? new DatabaseSync(path, { readOnly: true }) : this.#openForWriting(path, busyTimeoutMs);
-  }
-
-  #openForWriting(path: string, busyTimeoutMs: number): DatabaseSync {
-    const isNew = path !== IN_MEMORY && createPrivately(path);
-    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    // Only opening the file may block. Later that would stop everything else in the process. With a write-ahead log,
-    // readers don't wait for a writer, and NORMAL loses at most the last transactions in a power failure; the file
-    // stays intact. Deleted content is overwritten: a deleted user must not be recoverable from the file.
-    const { journal_mode: mode } = database.prepare("pragma journal_mode = wal").get()!;
-    database.exec("pragma synchronous = normal; pragma secure_delete = on; pragma busy_timeout = 0");
+    if (this.#options.isReadOnly === true) return set(new DatabaseSync(path, { timeout: 0, readOnly: true }), CACHE);
+    this.#isNew = path !== IN_MEMORY && (createPrivately(path) || this.#isNew);
+    const database = new DatabaseSync(path, { timeout: 0 });
+    // With a write-ahead log, readers don't wait for a writer, and NORMAL loses at most the last transactions in a power
+    // failure; the file stays intact. Deleted content is overwritten: a deleted user must not be recoverable from the
+    // file.
+    set(database, `pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on; ${CACHE}`);
     // In memory, and on a file system that cannot share a log, the mode is a different one.
-    this.hasWriteAheadLog = mode === "wal";
-    if (isNew) this.#observer.created?.(path);
+    this.hasWriteAheadLog = database.prepare("pragma journal_mode").get()!.journal_mode === "wal";
+    if (this.#isNew) this.#observer.created?.(path);
     return database;
   }
 
@@ -210,7 +226,7 @@ export class SqliteConnection implements PhysicalConnection {
     );
   }
 
-  /** Handles the failure of a statement: retries if the file was locked, otherwise throws the converted error. */
+  /** Handles a failure: retries if the file was locked, otherwise throws the converted error. */
   #again<T>(error: unknown, attempt: () => T): Promise<T> {
     if (!isBusy(error)) throw this.#translated(error);
     return this.#retry(attempt);
@@ -218,19 +234,20 @@ export class SqliteConnection implements PhysicalConnection {
 
   async #retry<T>(attempt: () => T): Promise<T> {
     const { path, busyTimeoutMs } = this.#settings;
+    const { waitedMs = () => 0 } = this.#options;
     try {
-      return await retryWhileBusy(attempt, busyTimeoutMs);
+      return await retryWhileBusy(attempt, Math.max(0, busyTimeoutMs - waitedMs()));
     } catch (error) {
       if (!isBusy(error)) throw this.#translated(error);
       const problem = `The SQLite file ${path} was locked by another process for all of ${busyTimeoutMs} ms.`;
       const remedy = "Keep its transactions short, or set busyTimeoutMs in config/database.ts.";
-      throw new AshlarError("E_OVERLOADED", `${problem} ${remedy}`, { cause: error });
+      throw new DatabaseError(`${problem} ${remedy}`, String(BUSY), error, "E_DATABASE_BUSY");
     }
   }
 
   #translated(error: unknown): AshlarError {
     if (error instanceof AshlarError) return error;
-    this.failure = translateSqliteError(error);
+    this.failure = translateSqliteError(error, this.#refusesWrites || this.#settings.isReadOnly === true);
     return this.failure;
   }
 
@@ -270,6 +287,23 @@ export class SqliteConnection implements PhysicalConnection {
     statement.handle.setReadBigInts(true);
     statement.bigints = true;
     return this.#rows(statement, values);
+  }
+}
+
+/**
+ * Up to 32 MiB of pages, which take memory only once they have been read. With SQLite's own 2 MB, a look-up in a table of a
+ * million rows asks the system for most of its pages again.
+ */
+const CACHE = "pragma cache_size = -32768";
+
+/** Changes settings of a connection that was just opened. If that fails, it is closed. */
+function set(database: DatabaseSync, pragmas: string): DatabaseSync {
+  try {
+    database.exec(pragmas);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 

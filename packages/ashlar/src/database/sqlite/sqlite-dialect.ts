@@ -13,6 +13,7 @@ import {
 import type { MaybePromise } from "../../support/index.ts";
 import type {
   ColumnTypes,
+  ConnectionUsage,
   Dialect,
   Executor,
   Observer,
@@ -28,6 +29,7 @@ import { returningWrites } from "../returning-writes.ts";
 import type { Writes } from "../writes.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
+import { SQLITE_COPYING } from "./sqlite-copying.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
@@ -65,6 +67,7 @@ export class SqliteDialect implements Dialect {
   readonly uniqueColumnNames =
     `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
     where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`;
+  readonly copying: NonNullable<Dialect["copying"]> = SQLITE_COPYING;
   readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), { columnTypes: COLUMN_TYPES });
   readonly compiler: QueryCompiler = new SqliteCompiler();
   readonly writes: Writes = returningWrites;
@@ -79,9 +82,9 @@ export class SqliteDialect implements Dialect {
     this.isInMemory = settings.path === IN_MEMORY;
     this.file = this.isInMemory ? null : settings.path;
     this.#settings = settings;
-    this.#mutex = new Mutex(settings.acquireTimeoutMs);
+    this.#mutex = new Mutex(settings.acquireTimeoutMs, settings.maxWaiting);
     this.#migrationLock = new SqliteMigrationLock(settings.path);
-    this.#connection = new SqliteConnection(settings, observer, false);
+    this.#connection = new SqliteConnection(settings, observer, { waitedMs: () => this.#mutex.waitedMs });
     const line = new LockedExecutor(this.#connection, this.#mutex);
     this.shared = new SqliteShared(this.#connection, line, settings, observer);
   }
@@ -90,7 +93,12 @@ export class SqliteDialect implements Dialect {
     return new SqliteIntrospector(kysely);
   }
 
+  usage(): ConnectionUsage {
+    return { limit: 1, open: 1, used: this.#mutex.free ? 0 : 1, waiting: this.#mutex.waiting };
+  }
+
   async connect(): Promise<void> {
+    await this.#connection.connect();
     this.shared.open();
   }
 

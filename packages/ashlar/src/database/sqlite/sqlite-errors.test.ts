@@ -73,17 +73,38 @@ test("a column that a view needs is not an unknown column of the statement that 
   expect(error).not.toBeInstanceOf(UnknownColumnError);
 });
 
-test("a full disk is E_DATABASE_UNAVAILABLE, 503 with Retry-After", () => {
+test("a full disk is E_DATABASE_FULL, 503 with Retry-After", () => {
   const { page_count: pages } = database.prepare("pragma page_count").get()!;
   database.exec(`pragma max_page_count = ${pages}`);
   expect(errorOf("insert into r (rowid, n) values (3, zeroblob(100000))")).toMatchObject({
-    code: "E_DATABASE_UNAVAILABLE",
+    code: "E_DATABASE_FULL",
     status: 503,
     headers: { "retry-after": "5" },
     databaseCode: "13",
     message: "SQLite: database or disk is full.",
     cause: { errcode: 13 },
   });
+});
+
+test.each([
+  [5, "E_DATABASE_BUSY"],
+  [261, "E_DATABASE_BUSY"],
+  [517, "E_DATABASE_CONFLICT"],
+  [6, "E_DATABASE_BUSY"],
+  [7, "E_DATABASE_UNAVAILABLE"],
+  [8, "E_DATABASE_READ_ONLY"],
+  [1032, "E_DATABASE_READ_ONLY"],
+  [10, "E_DATABASE_UNAVAILABLE"],
+  [778, "E_DATABASE_UNAVAILABLE"],
+  [11, "E_DATABASE_DAMAGED"],
+  [13, "E_DATABASE_FULL"],
+  [14, "E_DATABASE_UNAVAILABLE"],
+  [26, "E_DATABASE_DAMAGED"],
+  [1, "E_DATABASE"],
+  [20, "E_DATABASE"],
+])("the result code %i is %s", (errcode, code) => {
+  const error = translateSqliteError(Object.assign(new Error("It failed"), { errcode }));
+  expect(error).toMatchObject({ code, databaseCode: String(errcode) });
 });
 
 test("an error that does not come from a statement is E_DATABASE without a SQLite code", () => {

@@ -2,6 +2,7 @@ import { AshlarError } from "../../support/index.ts";
 import {
   type ConstraintDetails,
   DatabaseError,
+  type DatabaseErrorCode,
   ForeignKeyViolationError,
   MIGRATE,
   NotNullViolationError,
@@ -10,8 +11,6 @@ import {
 } from "../errors.ts";
 
 // Result codes, https://www.sqlite.org/rescode.html
-/** The disk is full, or `max_page_count` reached. As with PostgreSQL's 53100, the request can be repeated later. */
-const FULL = 13;
 const CONSTRAINT_FOREIGN_KEY = 787;
 const CONSTRAINT_NOT_NULL = 1299;
 const CONSTRAINT_PRIMARY_KEY = 1555;
@@ -19,14 +18,39 @@ const CONSTRAINT_TRIGGER = 1811;
 const CONSTRAINT_UNIQUE = 2067;
 const CONSTRAINT_ROWID = 2579;
 
+/** A transaction that began with reading and can no longer write: another process has written since. */
+const BUSY_SNAPSHOT = 517;
+/** A write that the connection refuses because it was told to, not because of the file. */
+const READONLY = 8;
+
+/** Temporary problems, by primary result code: the low 8 bits. */
+const TEMPORARY: Readonly<Record<number, DatabaseErrorCode>> = {
+  5: "E_DATABASE_BUSY", // SQLITE_BUSY
+  6: "E_DATABASE_BUSY", // SQLITE_LOCKED
+  7: "E_DATABASE_UNAVAILABLE", // SQLITE_NOMEM
+  8: "E_DATABASE_READ_ONLY", // SQLITE_READONLY
+  10: "E_DATABASE_UNAVAILABLE", // SQLITE_IOERR
+  11: "E_DATABASE_DAMAGED", // SQLITE_CORRUPT
+  13: "E_DATABASE_FULL", // SQLITE_FULL: the disk, or `max_page_count`
+  14: "E_DATABASE_UNAVAILABLE", // SQLITE_CANTOPEN
+  26: "E_DATABASE_DAMAGED", // SQLITE_NOTADB
+};
+
 /** The two messages about a column that does not exist; they have no code of their own. */
 const NO_COLUMN = /^(?:table .* has no column named|no such column:) (\w+)/;
+
+/** The code of an error by SQLite's result code. */
+export function sqliteErrorCode(errcode: number): DatabaseErrorCode {
+  return errcode === BUSY_SNAPSHOT ? "E_DATABASE_CONFLICT" : (TEMPORARY[errcode & 0xff] ?? "E_DATABASE");
+}
 
 /**
  * Converts an error of `node:sqlite` into one of the framework. SQLite's messages contain only names, never a row's
  * values.
+ *
+ * @param refusesWrites whether the connection was told to refuse writes: the code of those is `E_DATABASE`
  */
-export function translateSqliteError(error: unknown): AshlarError {
+export function translateSqliteError(error: unknown, refusesWrites = false): AshlarError {
   if (error instanceof AshlarError) return error;
   const { errcode, message } = error as Error & { errcode?: number };
   if (errcode === undefined) return new DatabaseError(`SQLite: ${message}.`, null, error);
@@ -41,13 +65,12 @@ export function translateSqliteError(error: unknown): AshlarError {
     case CONSTRAINT_TRIGGER:
       if (!message.startsWith("FOREIGN KEY")) break;
       return new ForeignKeyViolationError({ columns: [], cause: error });
-    case FULL:
-      return new DatabaseError(`SQLite: ${message}.`, String(errcode), error, "E_DATABASE_UNAVAILABLE");
   }
+  if (refusesWrites && errcode === READONLY) return new DatabaseError(`SQLite: ${message}.`, String(errcode), error);
   const column = NO_COLUMN.exec(message)?.[1];
   if (column !== undefined) return new UnknownColumnError(`SQLite: ${message}.`, [column], String(errcode), error);
   const remedy = message.startsWith("no such table") ? MIGRATE : "";
-  return new DatabaseError(`SQLite: ${message}.${remedy}`, String(errcode), error);
+  return new DatabaseError(`SQLite: ${message}.${remedy}`, String(errcode), error, sqliteErrorCode(errcode));
 }
 
 /**

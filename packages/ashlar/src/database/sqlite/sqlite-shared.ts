@@ -4,6 +4,7 @@ import type { ColumnValue, Executor, Observer, Row } from "../dialect.ts";
 import type { DatabaseError } from "../errors.ts";
 import type { LockedExecutor } from "../locked-executor.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
+import { isBusy } from "./sqlite-busy.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 
 /** What only the writing connection knows: its latest keys and counts, its settings, its temporary tables. */
@@ -35,8 +36,8 @@ export class SqliteShared implements Executor {
 
   execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
     if (!isRead(query)) return this.#line.execute(query);
-    const reader = this.open();
     try {
+      const reader = this.open();
       const result = reader.execute(query);
       if (!(result instanceof Promise)) return result;
       return result.catch((error) => this.#inLine(error).execute(query));
@@ -46,8 +47,8 @@ export class SqliteShared implements Executor {
   }
 
   first(text: string, value: ColumnValue): MaybePromise<Row | undefined> {
-    const reader = this.open();
     try {
+      const reader = this.open();
       const row = reader.first(text, value);
       if (!(row instanceof Promise)) return row;
       return row.catch((error) => this.#inLine(error).first(text, value));
@@ -72,7 +73,7 @@ export class SqliteShared implements Executor {
   #openReader(): Executor {
     // In memory, and on a file system that cannot share a log, there is only this one.
     if (!this.#writer.hasWriteAheadLog) return this.#line;
-    this.#ownReader = new SqliteConnection(this.#settings, this.#observer, true);
+    this.#ownReader = new SqliteConnection(this.#settings, this.#observer, { isReadOnly: true });
     return this.#ownReader;
   }
 
@@ -88,8 +89,12 @@ function isRead({ query, sql }: CompiledQuery): boolean {
   return !OF_THE_WRITER.test(sql);
 }
 
-/** Whether the other connection may succeed: a missing table may be one of its temporary tables. */
+/**
+ * Whether the writing connection may succeed: a missing table may be one of its temporary tables. If the file is locked
+ * while that connection is opened, it waits.
+ */
 function needsWriter(error: unknown): boolean {
+  if (isBusy(error)) return true;
   const { message, databaseCode } = error as DatabaseError;
   return message.includes("no such table") || (Number(databaseCode) & 0xff) === READ_ONLY;
 }

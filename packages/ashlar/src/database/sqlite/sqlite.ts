@@ -15,8 +15,9 @@ export interface SqliteSettings {
    */
   readonly path: Optional<string>;
   /**
-   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 5000.
-   * After that, it fails with `E_OVERLOADED` (503). Requests that don't need the lock are not delayed.
+   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 10,000,
+   * of which its wait for other transactions of this process is a part. After that, it fails with `E_DATABASE_BUSY` (503).
+   * Requests that don't need the lock are not delayed.
    */
   readonly busyTimeoutMs?: Optional<number | string>;
   /**
@@ -24,6 +25,8 @@ export interface SqliteSettings {
    * default: 10,000.
    */
   readonly acquireTimeoutMs?: Optional<number | string>;
+  /** How many of them may wait, 1 to 1,000,000; the next fails at once with `E_OVERLOADED`. Default: 1000. */
+  readonly maxWaiting?: Optional<number | string>;
 }
 
 /** {@link SqliteSettings}, checked and complete. */
@@ -32,6 +35,7 @@ export interface CompleteSqliteSettings {
   readonly path: string;
   readonly busyTimeoutMs: number;
   readonly acquireTimeoutMs: number;
+  readonly maxWaiting: number;
   /** Whether nothing may be created or changed; default: `false`. */
   readonly isReadOnly?: boolean;
 }
@@ -41,8 +45,9 @@ const SCHEMA = settings<SqliteSettings>()({
     what: 'the path of a file: "database/app.sqlite"',
     accept: (value) => (typeof value === "string" ? value : undefined),
   }),
-  busyTimeoutMs: fromText(integer({ from: 0, to: 600_000, unit: "milliseconds" }, 5000)),
+  busyTimeoutMs: fromText(integer({ from: 0, to: 600_000, unit: "milliseconds" }, 10_000)),
   acquireTimeoutMs: fromText(integer({ from: 1, to: 600_000, unit: "milliseconds" }, 10_000)),
+  maxWaiting: fromText(integer({ from: 1, to: 1_000_000 }, 1000)),
 });
 
 /**
@@ -62,9 +67,14 @@ export function sqlite(options: SqliteSettings): DialectSource {
   };
 }
 
+/** How long a look at the file waits for a program that has locked it, in milliseconds. */
+const INSPECTION_TIMEOUT_MS = 500;
+
 /** For a look at the file. Opening a missing one would create it, so an empty database in memory stands for it. */
 function inspected(settings: CompleteSqliteSettings): CompleteSqliteSettings {
-  return existsSync(settings.path) ? { ...settings, isReadOnly: true } : { ...settings, path: IN_MEMORY };
+  if (!existsSync(settings.path)) return { ...settings, path: IN_MEMORY };
+  const busyTimeoutMs = Math.min(settings.busyTimeoutMs, INSPECTION_TIMEOUT_MS);
+  return { ...settings, busyTimeoutMs, isReadOnly: true };
 }
 
 /**

@@ -1,9 +1,9 @@
-import { FastResponse } from "srvx";
-import { type HttpContext, toResponse } from "../../http/index.ts";
+import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
+import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { statusTitle } from "./messages.ts";
 import { type Problem, problemOf } from "./problem.ts";
@@ -21,11 +21,12 @@ export type ErrorListener = (error: unknown, context: HttpContext) => unknown;
 /** Renders the application's own page for errors of one status. */
 export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => unknown;
 
-/** Turns whatever was thrown into a response, and logs the errors that the application caused. */
+/** Turns whatever was thrown into a response, counts it, and logs the errors that the application caused. */
 export class ErrorHandler {
   readonly #logger: Logger;
   readonly #showsDetails: (raw: Request) => boolean;
   readonly #paths: LoggablePaths;
+  readonly #counts: ErrorCounts;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
   #site: SitePages | null = null;
@@ -33,11 +34,13 @@ export class ErrorHandler {
   /**
    * @param showsDetails whether a 500 shows message, stack and source; never in production
    * @param paths returns a request's path as it may appear in the log
+   * @param counts is told of each error that a request ends with
    */
-  constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths) {
+  constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths, counts: ErrorCounts) {
     this.#logger = logger;
     this.#showsDetails = showsDetails;
     this.#paths = paths;
+    this.#counts = counts;
   }
 
   /** Adds a listener; the first that returns something provides the response. */
@@ -58,6 +61,7 @@ export class ErrorHandler {
   /** Returns the result for whatever was thrown, to be turned into a `Response`. It never throws and never rejects. */
   respond(thrown: unknown, context: HttpContext): unknown {
     const error = asAshlarError(thrown);
+    this.#counts.count(error);
     try {
       if (error.status >= 500) this.#log(error, thrown, context);
       // What the handler had set for its own response does not apply to this one.
@@ -75,7 +79,12 @@ export class ErrorHandler {
     try {
       return toResponse(context, result);
     } catch (second) {
-      return this.lastResort(second);
+      const last = this.lastResort(second);
+      try {
+        return toResponse(context, last);
+      } catch {
+        return last;
+      }
     }
   }
 
@@ -92,6 +101,7 @@ export class ErrorHandler {
       if (render !== undefined && !wantsJson(error, context)) return await render(context, error);
     } catch (second) {
       const failure = asAshlarError(second);
+      this.#counts.count(failure);
       this.#log(failure, second, context);
       context.response.forgetContent();
       return this.#standard(failure, second, context);
@@ -140,21 +150,28 @@ export class ErrorHandler {
       path: this.#paths.of(context),
     };
     if (message !== null) this.#logger.error(data, message);
-    else if (error.status === 503) this.#logger.warn(data, "The request was refused.");
+    else if (error.status === 503) this.#logger.warn(data, `The request was refused: ${error.message}`);
     else this.#logger.error(data, "The request failed.");
   }
 
   /** Responds if handling an error failed too. It never throws. */
   lastResort(second: unknown): Response {
+    this.#counts.count({ code: "E_INTERNAL" });
     this.#logger.error({ err: second }, "Handling an error failed.");
     return new FastResponse("Something went wrong.", { status: 500, headers: { "content-type": "text/plain" } });
   }
 }
 
-/** The response of an application that has shut down. */
-export function refusal(): Response {
+/**
+ * The response of an application that has shut down.
+ *
+ * @param more headers that depend on the request's origin
+ */
+export function refusal(more: Readonly<Record<string, string>> = {}): Response {
   const error = new AshlarError("E_SHUTTING_DOWN", undefined, { headers: { "retry-after": "5", connection: "close" } });
-  return respond(error, errorPage(problemOf(error)), PAGE_HEADERS, null);
+  const response = respond(error, errorPage(problemOf(error)), PAGE_HEADERS, null);
+  for (const [name, value] of Object.entries(more)) response.headers.append(name, value);
+  return response;
 }
 
 /** Converts whatever was thrown to an error of the framework. */

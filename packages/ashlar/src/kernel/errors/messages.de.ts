@@ -57,6 +57,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.E_TOO_MANY_REQUESTS": "Zu viele Anfragen.",
   "errors.E_INTERNAL": "Etwas ist schiefgegangen.",
   "errors.E_OVERLOADED": "Der Server ist überlastet. Versuchen Sie es gleich noch einmal.",
+  "errors.E_REDIS_UNAVAILABLE": "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.E_SHUTTING_DOWN": "Der Server wird gerade beendet.",
   "errors.E_JWT_INVALID": "Das Token ist ungültig.",
   "errors.E_INVALID_PASSWORD": "Dieses Passwort kann nicht verwendet werden.",

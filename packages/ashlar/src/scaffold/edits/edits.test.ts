@@ -6,6 +6,7 @@ import {
   declaring,
   type Edit,
   exportingApplication,
+  inHttpMiddleware,
   inList,
   inMiddleware,
   inObject,
@@ -146,10 +147,21 @@ describe("a kernel", () => {
   });
 
   test.each([
+    ["}\n", "\n  override httpMiddleware = [Cors];\n}\n"],
+    ["\n  httpMiddleware = [];\n}\n", "\n  httpMiddleware = [Cors];\n}\n"],
+    ["\n  httpMiddleware = [Ip, Other];\n}\n", "\n  httpMiddleware = [Cors, Ip, Other];\n}\n"],
+  ])("runs a middleware around every request, before the others %#", async (before, wanted) => {
+    const imported = KERNEL.replace("{ HttpKernel }", "{ Cors, HttpKernel }");
+    expect(await after(inHttpMiddleware("Cors", "ashlar"), KERNEL + before)).toBe(imported + wanted);
+  });
+
+  test.each([
     [api, `${KERNEL}\n  routeMiddleware = { ...others };\n}\n`],
     [inMiddleware("web", [], "VerifyCsrfToken"), `${KERNEL}\n  routeMiddleware = { web: [Other] };\n}\n`],
     [inMiddleware("api", [{ name: "Tokens", from: "pkg" }]), `${KERNEL}}\nexport class Other extends HttpKernel {}\n`],
     [bind, "export class Kernel extends Base {}"],
+    [inHttpMiddleware("Cors", "pkg"), `${KERNEL}\n  httpMiddleware = others();\n}\n`],
+    [inHttpMiddleware("Cors", "pkg"), "export class Kernel extends Base {}"],
   ])("of another shape is left to its author %#", async (edit, text) => {
     expect(await after(edit, text)).toBeNull();
   });

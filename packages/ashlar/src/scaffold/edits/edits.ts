@@ -1,4 +1,4 @@
-import type { CallExpression, ClassDeclaration, Node, ObjectExpression } from "@babel/types";
+import type { ArrayExpression, CallExpression, ClassDeclaration, Node, ObjectExpression } from "@babel/types";
 import { bare, type Code, nodesIn, rangeOf } from "./code.ts";
 import {
   classesOf,
@@ -86,6 +86,23 @@ export function inMiddleware(key: string, names: readonly Imported[], needed: st
       locals.push(made.local);
     }
     return withStack(own, key, locals.join(", "));
+  };
+}
+
+/** Adds a middleware to `httpMiddleware` of the kernel, before the others. */
+export function inHttpMiddleware(name: string, from: string): Edit {
+  return (code) => {
+    if (usesImport(code, name)) return code;
+    const kernel = kernelOf(code);
+    if (kernel === null) return null;
+    const list = memberOf(kernel, "httpMiddleware");
+    if (list !== null && arrayOf(list) === null) return null;
+    return withNew(code, name, from, (own, local) => {
+      const owner = kernelOf(own)!;
+      const member = memberOf(owner, "httpMiddleware");
+      if (member !== null) return withElement(own, arrayOf(member)!, 0, local);
+      return withMember(own, owner, [`override httpMiddleware = [${local}]${own.semicolon}`]);
+    });
   };
 }
 
@@ -303,6 +320,12 @@ function objectOf(member: Node): ObjectExpression | null {
   if (member.type !== "ClassProperty" || !member.value) return null;
   const value = bare(member.value);
   return value.type === "ObjectExpression" ? value : null;
+}
+
+function arrayOf(member: Node): ArrayExpression | null {
+  if (member.type !== "ClassProperty" || !member.value) return null;
+  const value = bare(member.value);
+  return value.type === "ArrayExpression" ? value : null;
 }
 
 /** What the calls of `….bind(key, value)` in a method bind. */

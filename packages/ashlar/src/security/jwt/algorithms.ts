@@ -82,6 +82,13 @@ const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, 
   ["Ed448", { family: "eddsa", curves: ["ed448"] }],
 ]);
 
+/** The algorithms that use a key pair: those that can be verified with what anyone may know. */
+export const PAIR_ALGORITHMS: readonly JwtAlgorithm[] = Object.freeze(
+  ([...ALGORITHMS] as [JwtAlgorithm, AlgorithmDetails][]).flatMap(([name, { family }]) =>
+    family === "hmac" ? [] : [name],
+  ),
+);
+
 /**
  * Looks up an algorithm by its name.
  *

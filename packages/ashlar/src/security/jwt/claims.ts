@@ -56,6 +56,7 @@ export function brokenRule(claims: JwtClaims, rules: JwtVerifyOptions, now: numb
   const latest = now + (rules.clockSkewSeconds ?? 0);
   if (claims.nbf !== undefined && !(claims.nbf <= latest)) return "not_yet_valid";
   if (claims.iat !== undefined && !(claims.iat <= latest)) return "not_yet_valid";
+  if (claims.exp === undefined && rules.requireExpiry === true) return "expired";
   if (claims.exp !== undefined && rules.ignoreExpiry !== true && !(now < claims.exp)) return "expired";
   return null;
 }

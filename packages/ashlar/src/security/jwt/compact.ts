@@ -1,6 +1,6 @@
 import type { JwtFailure } from "./errors.ts";
 import { parseObjectSegment } from "./json.ts";
-import { type JwsHeader, keyList, type VerificationKey } from "./keys.ts";
+import { type JwsHeader, keyList, narrowed, type VerificationKey } from "./keys.ts";
 
 /** A compact JWS with a valid signature, its payload still encoded. */
 export interface OpenedJws {
@@ -36,14 +36,26 @@ export function openJws(
       ? usual.parsedJwtHeader
       : readHeader(token.slice(0, first));
   if (typeof header === "string") return header;
-  let failure: JwtFailure = "algorithm";
-  for (const key of list) {
-    // The key determines the algorithm; the token can only agree.
+  // The keys determine the algorithm; the token can only agree.
+  if (!list.some(({ algorithm }) => algorithm === header.alg)) return "algorithm";
+  let failure: JwtFailure = "unknown_key";
+  for (const key of narrowed(list, header.kid)) {
     if (header.alg !== key.algorithm) continue;
     if (key.verifies(token, second)) return { header, payload: token.slice(first + 1, second), key };
     failure = "signature";
   }
   return failure;
+}
+
+/**
+ * The protected header of a compact JWS, of which nothing has been verified; `null` if it has no readable one.
+ *
+ * Security: only for deciding whether other keys are worth looking for.
+ */
+export function unverifiedHeader(token: string, maxBytes: number = DEFAULT_MAX_BYTES): JwsHeader | null {
+  const dot = token.length > maxBytes ? -1 : token.indexOf(".");
+  const header = dot === -1 ? "malformed" : readHeader(token.slice(0, dot));
+  return typeof header === "string" ? null : header;
 }
 
 function readHeader(segment: string): JwsHeader | JwtFailure {

@@ -22,6 +22,7 @@ export type JwtFailure =
   | "malformed"
   | "critical_header"
   | "algorithm"
+  | "unknown_key"
   | "signature"
   | "type"
   | "claims"

@@ -1,5 +1,6 @@
-export type { JwtAlgorithm } from "./algorithms.ts";
+export { type JwtAlgorithm, PAIR_ALGORITHMS } from "./algorithms.ts";
 export type { JwtClaims } from "./claims.ts";
+export { unverifiedHeader } from "./compact.ts";
 export { JwtError, type JwtFailure } from "./errors.ts";
 export type { JsonWebKey, KeyMaterial } from "./key-material.ts";
 export {
@@ -9,6 +10,9 @@ export {
   type SigningKey,
   type VerificationKey,
 } from "./keys.ts";
+export { pemBlocks, pemText } from "./pem.ts";
+export { type Jwks, jwks, jwkThumbprint, type PublicJwk, publicJwk } from "./public-jwk.ts";
+export { readJwks } from "./read-jwks.ts";
 export { hmacSecretBytes } from "./secrets.ts";
 export { signJws } from "./sign-jws.ts";
 export { signJwt } from "./sign-jwt.ts";

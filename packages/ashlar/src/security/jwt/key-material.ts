@@ -5,7 +5,10 @@ import "./errors.ts";
 
 /** A JSON Web Key (RFC 7517). */
 export interface JsonWebKey extends webcrypto.JsonWebKey {
-  /** The key's name. It never selects a key, but two keys that verify the same tokens must not share it. */
+  /**
+   * The key's name. Tokens signed by a private key have it in their header, and a public key doesn't verify tokens with
+   * another one. Two keys for the same algorithm in a list must not share it.
+   */
   readonly kid?: string;
 }
 

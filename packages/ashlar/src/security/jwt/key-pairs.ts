@@ -2,6 +2,7 @@ import { type AsymmetricKeyDetails, createPrivateKey, createPublicKey, KeyObject
 import { AshlarError } from "../../support/index.ts";
 import type { AlgorithmDetails, EddsaAlgorithm, JwtAlgorithm, RsaAlgorithm } from "./algorithms.ts";
 import { checkJwk, isJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
+import { pemText } from "./pem.ts";
 import "./errors.ts";
 
 /** The algorithms that use a key pair. */
@@ -49,7 +50,7 @@ function readKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial, u
         : createPrivateKey({ key: jwk, format: "jwk" }),
     );
   }
-  const pem = Buffer.from(key).toString("latin1");
+  const pem = pemText(Buffer.from(key).toString("latin1"));
   if (!pem.includes("-----BEGIN")) {
     throw new AshlarError("E_JWT_KEY", `${name} needs a key in PEM or JWK form, or a KeyObject.`);
   }

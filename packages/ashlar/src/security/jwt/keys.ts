@@ -1,14 +1,19 @@
+import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import { algorithmDetails, type JwtAlgorithm } from "./algorithms.ts";
 import { encodeBase64url } from "./base64url.ts";
 import { Hmac } from "./hmac.ts";
-import { isJwk, type KeyMaterial } from "./key-material.ts";
+import { isJwk, type JsonWebKey, type KeyMaterial } from "./key-material.ts";
 import { privateKey, publicKey } from "./key-pairs.ts";
 import { pairParameters, signWithPair, verifyWithPair } from "./pair-signatures.ts";
+import { jwkThumbprint, type PublicJwk, publicMembers } from "./public-jwk.ts";
 import { hmacSecret } from "./secrets.ts";
 import "./errors.ts";
 
-/** The protected header of a token (RFC 7515 §4). Nothing in it selects a key or is fetched. */
+/**
+ * The protected header of a token (RFC 7515 §4). Nothing in it is fetched or becomes a key; `kid` only narrows down which
+ * of the given public keys may have signed.
+ */
 export interface JwsHeader {
   readonly alg: JwtAlgorithm;
   readonly typ?: unknown;
@@ -19,14 +24,20 @@ export interface JwsHeader {
 export class SigningKey {
   /** The algorithm that this key signs with. */
   readonly algorithm: JwtAlgorithm;
-  /** @internal The protected header `{"alg":…,"typ":"JWT"}`, encoded. */
+  /**
+   * The `kid` in the header of its tokens: that of the JWK it was created from, otherwise the thumbprint of its public key
+   * (RFC 7638); `null` for a secret.
+   */
+  readonly kid: string | null;
+  /** @internal The protected header `{"alg":…,"typ":"JWT"}`, with `kid` if there is one, encoded. */
   readonly jwtHeader: string;
   readonly #sign: (input: string) => string;
 
   /** @internal */
-  constructor(algorithm: JwtAlgorithm, sign: (input: string) => string) {
+  constructor(algorithm: JwtAlgorithm, kid: string | null, sign: (input: string) => string) {
     this.algorithm = algorithm;
-    this.jwtHeader = jwtHeader(algorithm);
+    this.kid = kid;
+    this.jwtHeader = encodeBase64url(JSON.stringify(jwtHeader(algorithm, kid)));
     this.#sign = sign;
   }
 
@@ -42,22 +53,47 @@ export class VerificationKey {
   readonly algorithm: JwtAlgorithm;
   /** @internal Whether it is a secret, which must never be used next to public keys. */
   readonly isSecret: boolean;
-  /** @internal The `kid` of the JWK it was made from. It selects nothing and is only compared with other keys' `kid`. */
+  /** @internal The `kid` of the JWK it was created from; `null` if it has none. */
   readonly kid: string | null;
+  /** @internal The public key with its name; `null` for a secret. */
+  readonly publicJwk: PublicJwk | null;
   /** @internal The encoded and decoded protected header of the tokens that `signJwt` creates. */
   readonly jwtHeader: string;
   /** @internal */
   readonly parsedJwtHeader: JwsHeader;
+  readonly #key: KeyObject;
+  readonly #thumbprint: string | null;
   readonly #verifies: (token: string, dot: number) => boolean;
 
   /** @internal */
-  constructor(algorithm: JwtAlgorithm, key: KeyMaterial, verifies: (token: string, dot: number) => boolean) {
+  constructor(
+    algorithm: JwtAlgorithm,
+    kid: string | null,
+    prepared: KeyObject,
+    verifies: (token: string, dot: number) => boolean,
+  ) {
+    const members = prepared.type === "secret" ? null : publicMembers(prepared);
+    const thumbprint = members === null ? null : jwkThumbprint(members);
     this.algorithm = algorithm;
-    this.isSecret = algorithmDetails(algorithm).family === "hmac";
-    this.kid = isJwk(key) && typeof key.kid === "string" ? key.kid : null;
-    this.jwtHeader = jwtHeader(algorithm);
-    this.parsedJwtHeader = Object.freeze({ alg: algorithm, typ: "JWT" });
+    this.isSecret = members === null;
+    this.kid = kid;
+    this.publicJwk = members === null ? null : published(members, algorithm, kid ?? thumbprint!);
+    this.#key = prepared;
+    const header = jwtHeader(algorithm, this.publicJwk?.kid ?? null);
+    this.jwtHeader = encodeBase64url(JSON.stringify(header));
+    this.parsedJwtHeader = Object.freeze(header);
+    this.#thumbprint = thumbprint;
     this.#verifies = verifies;
+  }
+
+  /** @internal Reports whether a `kid`, of any type, is this key's name or its thumbprint. */
+  isNamed(kid: unknown): boolean {
+    return typeof kid === "string" && (kid === this.kid || kid === this.#thumbprint);
+  }
+
+  /** @internal Reports whether this is the same secret or public key as another, whatever the algorithms. */
+  isSameAs(other: VerificationKey): boolean {
+    return this.#key.equals(other.#key);
   }
 
   /** @internal Reports whether the part of a token after `dot` is a signature of the part before it. */
@@ -80,10 +116,12 @@ export function createSigningKey(algorithm: JwtAlgorithm, key: KeyMaterial): Sig
   const details = algorithmDetails(algorithm);
   if (details.family === "hmac") {
     const hmac = new Hmac(details, hmacSecret(algorithm, details, key, "sign"));
-    return new SigningKey(algorithm, (input) => hmac.compute(input));
+    return new SigningKey(algorithm, null, (input) => hmac.compute(input));
   }
-  const parameters = pairParameters(details, privateKey(algorithm, details, key));
-  return new SigningKey(algorithm, (input) => signWithPair(parameters, input));
+  const secret = privateKey(algorithm, details, key);
+  const kid = kidOf(key) ?? jwkThumbprint(publicMembers(createPublicKey(secret)));
+  const parameters = pairParameters(details, secret);
+  return new SigningKey(algorithm, kid, (input) => signWithPair(parameters, input));
 }
 
 /**
@@ -96,18 +134,21 @@ export function createSigningKey(algorithm: JwtAlgorithm, key: KeyMaterial): Sig
 export function createVerificationKey(algorithm: JwtAlgorithm, key: KeyMaterial): VerificationKey {
   const details = algorithmDetails(algorithm);
   if (details.family === "hmac") {
-    const hmac = new Hmac(details, hmacSecret(algorithm, details, key, "verify"));
-    return new VerificationKey(algorithm, key, (token, dot) => hmac.verifies(token, dot));
+    const secret = hmacSecret(algorithm, details, key, "verify");
+    const hmac = new Hmac(details, secret);
+    const prepared = createSecretKey(secret);
+    return new VerificationKey(algorithm, kidOf(key), prepared, (token, dot) => hmac.verifies(token, dot));
   }
-  const parameters = pairParameters(details, publicKey(algorithm, details, key));
-  return new VerificationKey(algorithm, key, (token, dot) => verifyWithPair(parameters, token, dot));
+  const prepared = publicKey(algorithm, details, key);
+  const parameters = pairParameters(details, prepared);
+  return new VerificationKey(algorithm, kidOf(key), prepared, (token, dot) => verifyWithPair(parameters, token, dot));
 }
 
 /**
  * Returns the keys to try, in order; at least one.
  *
  * @throws `E_JWT_KEY` if there are none; if a secret stands next to a public key, which is one mistake away from
- *   algorithm confusion (RFC 8725 §2.1); if two JWKs have the same name (RFC 7517 §4.5)
+ *   algorithm confusion (RFC 8725 §2.1); if two JWKs for the same algorithm have the same name (RFC 7517 §4.5)
  */
 export function keyList(
   keys: VerificationKey | readonly VerificationKey[],
@@ -122,13 +163,32 @@ export function keyList(
     if (key.isSecret !== list[0].isSecret) {
       throw new AshlarError("E_JWT_KEY", "Secrets and public keys cannot verify the same tokens.");
     }
-    if (key.kid !== null && list.findIndex((other) => other.kid === key.kid) !== index) {
+    const isSame = ({ kid, algorithm }: VerificationKey) => kid === key.kid && algorithm === key.algorithm;
+    if (key.kid !== null && list.findIndex(isSame) !== index) {
       throw new AshlarError("E_JWT_KEY", `Two keys have the "kid" ${JSON.stringify(key.kid)}.`);
     }
   }
   return list;
 }
 
-function jwtHeader(algorithm: JwtAlgorithm): string {
-  return encodeBase64url(`{"alg":"${algorithm}","typ":"JWT"}`);
+/**
+ * The keys that may have signed a token with this `kid`: those with this name, otherwise those without a name. Only public
+ * keys are narrowed down; a `kid` never adds a key.
+ */
+export function narrowed(list: readonly VerificationKey[], kid: unknown): readonly VerificationKey[] {
+  if (kid === undefined || list[0]?.isSecret) return list;
+  const named = list.filter((key) => key.isNamed(kid));
+  return named.length > 0 ? named : list.filter((key) => key.kid === null);
+}
+
+function published(members: JsonWebKey, alg: JwtAlgorithm, kid: string): PublicJwk {
+  return Object.freeze({ ...members, use: "sig", alg, kid }) as PublicJwk;
+}
+
+function kidOf(key: KeyMaterial): string | null {
+  return isJwk(key) && typeof key.kid === "string" ? key.kid : null;
+}
+
+function jwtHeader(alg: JwtAlgorithm, kid: string | null): JwsHeader {
+  return { alg, typ: "JWT", ...(kid === null ? {} : { kid }) };
 }

@@ -14,7 +14,8 @@ export interface JwtSignOptions {
 }
 
 /**
- * Signs claims: a JWT (RFC 7519) with the header `{"alg":…,"typ":"JWT"}`. Adds `iat` if the claims lack it.
+ * Signs claims: a JWT (RFC 7519) with the header `{"alg":…,"typ":"JWT"}`, and with the key's `kid` if it is a private
+ * key. Adds `iat` if the claims lack it.
  *
  * ```ts
  * const token = signJwt({ sub: "42", exp: Math.floor(Date.now() / 1000) + 3600 }, createSigningKey("HS512", secret));
@@ -34,6 +35,7 @@ export function signJwt(claims: JwtClaims, key: SigningKey, options: JwtSignOpti
     throw new AshlarError("E_JWT_CLAIMS", 'A registered claim has the wrong type, or a member is named "__proto__".');
   }
   if (options.typ === undefined) return signSegments(key.jwtHeader, payload, key);
-  const header = objectSegment({ alg: key.algorithm, typ: options.typ }, "header");
+  const named = key.kid === null ? {} : { kid: key.kid };
+  const header = objectSegment({ alg: key.algorithm, typ: options.typ, ...named }, "header");
   return signSegments(header, payload, key);
 }

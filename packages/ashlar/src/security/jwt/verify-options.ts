@@ -27,6 +27,8 @@ export interface JwtVerifyOptions {
   readonly exactTyp?: boolean;
   /** Accepts a token that has expired. Everything else is still checked, including the type of `exp`. */
   readonly ignoreExpiry?: boolean;
+  /** Refuses a token without `exp`. */
+  readonly requireExpiry?: boolean;
   /** Refuses a token whose `sub` is missing or empty. */
   readonly requireSubject?: boolean;
   /** The longest token accepted, in bytes; default: 8192. */

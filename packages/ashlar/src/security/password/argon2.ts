@@ -1,6 +1,6 @@
 import * as crypto from "node:crypto";
 import type * as Argon2Package from "@node-rs/argon2";
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, RUNTIME } from "../../support/index.ts";
 import type { Argon2Parameters } from "./phc.ts";
 
 /** Computes an Argon2 tag (RFC 9106, version 1.3). It is slow: never call it on the event loop. */
@@ -41,6 +41,8 @@ export async function loadArgon2(
   } catch (cause) {
     // OpenSSL before 3.2, which Node may be built with, does not have Argon2.
     if (typeof crypto.argon2Sync === "function") return ofNode;
-    throw new AshlarError("E_MISSING_PACKAGE", "Passwords need Argon2. Run `npm install @node-rs/argon2`.", { cause });
+    // A native package is code that Deno can't confine.
+    const remedy = RUNTIME === "deno" ? "Run Deno with --allow-ffi." : "Run `npm install @node-rs/argon2`.";
+    throw new AshlarError("E_MISSING_PACKAGE", `Passwords need Argon2. ${remedy}`, { cause });
   }
 }

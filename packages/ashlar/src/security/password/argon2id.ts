@@ -1,6 +1,17 @@
-import { AshlarError, ConfigurationError, derived, integer, quoted, settings, text } from "../../support/index.ts";
+import {
+  AshlarError,
+  ConfigurationError,
+  derived,
+  integer,
+  quoted,
+  settings,
+  type TracedHash,
+  text,
+  traceChannels,
+  traced,
+} from "../../support/index.ts";
 import { DEFAULT_PARAMETERS, differsFrom } from "./hash-parameters.ts";
-import { HashingThreads } from "./hashing-threads.ts";
+import { type HashingJob, HashingThreads, type HashingUsage } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 import { isHashable } from "./password-rules.ts";
 import { type Argon2Parameters, MAX_MEMORY, MAX_PARALLELISM, MAX_PASSES } from "./phc.ts";
@@ -9,6 +20,16 @@ import "../errors.ts";
 
 /** One set for the whole process, since all hashers share its cores. */
 const threads = new HashingThreads();
+
+/** The line of passwords for the threads of the process. */
+export function hashingUsage(): HashingUsage {
+  return threads.usage;
+}
+
+function run(operation: TracedHash["operation"], job: HashingJob): Promise<string | boolean> {
+  if (!traceChannels.hash.hasSubscribers) return threads.run(job);
+  return traced(traceChannels.hash, { operation }, () => threads.run(job));
+}
 
 /** A hash that no password matches and no program ever stores. */
 const NO_HASH = "";
@@ -69,13 +90,13 @@ export class Argon2Hasher implements PasswordHasher {
 
   async hash(plain: string): Promise<string> {
     if (!isHashable(plain)) throw new AshlarError("E_INVALID_PASSWORD");
-    return threads.run({ hash: null, plain, parameters: this.#parameters }) as Promise<string>;
+    return run("hash", { hash: null, plain, parameters: this.#parameters }) as Promise<string>;
   }
 
   async verify(hash: string | null, plain: string): Promise<boolean> {
     if (!isHashable(plain)) return false;
     const job = { hash: hash ?? NO_HASH, plain, parameters: this.#parameters, imported: this.#imported };
-    return threads.run(job) as Promise<boolean>;
+    return run("verify", job) as Promise<boolean>;
   }
 
   needsRehash(hash: string): boolean {

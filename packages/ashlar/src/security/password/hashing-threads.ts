@@ -33,6 +33,14 @@ export interface HashingThreadsOptions {
   readonly maxWaiting?: number;
 }
 
+/** The line of passwords for hashing. */
+export interface HashingUsage {
+  /** How many are with a thread: the one that it hashes, and the next. */
+  readonly running: number;
+  /** How many wait for a thread. */
+  readonly waiting: number;
+}
+
 interface Task {
   readonly job: HashingJob;
   readonly resolve: (result: string | boolean) => void;
@@ -61,6 +69,13 @@ export class HashingThreads {
   constructor({ threads, maxWaiting }: HashingThreadsOptions = {}) {
     this.#maxThreads = threads ?? Math.min(availableParallelism(), MAX_THREADS);
     this.#maxWaiting = maxWaiting ?? this.#maxThreads * MAX_WAITING_PER_THREAD;
+  }
+
+  /** How many jobs the threads have, and how many wait for one. */
+  get usage(): HashingUsage {
+    let running = 0;
+    for (const thread of this.#threads) running += thread.load;
+    return { running, waiting: this.#waiting.length };
   }
 
   /**

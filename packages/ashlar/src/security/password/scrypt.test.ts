@@ -44,7 +44,7 @@ describe("scryptTags", () => {
     expect(tags("n=16,r=1,p=1,nfkc=1", composed)).toEqual(tags("n=16,r=1,p=1", composed.normalize("NFKC")));
   });
 
-  test("the most memory that is accepted can be used", { timeout: 30_000 }, () => {
+  test("the most memory that is accepted can be used", () => {
     const memory = `$scrypt$n=262144,r=8,p=1$${SALT}$${TAG}`;
     expect(isScrypt(memory)).toBe(true);
     expect(verify(memory, "x")).toBe(false);

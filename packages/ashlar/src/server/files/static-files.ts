@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { FastResponse, type ServerMiddleware } from "srvx";
+import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import { FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
+import { FastResponse, FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";

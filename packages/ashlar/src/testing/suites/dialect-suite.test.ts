@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { describe, test } from "vitest";
-import { onPostgres, postgres, sqlite } from "../../../test/support/services.ts";
+import { mariadb, onMariadb, onPostgres, postgres, sqlite } from "../../../test/support/services.ts";
 import { connectionSource, sqlite as sqliteFile } from "../../database/index.ts";
 import { type DialectSuiteOptions, type DialectSuiteSettings, dialectSuite } from "./dialect-suite.ts";
 
@@ -29,4 +29,9 @@ await onPostgres("postgres()", () => {
   // Nothing listens on port 1.
   const unreachable = () => connectionSource("main", { driver: "postgres", host: "127.0.0.1", port: 1 });
   for (const { title, run } of suiteOn(postgres, { unreachable })) test(title, run);
+});
+
+await onMariadb("mariadb()", () => {
+  const unreachable = () => connectionSource("main", { driver: "mariadb", host: "127.0.0.1", port: 1 });
+  for (const { title, run } of suiteOn(mariadb, { unreachable })) test(title, run);
 });

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../support/index.ts";
 import { ENDING } from "./login-store/ending.ts";
+import { LISTING } from "./login-store/listing.ts";
 import { LoginBench, type LoginStoreTest, type LoginStoreUnderTest } from "./login-store/login-store-test.ts";
 import { PRUNING } from "./login-store/pruning.ts";
 import { STARTING } from "./login-store/starting.ts";
@@ -33,7 +34,7 @@ export function loginStoreSuite(
       }
     },
   });
-  const always = [...STARTING, ...USING, ...ENDING, ...PRUNING].map((one) => entry(one));
+  const always = [...STARTING, ...USING, ...LISTING, ...ENDING, ...PRUNING].map((one) => entry(one));
   if (unreachable === undefined) return always;
   return [...always, entry([FAILURES_THROW, failuresThrow], unreachable)];
 }
@@ -45,13 +46,15 @@ async function failuresThrow(bench: LoginBench): Promise<void> {
   const { guard, userId, id, tokenHash, ip, userAgent, lastUsedAt, expiresAt } = login;
   await assertEachFails({
     find: () => store.find(guard, tokenHash),
+    findToken: () => store.findToken(guard, [tokenHash]),
     start: () => store.start(login, proof),
-    renew: () => store.renew({ guard, userId, id }, { tokenHash, authenticatedAt: lastUsedAt }, proof),
+    renew: () => store.renew({ guard, userId, id, tokenHash }, { tokenHash, authenticatedAt: lastUsedAt }, proof),
     touch: () => store.touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }),
-    list: () => store.list({ guard, userId }),
+    list: () => store.list({ guard, userId }, { limit: 1 }),
     "end by token": () => store.end({ guard, tokenHash }),
     "end by key": () => store.end({ guard, userId, id }),
     endAll: () => store.endAll({ guard, userId }),
+    endOldest: () => store.endOldest({ guard, userId }, 1),
     prune: () => store.prune(bench.pruning()),
   });
 }

@@ -230,6 +230,33 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
   expect(await failures(change)).toEqual(expect.arrayContaining(titles));
 });
 
+const REPLACED = "a session that replaces another is stored in its place, for as long as it was created for";
+
+test.each<[string, boolean, (sessions: Map<string, StoredSession>, ...args: [string, string, StoredSession]) => void]>([
+  ["leaves the session that it replaces", false, (sessions, _, key, session) => void sessions.set(key, session)],
+  ["stores nothing in its place", false, (sessions, previous) => void sessions.delete(previous)],
+  [
+    "replaces only what is there",
+    false,
+    (sessions, previous, key, session) => {
+      if (sessions.delete(previous)) sessions.set(key, session);
+    },
+  ],
+  [
+    "replaces a session",
+    true,
+    (sessions, previous, key, session) => {
+      sessions.delete(previous);
+      sessions.set(key, session);
+    },
+  ],
+])("the suite judges a store that %s", async (_, isRight, replace) => {
+  const failed = await failures((sessions) => ({
+    replace: (previous, key, session) => replace(sessions, previous, key, session),
+  }));
+  expect(failed.includes(REPLACED)).toBe(!isRight);
+});
+
 const LASTS = "a session is kept for as long as it was created for";
 const EXPIRES = "an update also sets when the session expires";
 const FAILS = "each call to a store that cannot be reached fails, and none looks like an empty store";

@@ -37,6 +37,25 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
     },
   ],
   [
+    "a session that replaces another is stored in its place, for as long as it was created for",
+    async (store, elapse) => {
+      if (store.replace === undefined) return;
+      const [one, other, next] = [key(), key(), key()];
+      await store.create(one, session(), now() + 60 * DAY_MS);
+      await store.create(other, session(), now() + 60 * DAY_MS);
+      const changed = session({ contents: '{"i":1}' });
+      await store.replace(one, next, changed, now() + 60 * DAY_MS);
+      await elapse((40 * DAY_MS) / 1000);
+      assert.equal(await store.read(one), null, "the session that was replaced has not ended");
+      assert.equal(await store.update(one, session(), now() + 60 * DAY_MS), false);
+      assert.deepEqual(await read(store, next), changed);
+      assert.deepEqual(await read(store, other), session());
+      const last = key();
+      await store.replace(one, last, changed, now() + 60 * DAY_MS);
+      assert.deepEqual(await read(store, last), changed, "the previous session may have ended already");
+    },
+  ],
+  [
     "a check leaves sessions as they are",
     async (store) => {
       const one = key();
@@ -115,6 +134,7 @@ async function failuresThrow(unreachable: () => MaybePromise<SessionStore>): Pro
     await assertEachFails({
       read: () => store.read(one),
       create: () => store.create(one, session(), until),
+      ...(store.replace === undefined ? {} : { replace: () => store.replace?.(one, key(), session(), until) }),
       update: () => store.update(one, session(), until),
       destroy: () => store.destroy(one),
       ...(store.prune === undefined ? {} : { prune: () => store.prune?.(START, START) }),

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { deviceName } from "../../../src/auth/index.ts";
 import type { Application } from "../../../src/public/index.ts";
 import { createSigningKey, createVerificationKey, signJwt, verifyJwt } from "../../../src/public/jwt.ts";
 import { generateSecret } from "../../../src/public/security.ts";
@@ -13,11 +14,18 @@ import { ashlar } from "../../support/command-line.ts";
 import { checkTypes, edit, generateApplication } from "../../support/generated-application.ts";
 import { pageFiles } from "../../support/page-files.ts";
 import { pageTables } from "../../support/page-tables.ts";
-import { markdownSamples } from "../../support/samples.ts";
+import { markdownSamples, REPOSITORY } from "../../support/samples.ts";
 
 const PAGE = "docs/guides/api-tokens.md";
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
+
+test("the guide says what a token without a name is called", async () => {
+  const guide = (await readFile(join(REPOSITORY, PAGE), "utf8")).replaceAll(/\s+/g, " ");
+  const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
+  expect(guide).toContain(`such as "${deviceName(firefox)}", and "${deviceName("curl/8.14.1")}"`);
+});
+
 /** The files of the section about several tokens per user. */
 const SEVERAL = [
   "app/models/token.ts",
@@ -170,17 +178,20 @@ test("tokens are refused with the codes and headers in the tables", async () => 
     expect(await me(shop, token)).toBe(401);
     const renewed = (await client.postJson("/api/reauth", { token })).assertStatus(200).json as { data: string };
     expect(await me(shop, renewed.data)).toBe(200);
+    expect((await client.postJson("/api/reauth", { token })).assertStatus(200).json).toEqual(renewed);
+    travel(2);
     (await client.postJson("/api/reauth", { token })).assertStatus(401).assertJsonContains({ code: "E_INVALID_TOKEN" });
   });
 });
 
-test("of several renewals of one token at once, one succeeds", async () => {
+test("of several renewals of one token at once, one makes the new token, which all get", async () => {
   await withShop(async ({ application, client }) => {
     const token = await tokenOf(client);
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => createTestClient(application).postJson("/api/reauth", { token })),
     );
-    expect(answers.filter(({ status }) => status === 200).length).toBe(1);
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+    expect(new Set(answers.map(({ json }) => (json as { data: string }).data)).size).toBe(1);
   });
 });
 
@@ -308,11 +319,18 @@ test("the client logs in, renews its token when it has expired, and reports the 
   });
 });
 
+/** The page's `config/api.ts` as it is made, and the one that reads a variable. */
+async function configs(variable: string): Promise<{ first: string; other: string }> {
+  const texts = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts").map(({ text }) => text);
+  const [other, more] = texts.filter((text) => text.includes(variable));
+  expect([other, more]).toEqual([expect.any(String), undefined]);
+  return { first: texts[0]!, other: other! };
+}
+
 test("with a private key, the other service verifies with the public one, and the query is no place for tokens", async () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
-  const configs = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts");
-  expect(configs.length).toBe(3);
-  await writeFile(join(root, "config/api.ts"), configs[1]!.text);
+  const { first, other: withPrivateKey } = await configs("JWT_PRIVATE_KEY");
+  await writeFile(join(root, "config/api.ts"), withPrivateKey);
   try {
     await checkTypes(root);
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -332,13 +350,13 @@ test("with a private key, the other service verifies with the public one, and th
       { environment: { JWT_PRIVATE_KEY: pem } },
     );
   } finally {
-    await writeFile(join(root, "config/api.ts"), configs[0]!.text);
+    await writeFile(join(root, "config/api.ts"), first);
   }
 });
 
 test("a token that a listed former secret has signed is accepted, and new ones are signed with the current one", async () => {
-  const [shown, , rotated] = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts");
-  await writeFile(join(root, "config/api.ts"), rotated!.text);
+  const { first, other: withFormerSecret } = await configs("JWT_PREVIOUS_SECRET");
+  await writeFile(join(root, "config/api.ts"), withFormerSecret);
   const [current, former] = [generateSecret(), generateSecret()];
   const environment = { JWT_SECRET: current, JWT_PREVIOUS_SECRET: former };
   try {
@@ -355,7 +373,7 @@ test("a token that a listed former secret has signed is accepted, and new ones a
       { environment },
     );
   } finally {
-    await writeFile(join(root, "config/api.ts"), shown!.text);
+    await writeFile(join(root, "config/api.ts"), first);
   }
 });
 

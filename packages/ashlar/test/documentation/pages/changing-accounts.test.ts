@@ -329,7 +329,7 @@ test("the page after a login is another one, for each user", async () => {
   (await send(shop.visitor(), "/login", { email: EMAIL, password: PASSWORD })).assertRedirect("/dashboard");
 });
 
-test("administrators have pages, logins and mails of their own", { timeout: 60_000 }, async () => {
+test("administrators have pages, logins and mails of their own", async () => {
   const shop = await shopAfter("A second kind of user");
   const { Admin } = (await import(join(shop.root, "app/models/admin.ts"))) as { Admin: typeof FullUser };
   const admin = new Admin().fill({ name: "Grace", email: "grace@example.com" });

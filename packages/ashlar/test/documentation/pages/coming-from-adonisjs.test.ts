@@ -71,7 +71,7 @@ await onPostgres("users of AdonisJS", () => {
     const at = new Date("2024-03-05T07:08:09.000Z");
     expect(await columnOf(application, "verified_at")).toMatchObject({ 2: at, 4: null, 41: at });
     expect(await columnOf(application, "disabled_at")).toMatchObject({ 2: null, 6: at });
-  }, 120_000);
+  });
 
   test.each([
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
@@ -93,11 +93,11 @@ await onPostgres("users of AdonisJS", () => {
     expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
     expect(await logIn(application, "blocked@example.com", "scrypt of blocked")).toBe("This account is disabled.");
     expect(await tokenStatus(application, "blocked@example.com", "scrypt of blocked")).toBe(403);
-  }, 120_000);
+  });
 
   test("a new user's id follows the imported ones", async () => {
     const { kysely } = application.container.make("database");
     await kysely.insertInto("users").values({ name: "New", email: "new@example.com", password: "!" }).execute();
     expect(Object.keys(await columnOf(application, "id")).at(-1)).toBe("42");
-  }, 120_000);
+  });
 });

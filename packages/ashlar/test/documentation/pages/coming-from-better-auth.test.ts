@@ -85,7 +85,7 @@ test("the import keeps ids, which are text, and reports users without a password
     expect.stringMatching(/^\w{32}, imported-by-hand-1: the same address: ada@example.com$/),
     "4 users stored.",
   ]);
-}, 120_000);
+});
 
 test("users log in with the passwords of Better Auth, which are hashed again", async () => {
   const id = await idOf(application, "zoe@example.com");
@@ -95,7 +95,7 @@ test("users log in with the passwords of Better Auth, which are hashed again", a
   expect(await logIn(application, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe("/members");
   expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   expect(await tokenStatus(application, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe(200);
-}, 120_000);
+});
 
 test("unverified users stay unverified, banned ones disabled, and users of a social login have no password", async () => {
   expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
@@ -103,7 +103,7 @@ test("unverified users stay unverified, banned ones disabled, and users of a soc
   for (const guess of ["", "!", "scrypt of gail"]) {
     expect(await tokenStatus(application, "gail@example.com", guess)).not.toBe(200);
   }
-}, 120_000);
+});
 
 /** A new user registers, gets a token, and sees her devices. */
 async function newUser(application: Application): Promise<void> {
@@ -124,7 +124,7 @@ async function newUser(application: Application): Promise<void> {
 
 test("with text as ids, new users get one, and logins and tokens work", async () => {
   await newUser(application);
-}, 120_000);
+});
 
 await onPostgres("on PostgreSQL, with the expression that the comment names", () => {
   const database = `ashlar_ours_${randomUUID().replaceAll("-", "")}`;
@@ -157,5 +157,5 @@ await onPostgres("on PostgreSQL, with the expression that the comment names", ()
     server = await other.boot();
     expect(await logIn(server, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe("/members");
     await newUser(server);
-  }, 120_000);
+  });
 });

@@ -52,7 +52,7 @@ test("users of Passport's tutorial keep their passwords, whose hashes are in two
   expect(await tokenStatus(application!, "zoe@example.com", "pässwörd of zoë 🦀")).toBe(200);
   const hashes = await columnOf(application!, "password");
   expect(hashes).toEqual({ 2: expect.stringMatching(ARGON2ID), 5: expect.stringMatching(ARGON2ID) });
-}, 120_000);
+});
 
 test("users with bcrypt and bcryptjs keep their passwords, and stay unverified or disabled", async () => {
   await exportFromSqlite(home.root, "passport-bcrypt.sql", PAGE, "sqlite3 shop.db");
@@ -68,7 +68,7 @@ test("users with bcrypt and bcryptjs keep their passwords, and stay unverified o
   expect(await logIn(application!, "blocked@example.com", "bcrypt of blocked")).toBe("This account is disabled.");
   const hashes = await columnOf(application!, "password");
   for (const id of [1, 2, 3]) expect(hashes[id]).toMatch(ARGON2ID);
-}, 120_000);
+});
 
 test("documents of passport-local-mongoose get new ids and keep their passwords", async () => {
   await copyFile(join(DUMPS, "passport-local-mongoose.jsonl"), join(home.root, "users.jsonl"));
@@ -83,4 +83,4 @@ test("documents of passport-local-mongoose get new ids and keep their passwords"
   expect(await tokenStatus(application!, "mona@example.com", "pbkdf2 of mona")).toBe(200);
   expect(await tokenStatus(application!, "nils@example.com", "pbkdf2 of nils")).toBe(200);
   for (const hash of Object.values(await columnOf(application!, "password"))) expect(hash).toMatch(ARGON2ID);
-}, 120_000);
+});

@@ -37,6 +37,35 @@ test.each(["Ashlar", "Laravel", "AdonisJS", "Better Auth", "Masonite"])(
   },
 );
 
+test.each(["README.md", "packages/ashlar/README.md"])("%s names what is built in", async (file) => {
+  const text = (await readFile(join(REPOSITORY, file), "utf8")).replaceAll(/\s+/g, " ");
+  for (const name of [
+    ...["`many()`", "personal tokens", "abilities", "`ashlar/client`", "Hono", "SvelteKit", "Bun", "Deno"],
+    ...["PostgreSQL", "MariaDB", "Redis", "`ashlar serve --workers auto`", "`ashlar db:copy`"],
+  ]) {
+    // Without the page in the message of a failure.
+    expect(text.includes(name), name).toBe(true);
+  }
+});
+
+test.each([
+  "README.md",
+  PAGE,
+  "docs/coming-from/laravel.md",
+  "docs/coming-from/adonisjs.md",
+  "docs/coming-from/better-auth.md",
+])("%s does not deny tokens with names and abilities", async (file) => {
+  const text = (await readFile(join(REPOSITORY, file), "utf8")).replaceAll(/\s+/g, " ");
+  expect(text).not.toMatch(
+    /one api token per user|tokens with abilities have no counterpart|has none of these|No queue workers|not a client/i,
+  );
+  expect(text).toMatch(/\(\S*guides\/personal-tokens\.md\)/);
+  // What the others have and Ashlar doesn't, up to what it does have.
+  const [, lacking = ""] =
+    /(?:What the others have and|Laravel's kits include)(.+?)(?:Ashlar does have|neither built in)/.exec(text) ?? [];
+  expect(lacking).not.toMatch(/tokens per user|abilities/);
+});
+
 test.each([
   ["adonisjs", 1],
   ["better-auth", 1],

@@ -1,28 +1,27 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createConnection } from "mariadb";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { columnOf, DUMPS, exportQuery, logIn, type NewHome, newHome, tokenStatus } from "../../support/coming-from.ts";
-import { createMariadbDatabase, onMariadb } from "../../support/mariadb/mariadb-server.ts";
+import { MARIADB } from "../../support/mariadb-databases.ts";
+import { mariadb, onMariadb } from "../../support/services.ts";
 
 const PAGE = "docs/coming-from/laravel.md";
 const SCRIPT = "scripts/import-from-laravel.ts";
 
 /** Loads the dump into MariaDB, runs the page's export, and writes the file that the import reads. */
 async function exportUsers(root: string): Promise<void> {
-  const { options, remove } = await createMariadbDatabase();
-  const connection = await createConnection({ ...options, multipleStatements: true });
+  const { configuration, drop } = await mariadb.open();
+  const { database } = configuration as { readonly database: string };
+  const connection = await createConnection({ ...MARIADB, database, multipleStatements: true, jsonStrings: true });
   try {
     await connection.query(await readFile(join(DUMPS, "laravel.sql"), "utf8"));
-    const rows: Record<string, unknown>[] = await connection.query({
-      sql: await exportQuery(PAGE, "mariadb"),
-      autoJsonMap: false,
-    });
+    const [rows] = await connection.query<RowDataPacket[]>(await exportQuery(PAGE, "mariadb"));
     await writeFile(join(root, "users.jsonl"), rows.map((row) => `${Object.values(row)[0]}\n`).join(""));
   } finally {
     await connection.end();
-    await remove();
+    await drop();
   }
 }
 
@@ -63,7 +62,7 @@ await onMariadb("users of Laravel", () => {
     });
     expect(await columnOf(application, "verified_at")).toMatchObject({ 2: "2024-03-05T07:10:00.000Z", 4: null });
     expect(await columnOf(application, "created_at")).toMatchObject({ 41: "2024-03-05T07:08:09.000Z" });
-  }, 120_000);
+  });
 
   test.each([
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
@@ -88,11 +87,11 @@ await onMariadb("users of Laravel", () => {
     for (const guess of ["md5 of legacy", "!"]) {
       expect(await tokenStatus(application, "legacy@example.com", guess)).toBe(401);
     }
-  }, 120_000);
+  });
 
   test("a new user's id follows the imported ones", async () => {
     const { kysely } = application.container.make("database");
     await kysely.insertInto("users").values({ name: "New", email: "new@example.com", password: "!" }).execute();
     expect(Object.keys(await columnOf(application, "id")).at(-1)).toBe("42");
-  }, 120_000);
+  });
 });

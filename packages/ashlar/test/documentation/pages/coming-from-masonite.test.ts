@@ -32,7 +32,7 @@ test("the import reports colliding addresses and stores nothing, until it may le
   const stored = `${report}2 users stored.\n`;
   expect(await home.run(SCRIPT, "users.jsonl", "--leave-out")).toEqual({ code: 0, output: stored });
   expect((await home.run(SCRIPT, "users.jsonl", "--leave-out")).output).toContain("The table users isn't empty.");
-}, 120_000);
+});
 
 test("users log in with their passwords, which are hashed again", async () => {
   application = await home.boot();
@@ -46,7 +46,7 @@ test("users log in with their passwords, which are hashed again", async () => {
   expect(await tokenStatus(application, "gone@example.com", "bcrypt of gone")).toBe(401);
   const verified = await columnOf(application, "verified_at");
   expect(verified).toEqual({ 2: null, 8: "2024-03-05T07:10:00.000Z" });
-}, 120_000);
+});
 
 test("the queries of the page count the hashes that are left, and replace them", async () => {
   const INDEX = "docs/coming-from/index.md";
@@ -67,4 +67,4 @@ test("the queries of the page count the hashes that are left, and replace them",
   await sql.raw(replacement![0]!.replace(/;$/, "")).execute(kysely);
   expect(await left()).toEqual([0, 0]);
   expect(await logIn(application, "zoe@example.com", "pässwörd of zoë 🦀")).toBe("/members");
-}, 120_000);
+});

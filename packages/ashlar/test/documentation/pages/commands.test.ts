@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { main } from "../../../../create-ashlar/src/main.ts";
+import { ApiProvider } from "../../../src/api/index.ts";
+import { MailProvider } from "../../../src/mail/index.ts";
 import { ashlar } from "../../support/command-line.ts";
 import { codeOf, pageTables } from "../../support/page-tables.ts";
 import { REPOSITORY } from "../../support/samples.ts";
@@ -82,4 +84,13 @@ test("each command is listed with all of its arguments and options, and no other
   for (const [name, { terms }] of await allHelp()) {
     expect([name, (listed.get(name) ?? []).toSorted()]).toEqual([name, [...terms].toSorted()]);
   }
+});
+
+test("the commands of mail and of personal tokens are listed with their own descriptions", async () => {
+  const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Command");
+  const listed = tables.map(({ rows }) => rows.map((row) => [codeOf(row.Command!), row["What it does"]]));
+  const all = [MailProvider, ApiProvider].map(({ commands }) =>
+    commands.map(({ name, description }) => [name, description]),
+  );
+  expect(listed).toEqual(all);
 });

@@ -49,7 +49,7 @@ function keysOf(schema: Schema, prefix = ""): Key[] {
 
 /** The schemas that no other contains, each as its keys. */
 async function allSections(): Promise<Key[][]> {
-  for (const name of ["api", "auth", "database", "index", "mail", "security", "session", "throttle"]) {
+  for (const name of ["api", "auth", "database", "index", "mail", "metrics", "security", "session", "throttle"]) {
     await import(`../../../src/public/${name}.ts`);
   }
   const { readApplicationSettings } = await import("../../../src/boot/settings.ts");
@@ -78,13 +78,11 @@ const signature = (names: readonly string[]): string => names.toSorted().join(" 
 const WITHOUT_SCHEMA = ["default"];
 /** What features declare with `declareLimits`: a limit, with a key that authors cannot write. */
 const DECLARED = "account buckets ofAccounts";
-/** `DRIVERS`, which has one key. */
-const DRIVERS = "jwt";
 
 async function described(): Promise<{ readonly table: PageTable; readonly keys: readonly Key[] }[]> {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Key");
   const sections = new Map((await allSections()).map((keys) => [signature(keys.map(({ name }) => name)), keys]));
-  for (const left of [DECLARED, DRIVERS]) expect(sections.delete(left), left).toBe(true);
+  expect(sections.delete(DECLARED)).toBe(true);
   const found = tables.flatMap((table) => {
     const name = signature(table.rows.map(({ Key = "" }) => codeOf(Key) ?? Key));
     if (WITHOUT_SCHEMA.includes(name)) return [];

@@ -33,7 +33,7 @@ function recordType(tables: readonly PageTable[], all: readonly PageTable[], com
 
 const HEAD = `
 import type { HttpContext, HttpRequest, HttpResponse, Translate } from "ashlar";
-import type { PresentedToken } from "ashlar/api";
+import type { PersonalTokens, PresentedToken, PresentedTokens } from "ashlar/api";
 import type { Accounts, AccountMailMap, Auth, RemainingTokens } from "ashlar/auth";
 import type { EventMap, Events } from "ashlar/events";
 import type { JwtFailure } from "ashlar/jwt";
@@ -60,9 +60,9 @@ test("the page has each event, mail, limit and property that features declare, w
       return `readonly ${name}: ${codeOf(Type) ?? `HttpContext["${name}"]`};`;
     }),
   );
-  expect([limits.length, properties.length]).toEqual([13, 13]);
+  expect([limits.length, properties.length]).toEqual([15, 15]);
   const root = await generatedApplication();
-  const internal = '"currentUser" | "visitor" | "services" | "startedResponse" | "isLanguageNegotiated"';
+  const internal = '"currentUser" | "visitor" | "services" | "startedResponse" | "isReadOnly" | "isLanguageNegotiated"';
   await writeFile(
     join(root, "reference.ts"),
     `${HEAD}

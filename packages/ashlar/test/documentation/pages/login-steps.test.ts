@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { createTestClient, resetDatabase, type TestClient, type TestResponse } from "../../../src/testing/index.ts";
 import type { FullUser } from "../../support/account-application.ts";
@@ -37,8 +37,10 @@ async function send(client: TestClient, path: string, fields: Readonly<Record<st
 
 const now = (): number => Math.floor(Date.now() / 30_000);
 
-/** A user who has turned the second factor on, and the secret. */
+/** A user who has turned the second factor on, and the secret. From now on, the time stands still: codes change with it. */
 async function userWithCode(): Promise<{ client: TestClient; secret: string }> {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   await resetDatabase(application);
   const user = new User().fill({ name: "Ada", email: EMAIL });
   await user.setPassword(PASSWORD);

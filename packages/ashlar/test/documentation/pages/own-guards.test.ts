@@ -8,9 +8,7 @@ import { checkTypes, edit, execute, generatedApplication } from "../../support/g
 import { followPage, pageFiles } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
-test("the guard and the store of the page on own guards pass their tests, and log users in", {
-  timeout: 60_000,
-}, async () => {
+test("the guard and the store of the page on own guards pass their tests, and log users in", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/own-guards.md");
   await followSection(root, "docs/guides/own-guards.md", "API keys, complete");

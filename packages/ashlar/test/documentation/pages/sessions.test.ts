@@ -5,9 +5,7 @@ import { checkTypes, execute, generatedApplication } from "../../support/generat
 import { followPage } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
-test("the cart of the page on sessions works with forms, from a script, and for other programs", {
-  timeout: 60_000,
-}, async () => {
+test("the cart of the page on sessions works with forms, from a script, and for other programs", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/sessions.md");
   await followSection(root, "docs/guides/sessions.md", "Forged requests (CSRF)");

@@ -11,8 +11,8 @@ export class InvitationsController {
     ];
   }
 
-  store({ request, response, invitations }: HttpContext): unknown {
-    invitations.invite(request.string("email"));
+  async store({ request, response, invitations }: HttpContext): Promise<unknown> {
+    await invitations.invite(request.string("email"));
     return response.status(202).json({ sent: true });
   }
 

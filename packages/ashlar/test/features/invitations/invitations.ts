@@ -29,11 +29,11 @@ export class Invitations {
   }
 
   /** Mails a link that accepts the invitation to an address. */
-  invite(email: string): void {
+  async invite(email: string): Promise<void> {
     const { container, router, url } = this.#application;
     const code = this.#signer.sign(email, { expiresInSeconds: this.#settings.expiresInMinutes * 60 });
     const link = url + router.to("invitations.show", { invitation_code: code });
-    container.make("mail").queue(new this.#settings.mailable(link), email);
+    await container.make("mail").queue(new this.#settings.mailable(link), email);
   }
 
   /**

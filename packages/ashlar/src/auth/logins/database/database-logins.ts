@@ -2,19 +2,22 @@ import { type Database, dateOf, deleteInBatches, type Row, visitInBatches } from
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, currentDate, type MaybePromise } from "../../../support/index.ts";
 import type { AuthenticatableClass, UserId } from "../../authenticatable.ts";
-import type {
-  FoundLogin,
-  KeptLogin,
-  ListedLogin,
-  LoginOwner,
-  LoginProof,
-  LoginPruning,
-  LoginReference,
-  LoginRenewal,
-  LoginStore,
-  LoginUse,
-  NewLogin,
-  PrunedLogins,
+import {
+  type FoundLogin,
+  type KeptLogin,
+  type ListedLogin,
+  type LoginOwner,
+  type LoginProof,
+  type LoginPruning,
+  type LoginRange,
+  type LoginReference,
+  type LoginRenewal,
+  type LoginStore,
+  type LoginUse,
+  type NewLogin,
+  PENDING_EPOCH,
+  type PrunedLogins,
+  type RenewedLogin,
 } from "../login-store.ts";
 import { type LoginFinder, loginFinder } from "./login-finder.ts";
 import { isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
@@ -39,6 +42,7 @@ export class DatabaseLogins implements LoginStore {
   /** @param modelOf returns the class of a guard's users; called when the guard is first used */
   constructor(database: Database, modelOf: (guard: string) => AuthenticatableClass) {
     this.#database = database;
+    database.keepOnPrimary([LOGIN_TABLE]);
     this.#modelOf = modelOf;
   }
 
@@ -50,7 +54,17 @@ export class DatabaseLogins implements LoginStore {
     return this.#of(login.guard).writer.insert(login, proof);
   }
 
-  renew(login: LoginOwner & { id: string }, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async findToken(guard: string, tokenHashes: readonly string[]): Promise<string | null> {
+    const row = await this.#database.kysely
+      .selectFrom(LOGIN_TABLE)
+      .select("token_hash")
+      .where("token_hash", "in", tokenHashes)
+      .where("guard", "=", guard)
+      .executeTakeFirst();
+    return (row?.token_hash as string | undefined) ?? null;
+  }
+
+  renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
     return this.#of(login.guard).writer.renew(login, renewal, proof);
   }
 
@@ -63,16 +77,18 @@ export class DatabaseLogins implements LoginStore {
       .execute();
   }
 
-  async list({ guard, userId }: LoginOwner): Promise<readonly ListedLogin[]> {
-    const rows = await this.#database.kysely
-      .selectFrom(LOGIN_TABLE)
-      .selectAll()
-      .where("guard", "=", guard)
-      .where("user_id", "=", userId)
-      .where("expires_at", ">", currentDate())
-      .orderBy("id", "desc")
-      .execute();
-    return rows.map(listedLogin);
+  async list(owner: LoginOwner, range: LoginRange): Promise<readonly ListedLogin[]> {
+    const { limit, olderThan = null, newerThan = null, accessEpoch } = range;
+    let query = this.#active(owner).selectAll().limit(limit);
+    if (accessEpoch !== undefined) query = query.where("access_epoch", "=", accessEpoch);
+    // From the nearest on, so that the limit leaves out those that are farthest away.
+    if (newerThan !== null) {
+      if (!isKey(newerThan)) return [];
+      const rows = await query.where("id", ">", newerThan).orderBy("id", "asc").execute();
+      return rows.map(listedLogin).reverse();
+    }
+    if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
+    return (await query.orderBy("id", "desc").execute()).map(listedLogin);
   }
 
   async end(login: LoginReference): Promise<boolean> {
@@ -91,7 +107,7 @@ export class DatabaseLogins implements LoginStore {
     if (kept === null) return Number((await all.executeTakeFirst()).numDeletedRows);
     await kysely
       .updateTable(LOGIN_TABLE)
-      .set({ access_epoch: kept.accessEpoch })
+      .set({ access_epoch: kept.accessEpoch, ...changesOf(kept.renewal) })
       .where("guard", "=", guard)
       .where("user_id", "=", userId)
       .where("id", "=", kept.id)
@@ -99,10 +115,35 @@ export class DatabaseLogins implements LoginStore {
     return Number((await all.where("id", "!=", kept.id).executeTakeFirst()).numDeletedRows);
   }
 
+  async endOldest({ guard, userId }: LoginOwner, keep: number): Promise<number> {
+    const active = this.#active({ guard, userId }).where("access_epoch", "!=", PENDING_EPOCH);
+    // A derived table: some databases don't delete from a table that a subquery of the condition reads.
+    const surplus = active.select("id").orderBy("id", "desc").limit(1).offset(keep).as("surplus");
+    const { kysely } = this.#database;
+    const { numDeletedRows } = await kysely
+      .deleteFrom(LOGIN_TABLE)
+      .where("guard", "=", guard)
+      .where("user_id", "=", userId)
+      .where("access_epoch", "!=", PENDING_EPOCH)
+      .where("expires_at", ">", currentDate())
+      .where("id", "<=", kysely.selectFrom(surplus).select("surplus.id"))
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+
   async prune({ endedBefore, unusedSince, existingUsers, signal }: LoginPruning): Promise<PrunedLogins> {
     const ended = await deleteInBatches(this.#rows, (is) => is("expires_at", "<=", endedBefore), signal);
     const orphaned = await this.#pruneOrphans(existingUsers, signal);
     return { logins: ended + orphaned, addresses: await this.#forgetAddresses(unusedSince, signal) };
+  }
+
+  /** The logins of a user that have not expired. */
+  #active({ guard, userId }: LoginOwner) {
+    return this.#database.kysely
+      .selectFrom(LOGIN_TABLE)
+      .where("guard", "=", guard)
+      .where("user_id", "=", userId)
+      .where("expires_at", ">", currentDate());
   }
 
   get #rows(): { kysely: Database["kysely"]; table: string; key: string } {
@@ -159,6 +200,11 @@ export class DatabaseLogins implements LoginStore {
     }
     return statements;
   }
+}
+
+function changesOf(renewal: LoginRenewal | undefined): object {
+  if (renewal === undefined) return {};
+  return { token_hash: renewal.tokenHash, authenticated_at: renewal.authenticatedAt };
 }
 
 /**

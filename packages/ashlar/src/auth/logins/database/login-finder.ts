@@ -1,9 +1,9 @@
-import { type Connection, type Database, dateOf, Model, type Row, sql } from "../../../database/index.ts";
+import { type Connection, type Database, dateOf, type Row, sql } from "../../../database/index.ts";
 import type { MaybePromise } from "../../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
-import { findsByPrimaryKey } from "../../authenticates.ts";
+import { isJoinable, type UserModelClass } from "../../joinable-users.ts";
 import type { FoundLogin } from "../login-store.ts";
-import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
+import { LOGIN_TABLE } from "./login-table.ts";
 
 /** Finds logins of one guard. Its statement is compiled when it is created. */
 export interface LoginFinder {
@@ -19,12 +19,6 @@ export function loginFinder(database: Database, guard: string, model: Authentica
   return isJoinable(database, model)
     ? new JoinedFinder(connection, guard, model)
     : new SeparateFinder(connection, guard);
-}
-
-function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  if (!standsBesideLogins(database, model)) return false;
-  // A class that finds its users in its own way, for example to leave out banned ones, has to be called.
-  return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }
 
 const COLUMNS = ["id", "access_epoch", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;

@@ -1,20 +1,9 @@
-import { type Database, dateOf, type Model, type ModelClass, type Row } from "../../../database/index.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
-import { isModel } from "../../users-of.ts";
+import { dateOf, type Row } from "../../../database/index.ts";
+import type { UserId } from "../../authenticatable.ts";
 import type { ListedLogin } from "../login-store.ts";
 
 /** The table of logins: one row for each device that a user is logged in on. */
 export const LOGIN_TABLE = "logins";
-
-/** A class of users who are rows. */
-export type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;
-
-/**
- * Reports whether a class keeps its users in a table next to that of the logins, so that one statement can use both.
- */
-export function standsBesideLogins(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  return isModel(model) && (model.connection === null || model.connection === database.settings.default);
-}
 
 /** Reports whether a text can be the key of a row: databases interpret any other in different ways. */
 export function isKey(id: string): boolean {

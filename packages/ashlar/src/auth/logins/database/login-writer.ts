@@ -1,18 +1,9 @@
-import {
-  type Connection,
-  type Database,
-  type Expression,
-  type ParameterValues,
-  type PreparedStatement,
-  parameter,
-  type Row,
-  type SqlBool,
-  sql,
-} from "../../../database/index.ts";
-import { type AccessConditions, type AccessHolder, holdsAccess } from "../../access-epoch.ts";
+import { CONFLICT_RETRIES, type Connection, type Database, parameter, type Row } from "../../../database/index.ts";
 import type { AuthenticatableClass } from "../../authenticatable.ts";
-import type { LoginOwner, LoginProof, LoginRenewal, NewLogin } from "../login-store.ts";
-import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-table.ts";
+import type { UserModelClass } from "../../joinable-users.ts";
+import { ProvenInsert, provesByRow, userAsProved } from "../../proven-insert.ts";
+import type { LoginProof, LoginRenewal, NewLogin, RenewedLogin } from "../login-store.ts";
+import { LOGIN_TABLE } from "./login-table.ts";
 
 /**
  * Writes logins that are based on a proof, given for a user as they were read. Nothing is written once the user's row
@@ -22,21 +13,17 @@ import { LOGIN_TABLE, standsBesideLogins, type UserModelClass } from "./login-ta
 export interface LoginWriter {
   /** Stores a login, and returns its key; `null` if the proof no longer holds. */
   insert(login: NewLogin, proof: LoginProof): Promise<string | null>;
-  /** Gives a login a new token, and returns whether the proof still held and the login existed. */
-  renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
+  /** Gives a login a new token, and returns whether the proof still held and the login existed with the old one. */
+  renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
 }
-
-/** A login, by its key and its owner. */
-type OwnedLogin = LoginOwner & { readonly id: string };
 
 /** Creates the writer for a guard. The statements for a login are compiled once, not at each login. */
 export function loginWriter(database: Database, model: AuthenticatableClass): LoginWriter {
   const connection = database.connection();
-  return isConditional(database, model) ? new ConditionalWriter(connection, model) : new ComparingWriter(connection);
-}
-
-function isConditional(database: Database, model: AuthenticatableClass): model is UserModelClass {
-  return standsBesideLogins(database, model) && holdsAccess(model.prototype);
+  const insert = new ProvenInsert(database, model, INSERT);
+  return provesByRow(database, model)
+    ? new ConditionalWriter(connection, model, insert)
+    : new ComparingWriter(connection, insert);
 }
 
 /** The columns that are written, each from a parameter with the name of the login's property. */
@@ -54,67 +41,29 @@ const INSERT = {
     created_at: parameter("createdAt"),
     expires_at: parameter("expiresAt"),
   },
-  returning: ["id"],
 } as const;
 
 /** For users in a table next to that of the logins: one statement checks whether the proof holds, and writes. */
 class ConditionalWriter implements LoginWriter {
   readonly #connection: Connection;
-  readonly #table: string;
-  readonly #primaryKey: string;
-  /** By what the proof is based on: the epoch, or if there is none, the columns that replace it. */
-  readonly #inserts = new Map<string, PreparedStatement>();
+  readonly #model: UserModelClass;
+  readonly #insert: ProvenInsert;
 
-  constructor(connection: Connection, model: UserModelClass) {
+  constructor(connection: Connection, model: UserModelClass, insert: ProvenInsert) {
     this.#connection = connection;
-    this.#table = model.table;
-    this.#primaryKey = model.primaryKey;
+    this.#model = model;
+    this.#insert = insert;
   }
 
-  async insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
-    const conditions = conditionsOf(proof);
-    const values: ParameterValues = { ...login };
-    const [row] = await this.#insertOn(conditions)({ ...values, ...named(conditions) });
-    return row === undefined ? null : String(row.id);
+  insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
+    return this.#insert.run({ ...login }, proof);
   }
 
-  async renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
     const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof)
-      .where(({ exists }) => exists(this.#userWith(proof.user.authId(), conditionsOf(proof), (_, value) => value)))
+      .where(({ exists }) => exists(userAsProved(this.#connection, this.#model, proof)))
       .executeTakeFirst();
     return numUpdatedRows > 0n;
-  }
-
-  #insertOn(conditions: AccessConditions): PreparedStatement {
-    const key = Object.entries(conditions).map(([column, value]) => (value === null ? `${column} is null` : column));
-    let statement = this.#inserts.get(key.join());
-    if (statement === undefined) {
-      statement = this.#connection.prepareInsert({ ...INSERT, onlyIf: this.#isUserWith(conditions) });
-      this.#inserts.set(key.join(), statement);
-    }
-    return statement;
-  }
-
-  /** Waits for a concurrent deletion of the user, instead of using the row as it was before. */
-  #isUserWith(conditions: AccessConditions): Expression<SqlBool> {
-    const user = this.#userWith(parameter("userId"), conditions, (column) => parameter(nameOf(column)));
-    return sql`exists ${this.#connection.dialect.lockRows(user, "reference")}`;
-  }
-
-  /**
-   * A query for the user's row, as the proof requires it.
-   *
-   * @param operand what a column that is not empty is compared with
-   */
-  #userWith(id: unknown, conditions: AccessConditions, operand: (column: string, value: string) => unknown) {
-    let query = this.#connection.kysely
-      .selectFrom(this.#table)
-      .select(this.#primaryKey)
-      .where(this.#primaryKey, "=", id);
-    for (const [column, value] of Object.entries(conditions)) {
-      query = value === null ? query.where(column, "is", null) : query.where(column, "=", operand(column, value));
-    }
-    return query;
   }
 }
 
@@ -123,23 +72,20 @@ class ConditionalWriter implements LoginWriter {
  */
 class ComparingWriter implements LoginWriter {
   readonly #connection: Connection;
-  readonly #insert: PreparedStatement;
+  readonly #insert: ProvenInsert;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, insert: ProvenInsert) {
     this.#connection = connection;
-    this.#insert = connection.prepareInsert(INSERT);
+    this.#insert = insert;
   }
 
-  async insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
-    const [row] = await this.#insert({ ...login });
-    const id = String(row!.id);
-    if (await proof.holds()) return id;
-    await this.#connection.kysely.deleteFrom(LOGIN_TABLE).where("id", "=", id).execute();
-    return null;
+  insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
+    return this.#insert.run({ ...login }, proof);
   }
 
-  async renew(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    const former = await this.#connection.transaction(() => this.#replaceToken(login, renewal, proof));
+  async renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+    const replace = () => this.#replaceToken(login, renewal, proof);
+    const former = await this.#connection.transaction(replace, { retries: CONFLICT_RETRIES });
     if (former === null) return false;
     if (await proof.holds()) return true;
     await this.#connection.kysely
@@ -152,7 +98,7 @@ class ComparingWriter implements LoginWriter {
   }
 
   /** Writes the new token, and returns what it replaced; `null` if there is no such login. */
-  async #replaceToken(login: OwnedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<Row | null> {
+  async #replaceToken(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<Row | null> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectFrom(LOGIN_TABLE).select(["token_hash", "authenticated_at"]).where("id", "=", login.id);
     const former = await dialect.lockRows(query, "change").executeTakeFirst();
@@ -161,10 +107,10 @@ class ComparingWriter implements LoginWriter {
   }
 }
 
-/** The statement that gives an owner's login a new token, in the access epoch of the proof. */
+/** The statement that gives an owner's login a new token in place of the one it has, in the access epoch of the proof. */
 function renewing(
   { kysely }: Connection,
-  { id, guard, userId }: OwnedLogin,
+  { id, guard, userId, tokenHash: former }: RenewedLogin,
   { tokenHash, authenticatedAt }: LoginRenewal,
   { accessEpoch }: LoginProof,
 ) {
@@ -174,19 +120,6 @@ function renewing(
     .where("id", "=", id)
     .where("guard", "=", guard)
     .where("user_id", "=", userId)
+    .where("token_hash", "=", former)
     .where("access_epoch", "=", accessEpoch);
-}
-
-/** The conditions as values of parameters, with names that no property of a login has. */
-function named(conditions: AccessConditions): ParameterValues {
-  return Object.fromEntries(Object.entries(conditions).map(([column, value]) => [nameOf(column), value]));
-}
-
-function nameOf(column: string): string {
-  return `user.${column}`;
-}
-
-function conditionsOf({ user }: LoginProof): AccessConditions {
-  // The class has this method: that was checked when the writer was created.
-  return (user as AccessHolder).accessConditions();
 }

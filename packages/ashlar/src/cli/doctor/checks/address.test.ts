@@ -59,3 +59,15 @@ test("behind a proxy on this machine, the server listens there alone", async () 
   expect(await inProduction(URL, "TRUSTED_PROXIES=loopback", "HOST=127.0.0.1")).toEqual([]);
   expect(await inProduction(URL, "TRUSTED_PROXIES=loopback,192.0.2.7", "HOST=0.0.0.0")).toEqual([]);
 });
+
+test("S106 an origin that can't be trusted is an error, and the others are kept", async () => {
+  const found = (origins: string) => inProduction(URL, PROXIES, `TRUSTED_ORIGINS=${origins}`);
+  expect(await found("https://app.shop.example,https://admin.shop.example:8443")).toEqual([]);
+  expect(await found("*")).toEqual(["error origins.invalid: TRUSTED_ORIGINS="]);
+  expect(await found("https://a.example,https://app.shop.example/path")).toEqual([
+    "error origins.invalid: TRUSTED_ORIGINS=https://a.example,https://app.shop.example",
+  ]);
+  expect(await found("http://app.shop.example")).toEqual([
+    "error origins.invalid: TRUSTED_ORIGINS=https://app.shop.example",
+  ]);
+});

@@ -1,5 +1,6 @@
 import { environmentName } from "../../../boot/index.ts";
-import { parseProxies } from "../../../http/index.ts";
+import { parseOrigins, parseProxies } from "../../../http/index.ts";
+import { isLoopbackHost } from "../../../support/index.ts";
 import { type Check, error, type Finding, type FindingId, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
@@ -11,7 +12,12 @@ export const ADDRESS: Check = {
   name: "Environment and address",
   needsBoot: false,
   run(subject: Subject): Finding[] {
-    return [...environmentFindings(subject), ...urlFindings(subject), ...proxyFindings(subject)];
+    return [
+      ...environmentFindings(subject),
+      ...urlFindings(subject),
+      ...proxyFindings(subject),
+      ...originFindings(subject),
+    ];
   },
 };
 
@@ -31,7 +37,7 @@ function environmentFindings(subject: Subject): Finding[] {
 }
 
 /** The setting, if it is not read from the environment. */
-function literal(subject: Subject, name: "url" | "trustedProxies", variable: string): boolean {
+function literal(subject: Subject, name: "url" | "trustedProxies" | "trustedOrigins", variable: string): boolean {
   const value = subject.app[name];
   return value !== undefined && value !== null && value !== "" && value !== subject.variables[variable];
 }
@@ -65,7 +71,7 @@ function urlFindings(subject: Subject): Finding[] {
     return [urlFinding(error, "url.invalid", subject, { problem, to: isWeb ? url.origin : EXAMPLE })];
   }
   if (!isProduction) return [];
-  if (isLoopback(url.hostname)) {
+  if (isLoopbackHost(url.hostname)) {
     const problem = `APP_URL is ${url.origin} in production: links in mails lead every reader to their own machine.`;
     return [urlFinding(warning, "url.loopback", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
   }
@@ -75,15 +81,8 @@ function urlFindings(subject: Subject): Finding[] {
   return [urlFinding(error, "url.http", subject, { problem, to: `https://${url.host}`, note })];
 }
 
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 function proxyFindings(subject: Subject): Finding[] {
-  const given = subject.app.trustedProxies ?? subject.variables.TRUSTED_PROXIES ?? "";
-  const entries = (Array.isArray(given) ? given : String(given).split(","))
-    .map((entry) => String(entry).trim())
-    .filter((entry) => entry !== "");
+  const entries = entriesOf(subject.app.trustedProxies ?? subject.variables.TRUSTED_PROXIES ?? "");
   const remedy = literal(subject, "trustedProxies", "TRUSTED_PROXIES")
     ? { file: "config/app.ts", lines: ["// in APP:", 'trustedProxies: "loopback",'] }
     : { file: ".env", lines: ["TRUSTED_PROXIES=loopback"] };
@@ -105,6 +104,33 @@ function proxyFindings(subject: Subject): Finding[] {
     return [warning("proxies.missing", { ...remedy, problem, note })];
   }
   return hostFindings(subject, entries);
+}
+
+/** A list, or a text with commas. */
+function entriesOf(given: unknown): string[] {
+  const entries: readonly unknown[] = Array.isArray(given) ? given : String(given).split(",");
+  return entries.map((entry) => String(entry).trim()).filter((entry) => entry !== "");
+}
+
+function originFindings(subject: Subject): Finding[] {
+  const entries = entriesOf(subject.app.trustedOrigins ?? subject.variables.TRUSTED_ORIGINS ?? "");
+  const parsed = entries.map((entry) => [entry, parseOrigins([entry])] as const);
+  const invalid = parsed.find(([, origins]) => typeof origins === "string");
+  const isPlain = ([, [origin]]: (typeof parsed)[number]) => origin!.startsWith("http:");
+  const plain = invalid === undefined && subject.isProduction && isHttps(subject) ? parsed.find(isPlain) : undefined;
+  const [entry] = invalid ?? plain ?? [];
+  if (entry === undefined) return [];
+  const to = entries.flatMap((one) =>
+    one === entry ? (URL.parse(one)?.host ? [`https://${URL.parse(one)!.host}`] : []) : [one],
+  );
+  const remedy = literal(subject, "trustedOrigins", "TRUSTED_ORIGINS")
+    ? { file: "config/app.ts", lines: ["// in APP:", `trustedOrigins: ${JSON.stringify(to)},`] }
+    : { file: ".env", lines: [`TRUSTED_ORIGINS=${to.join(",")}`] };
+  const problem =
+    plain === undefined
+      ? `TRUSTED_ORIGINS ${String(invalid![1])}`
+      : `TRUSTED_ORIGINS contains "${entry}", which is not https: anyone on a visitor's network can change its pages.`;
+  return [error("origins.invalid", { ...remedy, problem, note: "Write the address of each of your sites." })];
 }
 
 /** Larger than what one owner's proxies need: a /16, or a /48. */

@@ -35,9 +35,9 @@ export const API: Check = {
 function configFindings(subject: Subject): Finding[] {
   if (subject.failedSections.has("api")) return [];
   const { DRIVERS } = subject.sections.get("api") ?? {};
-  if (isPlainObject(DRIVERS) && isPlainObject(DRIVERS.jwt)) return [];
+  if (isPlainObject(DRIVERS) && Object.values(DRIVERS).some(isPlainObject)) return [];
   const isThere = subject.sections.has("api");
-  const problem = isThere ? "It doesn't export DRIVERS with an entry jwt." : "config/api.ts is missing.";
+  const problem = isThere ? "It doesn't export DRIVERS with an entry, such as jwt." : "config/api.ts is missing.";
   const lines = [
     'export const DRIVERS = { jwt: { secret: env("JWT_SECRET"), model: User, expires: 60, authenticates: true } };',
   ];
@@ -87,20 +87,48 @@ function kernelFindings(subject: Subject): Finding[] {
   return findings;
 }
 
-/** The model of `DRIVERS.jwt`; `null` if it can't be told. */
-export function tokenModelOf(subject: Subject): Readonly<Record<string, unknown>> | null {
-  const { jwt } = subject.settings("api", "DRIVERS") as { readonly jwt?: { readonly model?: unknown } };
-  const model = jwt?.model;
-  return typeof model === "function" || (typeof model === "object" && model !== null)
-    ? (model as unknown as Readonly<Record<string, unknown>>)
-    : null;
+/** A driver that issues tokens, as far as the configuration shows it. */
+export interface IssuingDriver {
+  readonly name: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** Whether its users have several tokens. */
+  readonly hasMany: boolean;
+  /** Whether its users have personal tokens. */
+  readonly hasPersonal: boolean;
+  /** `null` if it can't be told. */
+  readonly model: Readonly<Record<string, unknown>> | null;
+}
+
+/** The drivers of an application that issue tokens. */
+export function issuingDriversOf(subject: Subject): readonly IssuingDriver[] {
+  return Object.entries(subject.settings("api", "DRIVERS")).flatMap(([name, entry]): IssuingDriver[] => {
+    if (!isPlainObject(entry) || entry.jwks !== undefined) return [];
+    const { model, tokens, personal } = entry;
+    const isModel = typeof model === "function" || (typeof model === "object" && model !== null);
+    const hasMany = isPlainObject(tokens) && tokens.kind === "many";
+    const hasPersonal = isPlainObject(personal) && personal.kind === "personal";
+    return [
+      {
+        name,
+        entry,
+        hasMany,
+        hasPersonal,
+        model: isModel ? (model as unknown as Readonly<Record<string, unknown>>) : null,
+      },
+    ];
+  });
 }
 
 async function modelFindings(subject: Subject): Promise<Finding[]> {
-  const model = tokenModelOf(subject);
+  const findings = issuingDriversOf(subject).map((driver) => modelFindingsOf(subject, driver));
+  return (await Promise.all(findings)).flat();
+}
+
+async function modelFindingsOf(subject: Subject, { model, hasMany }: IssuingDriver): Promise<Finding[]> {
   if (model === null) return [];
   const name = String(model.name ?? "The model");
   if (!isAuthenticatableClass(model)) return [await lacking(subject, name, "Authenticates")];
+  if (hasMany) return [];
   const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
   const methods = [model.replaceToken, prototype.holdsToken, prototype.activateToken, prototype.revokeToken];
   const isComplete = methods.every((method) => typeof method === "function");
@@ -113,7 +141,11 @@ async function lacking({ root }: Subject, model: string, mixin: string): Promise
   return error("api.model", { file, problem, lines });
 }
 
-function endpointFindings({ boot }: Subject): Finding[] {
+function endpointFindings(subject: Subject): Finding[] {
+  const { boot } = subject;
+  const drivers = Object.values(subject.settings("api", "DRIVERS"));
+  // Other issuers have endpoints of their own.
+  if (drivers.length > 0 && drivers.every((one) => isPlainObject(one) && Object.hasOwn(one, "jwks"))) return [];
   if (boot.application === null || boot.application.router.routes.some(isTokenEndpoint)) return [];
   const { file, lines } = linesFor("api", "Api.routes");
   const problem = "ROUTES doesn't have Api.routes(), so no client can get a token.";

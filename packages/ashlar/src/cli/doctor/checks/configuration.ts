@@ -5,7 +5,7 @@ import type { Subject } from "../subject.ts";
 
 /** Warnings of the boot about which another check has a finding of its own. */
 const REPORTED_ELSEWHERE =
-  /^API tokens never expire|^APP_URL is |the (?:token endpoints|pages) have no limits|have no limits, so passwords|^Limits count in the memory/;
+  /^API tokens never expire|^APP_URL is |the (?:token endpoints|pages) have no limits|have no limits, so passwords|^Limits count in the memory|^config\/throttle\.ts: THROTTLE\.store is the memory/;
 
 /** The configuration files, and the boot. */
 export const CONFIGURATION: Check = {

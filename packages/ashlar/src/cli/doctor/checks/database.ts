@@ -1,13 +1,25 @@
 import { stat } from "node:fs/promises";
-import { columnsOf, type Database, type ModelClass, metadataOf, uniqueColumnNamesOf } from "../../../database/index.ts";
+import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
+import {
+  columnsOf,
+  type Database,
+  looseTextColumnsOf,
+  type ModelClass,
+  metadataOf,
+  plainTablesOf,
+  uniqueColumnNamesOf,
+} from "../../../database/index.ts";
+import { MAIL_OUTBOX_TABLE, MailProvider } from "../../../mail/index.ts";
+import { AshlarError } from "../../../support/index.ts";
 import { migrationsOf } from "../../with-migrations.ts";
-import { withDatabaseOrThrow } from "../database.ts";
+import { isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
-import { reasonOf, TooSlowError } from "../limited.ts";
+import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
-import { tokenModelOf } from "./api.ts";
+import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
+import { replicaFindings } from "./replicas.ts";
 
 /** The tables that the account pages use, apart from those whose names the configuration sets. */
 const ACCOUNT_TABLES = ["email_changes", "maintenance"] as const;
@@ -18,28 +30,59 @@ export const DATABASE: Check = {
   needsBoot: false,
   seconds: 20,
   async run(subject: Subject): Promise<Finding[]> {
-    let isConnected = false;
     try {
-      const findings = await withDatabaseOrThrow(subject, (database) => {
-        isConnected = true;
-        return databaseFindings(subject, database);
-      });
-      return findings ?? [];
+      return (await withDatabaseOrThrow(subject, (database) => databaseFindings(subject, database))) ?? [];
     } catch (thrown) {
-      if (isConnected && !(thrown instanceof TooSlowError)) throw thrown;
-      const problem = `The database can't be reached: ${reasonOf(thrown)}`;
-      const note =
-        "Start its server, or correct its address: DATABASE_URL or DATABASE_PATH in .env, read by config/database.ts.";
-      return [error("database.connection", { file: "config/database.ts", problem, note })];
+      if (!(thrown instanceof UnreachableDatabase)) throw thrown;
+      return [error("database.connection", { file: "config/database.ts", ...remedyFor(subject, thrown) })];
     }
   },
 };
+
+const PATH = "DATABASE_PATH in .env, which config/database.ts reads";
+
+function remedyFor(
+  subject: Subject,
+  { file, obstacle, cause }: UnreachableDatabase,
+): { problem: string; note: string; run?: string } {
+  if (cause instanceof AshlarError && cause.code === "E_MISSING_PACKAGE") {
+    const [, run] = /Run: (npm install \S+)/.exec(cause.message) ?? [];
+    const problem = "The database can't be reached, because its driver is not installed.";
+    return {
+      problem,
+      ...(run !== undefined && { run }),
+      note: "Or name another connection: DATABASE_CONNECTION in .env.",
+    };
+  }
+  if (file === null) {
+    const note =
+      "Start its server, or correct its address: DATABASE_URL or DATABASE_PATH in .env, read by config/database.ts.";
+    return { problem: `The database can't be reached: ${reasonOf(cause)}`, note };
+  }
+  const name = subject.pathOf(file);
+  if (obstacle !== null) {
+    return { problem: `The database ${name} can't be used: ${obstacle}`, note: `Or name another file: ${PATH}.` };
+  }
+  if (cause instanceof AshlarError && cause.code === "E_DATABASE_BUSY") {
+    const note = "End the program that has it open, such as a database browser with unsaved changes.";
+    const [waited = ""] = /for all of \d+ ms/.exec(cause.message) ?? [];
+    return {
+      problem: `The database ${name} can't be read: another program has locked it for itself, ${waited}.`,
+      note,
+    };
+  }
+  const note = isDamaged(cause)
+    ? `Put a backup in its place, and delete its -wal and -shm, or name another file: ${PATH}.`
+    : `Correct its path: ${PATH}.`;
+  return { problem: `The database ${name} can't be read: ${reasonOf(cause)}`, note };
+}
 
 async function databaseFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const pending = await migrationFindings(subject, database);
   return [
     ...(await modeFindings(subject, database)),
     ...pending,
+    ...(await replicaFindings(database)),
     // What a pending migration creates is not missing for another reason.
     ...(pending.some(({ id }) => id === "migrations.pending") ? [] : await contentFindings(subject, database)),
   ];
@@ -86,10 +129,21 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
     return known;
   };
 
-  const model = hasApi(subject) ? tokenModelOf(subject) : null;
-  const token = model?.tokenColumn;
-  const table = model === null ? null : tableOf(model);
-  if (typeof token === "string" && table !== null) {
+  const drivers = hasApi(subject) ? issuingDriversOf(subject) : [];
+  if (drivers.some(({ hasMany }) => hasMany) && (await columnsIn(TOKEN_TABLE)).size === 0) {
+    const problem = `The table ${TOKEN_TABLE} is missing, which holds the tokens of drivers with tokens: many().`;
+    findings.push(
+      error("api.table", { problem, run: "npx ashlar api:install --many --migrations && npx ashlar migrate" }),
+    );
+  }
+  if (drivers.some(({ hasPersonal }) => hasPersonal) && (await columnsIn(PERSONAL_TOKEN_TABLE)).size === 0) {
+    const problem = `The table ${PERSONAL_TOKEN_TABLE} is missing, which holds the tokens of drivers with personal().`;
+    findings.push(error("api.table", { problem, run: "npx ashlar tokens:install && npx ashlar migrate" }));
+  }
+  for (const { model } of drivers.filter(({ hasMany }) => !hasMany)) {
+    const token = model?.tokenColumn;
+    const table = model === null ? null : tableOf(model);
+    if (typeof token !== "string" || table === null) continue;
     if (!(await columnsIn(table)).has(token)) {
       const problem = `The table ${table} has no column ${token}, which holds each user's active token.`;
       findings.push(error("api.column", { problem, run: "npx ashlar api:install --migrations && npx ashlar migrate" }));
@@ -114,11 +168,51 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
       if (!(await columnsIn(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
     }
   }
+  findings.push(...(await outboxFindings(subject, columnsIn)));
   if (missing.length > 0) {
     const problem = `The database lacks ${missing.join(", ")}.`;
     findings.push(error("pages.tables", { problem, run: migrating(subject) }));
   }
+  for (const name of columns.keys()) findings.push(...(await textFindings(database, name)));
+  findings.push(...(await engineFindings(database)));
   return findings;
+}
+
+/** Mails that are kept in memory are lost with the process. */
+async function outboxFindings(
+  subject: Subject,
+  columnsIn: (table: string) => Promise<ReadonlySet<string>>,
+): Promise<Finding[]> {
+  if (!subject.hasProvider(MailProvider)) return [];
+  const { outbox } = subject.settings("mail", "MAIL") as { readonly outbox?: { readonly enabled?: unknown } };
+  if (outbox?.enabled === false || (await columnsIn(MAIL_OUTBOX_TABLE)).size > 0) return [];
+  const problem = `The database has no table ${MAIL_OUTBOX_TABLE}, so a crash or an outage of the mail server loses mails.`;
+  return [warning("mail.outbox", { problem, run: "npx ashlar mail:install && npx ashlar migrate" })];
+}
+
+const NEW_MIGRATION =
+  "A line here is one for up() of a new migration, which imports sql from ashlar/database: npx ashlar make:migration, then " +
+  "npx ashlar migrate.";
+
+/** A table that another program created may find one account by another one's address. */
+async function textFindings(database: Database, table: string): Promise<Finding[]> {
+  const loose = await looseTextColumnsOf(database.connection(), table);
+  if (loose.length === 0) return [];
+  const which = `${loose.join(", ")} of the table ${table}`;
+  const problem = `Text in ${which} doesn't compare byte by byte: josé@example.com could find jose@example.com.`;
+  const lines = [`await sql\`${database.dialect.looseText!.mend(table)}\`.execute(database);`];
+  return [error("database.collation", { problem, in: "database/migrations", lines, note: NEW_MIGRATION })];
+}
+
+/** A table that another program created, or a server with another default, may lose what was promised of it. */
+async function engineFindings(database: Database): Promise<Finding[]> {
+  const tables = await plainTablesOf(database.connection());
+  if (tables.length === 0) return [];
+  const which = tables.length === 1 ? `The table ${tables[0]} has` : `The tables ${tables.join(", ")} have`;
+  const problem = `${which} no transactions and no foreign keys: a rollback leaves its changes, and a crash may lose them.`;
+  const lines = tables.map((table) => `await sql\`${database.dialect.plainTables!.mend(table)}\`.execute(database);`);
+  const note = `${NEW_MIGRATION} Such a table has forgotten the references of its columns: add them again, as foreign keys.`;
+  return [error("database.engine", { problem, in: "database/migrations", lines, note })];
 }
 
 /** The table of a model's class; `null` if it is no model. */

@@ -1,6 +1,7 @@
 import { hasApi } from "../features.ts";
 import { type Check, type Finding, finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
+import { type IssuingDriver, issuingDriversOf } from "./api.ts";
 
 const LONG_DAYS = 90;
 const LONG_MINUTES = LONG_DAYS * 24 * 60;
@@ -15,26 +16,29 @@ export const LIFETIMES: Check = {
 };
 
 function tokenFindings(subject: Subject): Finding[] {
-  const { jwt } = subject.settings("api", "DRIVERS") as { readonly jwt?: Readonly<Record<string, unknown>> };
-  if (!hasApi(subject) || jwt === undefined) return [];
+  if (!hasApi(subject)) return [];
+  return issuingDriversOf(subject).flatMap((driver) => (driver.hasMany ? [] : tokenFindingsOf(subject, driver)));
+}
+
+function tokenFindingsOf(subject: Subject, { name, entry }: IssuingDriver): Finding[] {
   const file = "config/api.ts";
-  const expires = jwt.expires ?? null;
-  const isRevocable = jwt.authenticates === true;
+  const expires = entry.expires ?? null;
+  const isRevocable = entry.authenticates === true;
   if (expires === null && !isRevocable) {
     const problem = "API tokens never expire, and no change of the password or deletion of the user ends them.";
-    const lines = ["// in DRIVERS.jwt:", "expires: 60,"];
+    const lines = [`// in DRIVERS.${name}:`, "expires: 60,"];
     const note = "Or set authenticates: true, which looks up each token in the database.";
     return [finding("tokens.immortal", subject.isProduction ? "error" : "warning", { file, problem, lines, note })];
   }
   if (expires === null) {
     const problem = "API tokens never expire: a stolen one works until its user logs in again or changes the password.";
-    return [warning("tokens.immortal", { file, problem, lines: ["// in DRIVERS.jwt:", "expires: 60,"] })];
+    return [warning("tokens.immortal", { file, problem, lines: [`// in DRIVERS.${name}:`, "expires: 60,"] })];
   }
   // A stored token can be revoked, whenever it is renewed.
-  if (isRevocable || (jwt.reauthWithinMinutes ?? null) !== null) return [];
+  if (isRevocable || (entry.reauthWithinMinutes ?? null) !== null) return [];
   const problem =
     "An expired token can be renewed forever, and authenticates is false: anyone who has one keeps the access.";
-  const lines = ["// in DRIVERS.jwt:", "reauthWithinMinutes: 20160,"];
+  const lines = [`// in DRIVERS.${name}:`, "reauthWithinMinutes: 20160,"];
   return [warning("tokens.renewal", { file, problem, lines })];
 }
 

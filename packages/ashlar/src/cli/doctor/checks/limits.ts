@@ -2,7 +2,7 @@ import { isTokenEndpoint } from "../../../api/index.ts";
 import { hasTable } from "../../../database/index.ts";
 import type { CompiledRoute, ControllerClass } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
-import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, ThrottleProvider } from "../../../throttle/index.ts";
+import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, RedisStore, ThrottleProvider } from "../../../throttle/index.ts";
 import { withDatabase } from "../database.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
@@ -114,12 +114,13 @@ async function storeFindings(subject: Subject): Promise<Finding[]> {
     try {
       await store.check();
     } catch (thrown) {
-      const problem = `The store of the limits can't be reached, so no one can log in: ${reasonOf(thrown)}`;
+      const problem = `The store of the limits can't be reached: ${reasonOf(thrown)}`;
       const note = "Start its server, or correct its address in config/throttle.ts.";
       return [error("limits.store", { file: "config/throttle.ts", problem, note })];
     }
   }
   if (!subject.isProduction) return [];
+  if (store instanceof RedisStore) return evictionFindings(await store.evictionPolicy());
   if (store instanceof MemoryStore) {
     const problem = "Limits count in the memory of each process: several processes allow several times the attempts.";
     const lines = ['import { databaseStore } from "ashlar/throttle";', "// in THROTTLE:", "store: databaseStore(),"];
@@ -130,6 +131,14 @@ async function storeFindings(subject: Subject): Promise<Finding[]> {
   if (isShared !== false) return [];
   const problem = `The database has no table ${RATE_LIMITS_TABLE}, so limits count in the memory of each process.`;
   return [warning("limits.memory", { problem, run: migrating(subject) })];
+}
+
+function evictionFindings(policy: string | null): Finding[] {
+  if (policy === null) return [];
+  const problem = `Redis deletes keys once its memory is full (maxmemory-policy ${policy}), and the limits' attempts with them.`;
+  const note =
+    "Set maxmemory-policy to noeviction in the server's configuration. If it is a cache as well, use another server.";
+  return [warning("limits.evicted", { file: "config/throttle.ts", problem, note })];
 }
 
 /** The commands that write the missing migrations, and run all of them. */

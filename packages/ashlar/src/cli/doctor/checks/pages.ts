@@ -17,7 +17,7 @@ import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../se
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
 import { ViewProvider } from "../../../views/index.ts";
-import { hasPages } from "../features.ts";
+import { hasOnlyJson, hasPages } from "../features.ts";
 import { type Check, error, type Finding, type FindingId } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -67,9 +67,10 @@ function lacking(id: FindingId, adds: string, problem: string): Finding {
 
 function providerFindings(subject: Subject): Finding[] {
   if (subject.failedSections.has("providers")) return [];
-  return PROVIDERS.filter(([, provider]) => !subject.hasProvider(provider)).map(([name]) =>
-    lacking("pages.provider", name, `${name} is not in PROVIDERS, and the account pages need it.`),
-  );
+  const needed = hasOnlyJson(subject) ? PROVIDERS.filter(([, provider]) => provider !== ViewProvider) : PROVIDERS;
+  return needed
+    .filter(([, provider]) => !subject.hasProvider(provider))
+    .map(([name]) => lacking("pages.provider", name, `${name} is not in PROVIDERS, and the account pages need it.`));
 }
 
 function kernelFindings(subject: Subject): Finding[] {
@@ -128,6 +129,6 @@ async function lackingMixin({ root }: Subject, model: string, mixin: string): Pr
 
 function routeFindings({ boot }: Subject): Finding[] {
   const names = boot.application?.router.routes.map(({ name }) => name) ?? null;
-  if (names === null || names.some((name) => name === "login" || name?.endsWith(".login"))) return [];
+  if (names === null || names.some((name) => /(?:^|\.)login(?:\.store)?$/.test(name ?? ""))) return [];
   return [lacking("pages.routes", "Auth.routes", "ROUTES doesn't have Auth.routes(), so there is no page to log in.")];
 }

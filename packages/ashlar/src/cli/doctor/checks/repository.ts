@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { type Check, error, type Finding } from "../finding.ts";
 import { git } from "../git.ts";
@@ -12,6 +14,14 @@ export const REPOSITORY: Check = {
   name: "Repository",
   needsBoot: false,
   seconds: 30,
+  async obstacle({ root }: Subject): Promise<string | null> {
+    if (!isInRepository(root)) return null;
+    const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
+    if (inside === null) return "git is not installed";
+    if (inside.code === 0 || inside.errors.includes("not a git repository")) return null;
+    if (!inside.errors.includes("dubious ownership")) return "git can't read the repository";
+    return "the repository belongs to another user, whose settings git doesn't trust: run this as that user";
+  },
   async run(subject: Subject): Promise<Finding[]> {
     const { root } = subject;
     const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
@@ -25,6 +35,14 @@ export const REPOSITORY: Check = {
     return found.flat();
   },
 };
+
+/** Reports whether there is a repository here, or in a folder above. */
+function isInRepository(root: string): boolean {
+  for (let folder = root; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return true;
+    if (folder === dirname(folder)) return false;
+  }
+}
 
 async function ignoredFindings(root: string): Promise<Finding[]> {
   const tracked = await git(root, ["ls-files", "--error-unmatch", "--", ".env"]);

@@ -106,3 +106,31 @@ test("a route for pages under the API's prefix belongs among the API's routes", 
       "its path: write /orders/@id there. If only your own pages send it, choose another path.",
   ]);
 });
+
+test("what is proposed to remove is on the route's own line", async () => {
+  const off = Route.post("/mine", done).withoutMiddleware("web").middleware("own");
+  const grouped = Route.group({ withoutMiddleware: ["web"] }, [Route.post("/ours", done)]);
+  const stacks = { web: WEB, own: [SessionMiddleware] };
+  const findings = await ROUTES.run(await subjectWith([off, grouped], stacks));
+  expect(findings.map(({ id, remedy }) => [id, remedy.remove, remedy.note?.split(". ")[0]])).toEqual([
+    ["routes.csrf", '.withoutMiddleware("web")', "The route needs the whole stack web, with VerifyCsrfToken."],
+    ["routes.stack", null, "Put the route back on the stack web"],
+  ]);
+});
+
+test("a route of the API that runs with the visitor's session loses that session, or moves to the pages", async () => {
+  const sent = Route.post("/sent", done).withoutMiddleware("web").middleware("api");
+  const proposed = async (stacks: RouteMiddleware, route = sent) => {
+    const [finding, ...others] = await ROUTES.run(await subjectWith([route], stacks));
+    expect([finding?.id, others]).toEqual(["routes.csrf", []]);
+    return finding!.remedy;
+  };
+  expect(await proposed({ web: WEB, api: [SessionMiddleware] })).toEqual({
+    ...{ run: null, remove: null, note: null, file: "app/kernel.ts" },
+    lines: ["// in routeMiddleware:", "api: [JWTAuthenticationMiddleware],"],
+  });
+  expect(await proposed({ web: WEB, api: [], own: [SessionMiddleware] }, sent.middleware("own"))).toEqual({
+    ...{ run: null, remove: null, file: null, lines: [] },
+    note: "Move the line from ROUTES of routes/api.ts to ROUTES of routes/web.ts.",
+  });
+});

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { isTokenEndpoint, JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { LoadUserMiddleware } from "../../../auth/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
@@ -39,14 +41,15 @@ function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
 
   if (!isOnWeb(route) && lacksCsrfProtection(subject, route)) {
     const problem = `${label} runs with the visitor's session, and without VerifyCsrfToken: any site can make a visitor's browser send it.`;
-    const note = "The route needs the whole stack web, with VerifyCsrfToken.";
-    findings.push(error("routes.csrf", { ...place, problem, remove: OFF_STACK, note }));
+    findings.push(error("routes.csrf", { ...place, problem, ...protecting(subject, route) }));
   } else if (!isOnStack && !checksTokens && needsProtection(subject, route)) {
     const problem = `${label} is on neither stack: no CSRF token and no API token is checked.`;
+    const removal = onWeb(subject, route);
     const note =
+      (removal.remove === undefined ? "Put the route back on the stack web. " : "") +
       "If another program calls the route, such as a payment service, leave it on the stack web and name it in " +
       "except of a class that extends VerifyCsrfToken.";
-    findings.push(warning("routes.stack", { ...place, problem, remove: OFF_STACK, note }));
+    findings.push(warning("routes.stack", { ...place, problem, ...removal, note }));
   }
   if (isOnWeb(route) && !checksTokens) findings.push(...misplacedFindings(subject, route));
   if (isOnApi(route) && isPage(route)) {
@@ -54,6 +57,27 @@ function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
     findings.push(warning("routes.page", { ...place, problem, note: `${moving("routes/api.ts", "routes/web.ts")}.` }));
   }
   return findings;
+}
+
+/** What protects a route that runs with the visitor's session, and isn't on the stack web. */
+function protecting(subject: Subject, route: CompiledRoute): Partial<Parameters<typeof error>[1]> {
+  if (!isOnApi(route)) {
+    return { ...onWeb(subject, route), note: "The route needs the whole stack web, with VerifyCsrfToken." };
+  }
+  // The stack's own session is for no one: API clients keep no cookies.
+  if (subject.stackHas("api", SessionMiddleware)) {
+    return { in: "app/kernel.ts", lines: ["// in routeMiddleware:", "api: [JWTAuthenticationMiddleware],"] };
+  }
+  return { note: `${moving("routes/api.ts", "routes/web.ts")}.` };
+}
+
+/** What puts a route back on the stack web: the text to remove, if it is on the route's own line. */
+function onWeb(subject: Subject, route: CompiledRoute): { readonly remove?: string } {
+  const { file, line } = subject.placeOf(route.location);
+  if (file === null || line === null) return {};
+  const path = [resolve(subject.root, file), resolve(file)].find(existsSync);
+  const lines = path === undefined ? [] : readFileSync(path, "utf8").split("\n");
+  return lines[line - 1]?.includes(OFF_STACK) ? { remove: OFF_STACK } : {};
 }
 
 /** Routes for API clients among those of pages. */

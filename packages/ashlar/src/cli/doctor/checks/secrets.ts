@@ -7,7 +7,10 @@ import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { previousKeysOf, replacing, secretOf, secretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
+import { tokenKeyFindings } from "./token-keys.ts";
 
+/** Former and future values of another secret. */
+const ROTATED: readonly string[] = ["APP_PREVIOUS_KEYS", "APP_NEXT_KEY"];
 const DAY_MS = 86_400_000;
 const PREVIOUS_DAYS = 90;
 
@@ -23,19 +26,24 @@ export const SECRETS: Check = {
   name: "Secrets",
   needsBoot: false,
   async run(subject: Subject): Promise<Finding[]> {
-    if (subject.environmentError !== null) return [unreadable(subject)];
+    if (subject.environmentError !== null) return [await unreadable(subject)];
     return [
       ...generatedFindings(subject),
       ...sharedFindings(subject),
       ...(await previousFindings(subject)),
+      ...(await tokenKeyFindings(subject)),
       ...(await modeFindings(subject)),
     ];
   },
 };
 
-function unreadable({ environmentError }: Subject): Finding {
-  const reason = environmentError instanceof Error ? environmentError.message : String(environmentError);
-  return error("env.file", { file: ".env", problem: reason, run: "chmod u+r .env" });
+async function unreadable({ environmentError, root }: Subject): Promise<Finding> {
+  const problem = environmentError instanceof Error ? environmentError.message : String(environmentError);
+  const isFolder = (await stat(join(root, ".env")).catch(() => null))?.isDirectory() === true;
+  if (!isFolder) return error("env.file", { file: ".env", problem, run: "chmod u+r .env" });
+  // A container makes one if it mounts a file that isn't there.
+  const note = "Then copy .env.example to .env, and run npx ashlar key:generate.";
+  return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
 
 function generatedFindings(subject: Subject): Finding[] {
@@ -63,12 +71,12 @@ function generatedFindings(subject: Subject): Finding[] {
   });
 }
 
-/** Tokens may be signed with a private key instead, or with a secret that is no text. */
+/** Tokens may be signed with a private key instead, with a secret that is no text, or by other drivers or issuers only. */
 function hasOtherKey(subject: Subject): boolean {
-  const { jwt } = subject.settings("api", "DRIVERS") as {
-    readonly jwt?: { readonly algorithm?: unknown; readonly secret?: unknown };
-  };
-  if (jwt === undefined) return false;
+  const drivers = subject.settings("api", "DRIVERS");
+  const jwt = drivers.jwt as { readonly algorithm?: unknown; readonly secret?: unknown } | undefined;
+  if (jwt === undefined) return Object.keys(drivers).length > 0;
+  if (Object.hasOwn(jwt, "jwks")) return true;
   const isHmac = jwt.algorithm === undefined || String(jwt.algorithm).startsWith("HS");
   return !isHmac || (jwt.secret !== undefined && jwt.secret !== null && typeof jwt.secret !== "string");
 }
@@ -79,7 +87,7 @@ function isExample({ root }: Subject, name: string, value: string): boolean {
 }
 
 function sharedFindings(subject: Subject): Finding[] {
-  const [first, ...others] = secretsOf(subject).filter(({ name }) => name !== "APP_PREVIOUS_KEYS");
+  const [first, ...others] = secretsOf(subject).filter(({ name }) => !ROTATED.includes(name));
   const seen = first === undefined ? [] : [first];
   const findings: Finding[] = [];
   for (const secret of others) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type LoginStoreTest, ownerOf, shown } from "./login-store-test.ts";
+import { now } from "../../../support/index.ts";
+import { HOUR_MS, type LoginStoreTest, ownerOf, shown } from "./login-store-test.ts";
 
 export const ENDING: readonly LoginStoreTest[] = [
   [
@@ -92,10 +93,24 @@ export const ENDING: readonly LoginStoreTest[] = [
       assert.equal(await bench.store.endAll(ownerOf(kept), { id: kept.id, accessEpoch: "the new one" }), 1);
       const found = await bench.store.find(kept.guard, kept.tokenHash);
       assert.deepEqual(shown(found!), shown({ ...kept, accessEpoch: "the new one" }));
-      const [listed] = await bench.store.list(ownerOf(kept));
+      const [listed] = await bench.listed(ownerOf(kept));
       assert.deepEqual([listed?.ip, listed?.userAgent], [kept.ip, kept.userAgent]);
       assert.deepEqual([await bench.isThere(one), await bench.isThere(other)], [false, true]);
       assert.equal((await bench.store.find(other.guard, other.tokenHash))?.accessEpoch, other.accessEpoch);
+    },
+  ],
+  [
+    "the login that is kept gets the new token that it is given, and the old one is invalid",
+    async (bench) => {
+      const [kept, other] = [await bench.started(0), await bench.started(1)];
+      const { tokenHash } = bench.login(await bench.proof());
+      const renewal = { tokenHash, authenticatedAt: new Date(now() + HOUR_MS) };
+      const accessEpoch = "the new one";
+      assert.equal(await bench.store.endAll(ownerOf(kept), { id: kept.id, accessEpoch, renewal }), 0);
+      assert.equal(await bench.store.find(kept.guard, kept.tokenHash), null);
+      const found = await bench.store.find(kept.guard, tokenHash);
+      assert.deepEqual(shown(found!), shown({ ...kept, ...renewal, accessEpoch }));
+      assert.ok(await bench.isThere(other));
     },
   ],
 ];

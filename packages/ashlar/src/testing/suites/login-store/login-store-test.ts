@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import type {
   Authenticatable,
+  ListedLogin,
   Login,
   LoginOwner,
   LoginProof,
   LoginPruning,
+  LoginRange,
   LoginStore,
   NewLogin,
   UserId,
@@ -95,7 +97,12 @@ export class LoginBench {
   }
 
   async count(owner: LoginOwner): Promise<number> {
-    return (await this.store.list(owner)).length;
+    return (await this.listed(owner)).length;
+  }
+
+  /** A user's logins, newest first. */
+  listed(owner: LoginOwner, range: Partial<LoginRange> = {}): Promise<readonly ListedLogin[]> {
+    return this.store.list(owner, { limit: 100, ...range });
   }
 
   pruning(own: Partial<LoginPruning> = {}): LoginPruning {

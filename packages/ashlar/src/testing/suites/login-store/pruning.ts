@@ -47,7 +47,7 @@ export const PRUNING: readonly LoginStoreTest[] = [
       const prune = () => bench.store.prune(bench.pruning({ unusedSince: new Date(at - HOUR_MS) }));
       assert.deepEqual(await prune(), { logins: 0, addresses: 2 });
       assert.deepEqual(await prune(), { logins: 0, addresses: 0 });
-      const listed = await bench.store.list(ownerOf(unused));
+      const listed = await bench.listed(ownerOf(unused));
       const devices = Object.fromEntries(listed.map(({ id, ip, userAgent }) => [id, [ip, userAgent]]));
       assert.deepEqual(devices, {
         [unused.id]: [null, null],

@@ -13,7 +13,7 @@ export const STARTING: readonly LoginStoreTest[] = [
       assert.deepEqual(shown(found), shown(login));
       if (found.user !== undefined) assert.equal(String(found.user?.authId()), String(login.userId));
       assert.equal(await bench.store.find(login.guard, bench.login(await bench.proof()).tokenHash), null);
-      const [listed] = await bench.store.list(ownerOf(login));
+      const [listed] = await bench.listed(ownerOf(login));
       assert.deepEqual([listed?.ip, listed?.userAgent], [login.ip, login.userAgent]);
     },
   ],
@@ -30,7 +30,7 @@ export const STARTING: readonly LoginStoreTest[] = [
     "unknown details of a device, and a password that was never verified, stay unknown",
     async (bench) => {
       const login = await bench.started(0, { ip: null, userAgent: null, authenticatedAt: null });
-      const [listed] = await bench.store.list(ownerOf(login));
+      const [listed] = await bench.listed(ownerOf(login));
       assert.deepEqual([listed?.ip, listed?.userAgent, listed?.authenticatedAt], [null, null, null]);
       assert.equal((await bench.store.find(login.guard, login.tokenHash))?.authenticatedAt, null);
     },
@@ -51,7 +51,7 @@ export const STARTING: readonly LoginStoreTest[] = [
       const logins: (NewLogin & { readonly id: string })[] = [];
       for (const minute of [1, 2, 3]) logins.push(await bench.started(0, { createdAt: new Date(at + minute) }));
       await bench.started(1);
-      const listed = await bench.store.list(ownerOf(logins[0]!));
+      const listed = await bench.listed(ownerOf(logins[0]!));
       assert.deepEqual(
         listed.map(({ id }) => id),
         logins.map(({ id }) => id).reverse(),
@@ -68,7 +68,7 @@ export const STARTING: readonly LoginStoreTest[] = [
       const ip = "2001:0db8:85a3:0000:0000:8a2e:0370:7334";
       const userAgent = "Größe 漢字 🔑 '\"; drop table logins; --".padEnd(255, "ä");
       const login = await bench.started(0, { ip, userAgent });
-      const [listed] = await bench.store.list(ownerOf(login));
+      const [listed] = await bench.listed(ownerOf(login));
       assert.deepEqual([listed?.ip, listed?.userAgent], [ip, userAgent]);
     },
   ],

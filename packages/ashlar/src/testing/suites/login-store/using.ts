@@ -17,10 +17,10 @@ export const USING: readonly LoginStoreTest[] = [
       await bench.store.touch({ guard, id, ...use });
       const found = await bench.store.find(guard, login.tokenHash);
       assert.deepEqual(shown(found!), shown({ ...login, ...use }));
-      const listed = (await bench.store.list(ownerOf(login))).find((one) => one.id === id);
+      const listed = (await bench.listed(ownerOf(login))).find((one) => one.id === id);
       assert.deepEqual([listed?.ip, listed?.userAgent], [use.ip, use.userAgent]);
       await bench.store.touch({ guard, id, ...use, ip: null, userAgent: null });
-      const unknown = (await bench.store.list(ownerOf(login))).find((one) => one.id === id);
+      const unknown = (await bench.listed(ownerOf(login))).find((one) => one.id === id);
       assert.deepEqual([unknown?.ip, unknown?.userAgent], [null, null], "it keeps what is no longer known");
       assert.deepEqual(shown((await bench.store.find(guard, other.tokenHash))!), shown(other));
     },
@@ -37,7 +37,7 @@ export const USING: readonly LoginStoreTest[] = [
       assert.equal(await bench.isThere(login), false);
       const found = await bench.store.find(login.guard, renewal.tokenHash);
       assert.deepEqual(shown(found!), shown({ ...login, ...renewal }));
-      const listed = (await bench.store.list(ownerOf(login))).find(({ id }) => id === login.id);
+      const listed = (await bench.listed(ownerOf(login))).find(({ id }) => id === login.id);
       assert.deepEqual([listed?.ip, listed?.userAgent], [login.ip, login.userAgent]);
       assert.ok(await bench.isThere(other));
     },
@@ -84,6 +84,58 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
+    "of several digests, the one that a login of the guard has is found",
+    async (bench) => {
+      const [guard, other] = bench.users.guards;
+      const [login, elsewhere] = [await bench.started(0), await bench.started(0, { guard: other })];
+      const proof = await bench.proof();
+      const made = (): string => bench.login(proof).tokenHash;
+      const around = (tokenHash: string): string[] => [...Array.from({ length: 20 }, made), tokenHash, made()];
+      assert.equal(await bench.store.findToken(guard, around(login.tokenHash)), login.tokenHash);
+      assert.equal(await bench.store.findToken(guard, [login.tokenHash]), login.tokenHash);
+      assert.equal(await bench.store.findToken(other, around(login.tokenHash)), null, "it is another guard's");
+      assert.equal(await bench.store.findToken(guard, around(elsewhere.tokenHash)), null, "it is another guard's");
+      assert.equal(await bench.store.findToken(guard, around(made())), null);
+      await bench.store.end({ guard, tokenHash: login.tokenHash });
+      assert.equal(await bench.store.findToken(guard, around(login.tokenHash)), null, "it has ended");
+    },
+  ],
+  [
+    "a new token is only set in place of the one that the login has, which may be the same",
+    async (bench) => {
+      const [login, proof] = [await bench.started(), await bench.proof()];
+      const renewal = (authenticatedAt: Date | null) => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt });
+      const [first, second] = [renewal(new Date(now() + 1234)), renewal(null)];
+      assert.equal(await bench.store.renew(login, first, proof), true);
+      assert.equal(await bench.store.renew(login, second, proof), false, "the login no longer had that token");
+      assert.deepEqual(shown((await bench.store.find(login.guard, first.tokenHash))!), shown({ ...login, ...first }));
+      // Nothing but the proof changes, and then nothing at all.
+      const unproved = { ...first, authenticatedAt: null };
+      for (let round = 0; round < 2; round++) {
+        assert.equal(await bench.store.renew({ ...login, ...first }, unproved, proof), true);
+        assert.deepEqual(
+          shown((await bench.store.find(login.guard, first.tokenHash))!),
+          shown({ ...login, ...unproved }),
+        );
+      }
+    },
+  ],
+  [
+    "of several new tokens for the same one at once, one is set",
+    async (bench) => {
+      for (let round = 0; round < 5; round++) {
+        const [login, proof] = [await bench.started(), await bench.proof()];
+        const renewals = Array.from({ length: 8 }, () => {
+          return { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now()) };
+        });
+        const areSet = await Promise.all(renewals.map((renewal) => bench.store.renew(login, renewal, proof)));
+        const set = renewals.filter((_, index) => areSet[index]);
+        assert.equal(set.length, 1, `${set.length} of the new tokens were set`);
+        assert.ok(await bench.isThere({ ...login, ...set[0]! }), "another token than the one reported is set");
+      }
+    },
+  ],
+  [
     "a use that is recorded at the same time as a new token or a new access epoch overwrites neither",
     async (bench) => {
       // Each round lets the uses run a little longer before the other change begins.
@@ -120,12 +172,12 @@ export const USING: readonly LoginStoreTest[] = [
       const proof = await bench.proof();
       const renewal = () => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt: late });
       assert.deepEqual(shown((await bench.store.find(guard, login.tokenHash))!), shown(login));
-      assert.equal(await bench.store.renew({ guard: other, userId: login.userId, id }, renewal(), proof), false);
+      assert.equal(await bench.store.renew({ ...login, guard: other }, renewal(), proof), false);
       // In the epoch of Grace's proof, but Ada's.
       const graces = await bench.proof(1);
       const mixed = await bench.started(0, { accessEpoch: graces.accessEpoch });
       assert.equal(
-        await bench.store.renew({ guard, userId: grace.userId, id: mixed.id }, renewal(), graces),
+        await bench.store.renew({ ...mixed, userId: grace.userId }, renewal(), graces),
         false,
         "a user has renewed another user's login",
       );

@@ -1,0 +1,9 @@
+import type { Authentication } from "ashlar/auth";
+
+declare global {
+  namespace App {
+    interface Locals {
+      visitor: Authentication;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { AshlarError, ConfigurationError, type MaybePromise, suggestion, ValidationError } from "../support/index.ts";
+import "./errors.ts";
+import { message } from "./messages.ts";
+
+/** A word that names what a token may be used for, such as `orders.write`. */
+export const ABILITY_PATTERN: RegExp = /^[a-z0-9._:-]{1,64}$/;
+
+/** What to write for an ability, for messages. */
+export const ABILITY_FORM = "1 to 64 lower-case letters, digits and . _ : -";
+
+/** A token names at most as many. */
+export const MAX_ABILITIES = 100;
+
+/** Reports whether a value has the form of an ability. */
+export function isAbility(value: unknown): value is string {
+  return typeof value === "string" && ABILITY_PATTERN.test(value);
+}
+
+/** Abilities as the claim `scope`: separated by spaces (RFC 8693 §4.2, RFC 9068 §2.2.3). */
+export function scopeOf(abilities: Iterable<string>): string {
+  return [...abilities].join(" ");
+}
+
+/** The abilities in a claim `scope`; `null`, which is everything, only if there is no such claim. */
+export function abilitiesOf(scope: unknown): ReadonlySet<string> | null {
+  if (scope === undefined) return null;
+  return new Set(typeof scope === "string" ? scope.split(" ").filter((ability) => ability !== "") : []);
+}
+
+/** The response to a token that lacks abilities, with those that are needed (RFC 6750 §3.1). */
+export function insufficientScope(needed: readonly string[]): AshlarError {
+  const challenge = `Bearer error="insufficient_scope", scope="${scopeOf(needed)}"`;
+  return new AshlarError("E_INSUFFICIENT_SCOPE", undefined, { headers: { "WWW-Authenticate": challenge } });
+}
+
+/**
+ * Abilities from an input: a list, or text with spaces between them.
+ *
+ * @returns `null` if there is no input
+ * @throws `E_INVALID_INPUT` if it is neither
+ */
+export function abilitiesFrom(given: unknown): readonly string[] | null {
+  if (given === null || given === undefined) return null;
+  const list = typeof given === "string" ? given.split(" ").filter((ability) => ability !== "") : given;
+  if (Array.isArray(list) && list.length <= MAX_ABILITIES && list.every(isAbility)) return list;
+  throw new ValidationError({ abilities: [message("api.input.abilities")] });
+}
+
+/** Returns what a user may let a token do. */
+export type AbilitiesOf = (user: never) => MaybePromise<readonly string[]>;
+
+/** Decides which abilities a user's token gets. */
+export class GrantedAbilities {
+  readonly #listed: readonly string[] | null;
+  readonly #abilitiesOf: AbilitiesOf | null;
+
+  /**
+   * @param listed the application's abilities; `null` if it doesn't list them
+   * @param ofUser those that a user may give; `null`: all
+   */
+  constructor(listed: readonly string[] | null = null, ofUser: AbilitiesOf | null = null) {
+    this.#listed = listed;
+    this.#abilitiesOf = ofUser;
+  }
+
+  /**
+   * Makes sure that a list has abilities of the application.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if one is not listed, or cannot be an ability
+   */
+  require(abilities: readonly string[], where: string): void {
+    for (const ability of abilities) {
+      if (!isAbility(ability)) {
+        throw new ConfigurationError(where, `"${ability}" is not an ability.`, `Write ${ABILITY_FORM}.`);
+      }
+      if (this.#listed === null || this.#listed.includes(ability)) continue;
+      const remedy = `${suggestion(ability, this.#listed)} List it in ABILITIES in config/api.ts.`;
+      throw new ConfigurationError(where, `no ability is named "${ability}".`, remedy.trim());
+    }
+  }
+
+  /**
+   * The abilities that a token is issued with; `null`: everything that its user may let it do, also later.
+   *
+   * @param requested those that the client asks for; `null`: all
+   * @throws `E_INVALID_INPUT` if the user may not give one of them
+   */
+  async choose(user: object, requested: readonly string[] | null): Promise<readonly string[] | null> {
+    if (requested === null) return null;
+    const refusal = await this.refusalOf(user, requested);
+    if (refusal === null) return [...new Set(requested)];
+    throw new ValidationError({ abilities: [refusal] });
+  }
+
+  /** The abilities that a user may give; `null`: everything, because the application doesn't list them. */
+  async allowed(user: object): Promise<readonly string[] | null> {
+    return (await this.#ofUser(user)) ?? this.#listed;
+  }
+
+  /**
+   * What is wrong with a list of abilities: it names the first that the user may not give, and those that the user may.
+   *
+   * @returns `null` if the user may give all of them
+   */
+  async refusalOf(user: object, abilities: readonly string[]): Promise<ReturnType<typeof message> | null> {
+    if (!abilities.every(isAbility)) return message("api.input.abilities");
+    const allowed = await this.allowed(user);
+    const unknown = abilities.find((ability) => allowed?.includes(ability) === false);
+    if (allowed === null || unknown === undefined) return null;
+    if (allowed.length === 0) return message("api.input.abilities");
+    return message("api.input.unknownAbility", { ability: unknown, known: allowed.join(", ") });
+  }
+
+  /** Of a token's abilities, those that its user may still give; `null`: everything. */
+  async limit(user: object, abilities: readonly string[] | null): Promise<readonly string[] | null> {
+    const allowed = await this.#ofUser(user);
+    if (allowed === null) return abilities;
+    return abilities === null ? allowed : abilities.filter((ability) => allowed.includes(ability));
+  }
+
+  /**
+   * The abilities of a presented token, limited to those that its user may still give. It is a promise only if the
+   * application decides by the user.
+   */
+  limitPresented(user: object, abilities: ReadonlySet<string> | null): MaybePromise<ReadonlySet<string> | null> {
+    if (this.#abilitiesOf === null) return abilities;
+    return this.limit(user, abilities === null ? null : [...abilities]).then((limited) => limited && new Set(limited));
+  }
+
+  async #ofUser(user: object): Promise<readonly string[] | null> {
+    if (this.#abilitiesOf === null) return null;
+    const abilities = await this.#abilitiesOf(user as never);
+    this.require(abilities, "config/api.ts: abilitiesOf");
+    return abilities;
+  }
+}

@@ -1,0 +1,129 @@
+import type { Logger } from "../../kernel/index.ts";
+import { type JwtAlgorithm, readJwks, type VerificationKey } from "../../security/jwt/index.ts";
+import { type MaybePromise, now } from "../../support/index.ts";
+import { fetchJwks } from "./fetch-jwks.ts";
+
+/** Where an issuer's keys are, and what they are for. */
+export interface IssuerKeysSettings {
+  /** The address of the JWK Set. */
+  readonly jwks: URL;
+  /** The algorithms that tokens may be signed with. */
+  readonly algorithms: readonly JwtAlgorithm[];
+}
+
+/** More entries than any provider publishes. */
+const MAX_KEYS = 100;
+
+/** How long keys are used, in milliseconds. */
+const MINUTE = 60_000;
+/** An issuer that says how long its keys may be kept is believed within these bounds. */
+const [SHORTEST_AGE, USUAL_AGE, LONGEST_AGE] = [MINUTE, 10 * MINUTE, 60 * MINUTE];
+/** For how long the last keys are used while the issuer cannot be reached. */
+const STALE_AGE = 24 * 60 * MINUTE;
+/** How long after an attempt the next one may start, whatever tokens name. */
+const COOL_DOWN = 30_000;
+
+/**
+ * The keys of another issuer: fetched when the application starts, kept for as long as the issuer says (one minute to one
+ * hour, otherwise ten minutes), and fetched again then, or when a token names an unknown key.
+ *
+ * There is one attempt at a time, and at most one in thirty seconds, so tokens with made-up names cause no more. If an
+ * attempt fails, the last keys are used for up to 24 hours, and one line in the log says so.
+ */
+export class IssuerKeys {
+  readonly #settings: IssuerKeysSettings;
+  readonly #logger: Logger;
+  readonly #closing = new AbortController();
+  #keys: readonly VerificationKey[] = Object.freeze([]);
+  #maxAge = USUAL_AGE;
+  #fetchedAt: number | null = null;
+  #attemptedAt: number | null = null;
+  #isAway = false;
+  #attempt: Promise<void> | null = null;
+
+  constructor(settings: IssuerKeysSettings, logger: Logger) {
+    this.#settings = settings;
+    this.#logger = logger;
+  }
+
+  /** The keys that may be used now; `null` if there have been none for 24 hours. */
+  get current(): readonly VerificationKey[] | null {
+    return isWithin(this.#fetchedAt, STALE_AGE) ? this.#keys : null;
+  }
+
+  /**
+   * Fetches the keys if it is time to, and waits for them. Not a promise if the present ones will do, as for nearly every
+   * token.
+   *
+   * @param knows whether the present keys include the one that a token names
+   */
+  prepare(knows: (keys: readonly VerificationKey[]) => boolean): MaybePromise<void> {
+    const { current } = this;
+    const isKnown = current !== null && knows(current);
+    if (isKnown && isWithin(this.#fetchedAt, this.#maxAge)) return;
+    if (this.#mayAttempt) void this.refresh();
+    // While the issuer is away, no request waits for it if the last keys will do.
+    if (!isKnown || !this.#isAway) return this.#attempt ?? undefined;
+  }
+
+  /** Fetches the keys, or joins the attempt that is under way. It never rejects. */
+  refresh(): Promise<void> {
+    this.#attempt ??= this.#fetch().finally(() => {
+      this.#attempt = null;
+    });
+    return this.#attempt;
+  }
+
+  /** Ends an attempt that is under way; called when the application shuts down. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  get #mayAttempt(): boolean {
+    return this.#attempt === null && !isWithin(this.#attemptedAt, COOL_DOWN) && !this.#closing.signal.aborted;
+  }
+
+  async #fetch(): Promise<void> {
+    const { jwks, algorithms } = this.#settings;
+    this.#attemptedAt = now();
+    try {
+      const { document, maxAgeSeconds } = await fetchJwks(jwks, this.#closing.signal);
+      const { keys, ignored } = readJwks(document, algorithms, MAX_KEYS);
+      this.#accept(keys, ignored, maxAgeSeconds);
+    } catch (error) {
+      this.#failed(error as Error);
+    }
+  }
+
+  /** A complete document counts even if it has no usable key: an issuer withdraws its keys that way. */
+  #accept(keys: readonly VerificationKey[], ignored: number, maxAgeSeconds: number | null): void {
+    const hadNone = this.#fetchedAt !== null && this.#keys.length === 0;
+    this.#keys = keys;
+    this.#fetchedAt = now();
+    this.#maxAge =
+      maxAgeSeconds === null ? USUAL_AGE : Math.min(Math.max(maxAgeSeconds * 1000, SHORTEST_AGE), LONGEST_AGE);
+    const about = { jwks: this.#settings.jwks.href, keys: keys.length, ignored };
+    if (this.#isAway) this.#logger.info(about, "The keys of the issuer can be fetched again.");
+    this.#isAway = false;
+    if (keys.length > 0 || hadNone) return;
+    this.#logger.warn(
+      about,
+      "The issuer publishes no key that its tokens may be signed with: all of them are refused.",
+    );
+  }
+
+  #failed({ message }: Error): void {
+    if (this.#isAway || this.#closing.signal.aborted) return;
+    this.#isAway = true;
+    const until = this.current === null ? "Its tokens cannot be verified" : "The last ones are used for up to 24 hours";
+    const about = { jwks: this.#settings.jwks.href, reason: message };
+    this.#logger.warn(about, `The keys of the issuer cannot be fetched. ${until}.`);
+  }
+}
+
+/** Reports whether a time lies less than a duration back. A clock that was set back makes it count as long ago. */
+function isWithin(since: number | null, durationMs: number): boolean {
+  if (since === null) return false;
+  const elapsed = now() - since;
+  return elapsed >= 0 && elapsed < durationMs;
+}

@@ -1,0 +1,92 @@
+import { type Authenticatable, type AuthenticatableClass, LoginUses } from "../../auth/index.ts";
+import type { Application } from "../../boot/index.ts";
+import { deleteInBatches } from "../../database/index.ts";
+import { now } from "../../support/index.ts";
+import type { GrantedAbilities } from "../abilities.ts";
+import { pruneOrphans } from "../prune-orphans.ts";
+import type { CompleteJwtSettings } from "../settings.ts";
+import type { TokenEvents } from "../token-events.ts";
+import { ownerMails, type TokenOwners, tokenDatabase } from "../token-owners.ts";
+import { PERSONAL_TOKEN_TABLE, PersonalTokenRows, type PersonalTokenUse } from "./personal-token-rows.ts";
+import { type CreatedPersonalToken, PersonalTokenService } from "./personal-token-service.ts";
+
+const DAY_MS = 86_400_000;
+/** For how long users see that a token has expired, in days. */
+const EXPIRED_DAYS = 30;
+
+/** What the drivers of one application with personal tokens share. */
+export class PersonalTokenParts {
+  readonly #application: Application;
+  readonly #drivers = new Map<string, { readonly model: AuthenticatableClass; readonly rows: PersonalTokenRows }>();
+  readonly #uses: LoginUses<PersonalTokenUse>;
+
+  constructor(application: Application) {
+    this.#application = application;
+    const touch = (use: PersonalTokenUse) => this.#drivers.get(use.guard)!.rows.touch(use);
+    this.#uses = new LoginUses(touch, application.logger, "a personal token");
+  }
+
+  /** The drivers, whose tokens end with access to their users' accounts. */
+  get owners(): readonly TokenOwners[] {
+    return [...this.#drivers.values()];
+  }
+
+  /**
+   * The service for one driver; `null` without the setting.
+   *
+   * @param requireUserClass makes sure that users of a class are those of the driver
+   * @throws `E_INVALID_CONFIGURATION` if the application has no database
+   */
+  of(
+    settings: CompleteJwtSettings,
+    events: TokenEvents,
+    abilities: GrantedAbilities,
+    requireUserClass: (userClass: object) => void,
+  ): PersonalTokenService | null {
+    const { name, model, personal, version } = settings;
+    if (personal === null) return null;
+    const rows = new PersonalTokenRows(
+      tokenDatabase(this.#application, `${name}.personal`, "personal()"),
+      name,
+      model,
+      version,
+    );
+    this.#drivers.set(name, { model, rows });
+    return new PersonalTokenService({
+      settings: { ...settings, personal },
+      rows,
+      abilities,
+      events,
+      uses: this.#uses,
+      requireUserClass,
+      tellOwner: (user, token) => this.#tellOwner(name, user, token),
+    });
+  }
+
+  /** Deletes tokens that ended a while ago, and those of users that no longer exist. */
+  async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
+    if (this.#drivers.size === 0) return {};
+    const { kysely } = this.#application.container.make("database");
+    const table = { kysely, table: PERSONAL_TOKEN_TABLE, key: "id" };
+    const before = new Date(now() - EXPIRED_DAYS * DAY_MS);
+    const ended = await deleteInBatches(table, (is) => is("expires_at", "<=", before), signal);
+    const orphaned = await pruneOrphans(table, this.#drivers, signal);
+    return { "personal tokens": ended + orphaned };
+  }
+
+  /** Writes pending uses; the database must still be open. */
+  flush(): Promise<void> {
+    return this.#uses.flush();
+  }
+
+  async #tellOwner(
+    guard: string,
+    user: Authenticatable,
+    { name, createdAt, expiresAt }: CreatedPersonalToken,
+  ): Promise<void> {
+    const owner = await ownerMails(this.#application, user);
+    if (owner === null) return;
+    const { mails, email } = owner;
+    await mails.queue("tokenCreated", email, { user: user as never, guard, email, name, createdAt, expiresAt });
+  }
+}

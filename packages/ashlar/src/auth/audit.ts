@@ -1,0 +1,25 @@
+import type { AuditLog } from "../events/index.ts";
+import "./accounts/events.ts";
+import "./events.ts";
+
+/**
+ * Adds the events about users to the application's audit log. Addresses of mails are left out: the user's key says whose
+ * they are.
+ */
+export function auditUsers(audit: AuditLog): void {
+  audit.add("auth.login");
+  audit.add("auth.failed", ({ identifier }) => audit.typed(identifier));
+  audit.add("auth.pending", ({ step }) => ({ step }));
+  audit.add("auth.logout");
+  audit.add("auth.logins_ended", ({ count, reason }) => ({ count, reason }));
+  audit.add("auth.new_device", ({ device }) => ({ device }));
+  audit.add("auth.registered");
+  audit.add("auth.verification_sent");
+  audit.add("auth.email_verified");
+  audit.add("auth.email_change_requested");
+  audit.add("auth.email_changed");
+  audit.add("auth.email_change_undone");
+  audit.add("auth.password_reset_requested", ({ email }) => audit.typed(email));
+  audit.add("auth.password_reset");
+  audit.add("auth.password_changed");
+}

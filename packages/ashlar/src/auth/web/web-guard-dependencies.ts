@@ -1,0 +1,25 @@
+import type { Logger } from "../../kernel/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import type { KnownDevices } from "../logins/known-devices.ts";
+import type { LoginStore } from "../logins/login-store.ts";
+import type { LoginSuccessors } from "../logins/login-successors.ts";
+import type { LoginUses } from "../logins/login-uses.ts";
+import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
+
+/** The dependencies of a `WebGuard`, created once, at boot, for all requests. */
+export interface WebGuardDependencies {
+  readonly settings: CompleteWebGuardSettings;
+  readonly store: LoginStore;
+  readonly successors: LoginSuccessors;
+  readonly uses: LoginUses;
+  readonly devices: KnownDevices;
+  /** Which requests from other sites carry the login's cookie. */
+  readonly sameSite: "lax" | "none";
+  /** The names under which attempts at a user's account are counted. */
+  readonly accountsOf: (user: Authenticatable) => readonly string[];
+  readonly logger: Logger;
+  /** Deletes a user's logins with all other guards that have the same rows. */
+  readonly endBeside: (user: Authenticatable) => Promise<void>;
+  /** Runs work in a transaction of the application's database, if it has one. */
+  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
+}

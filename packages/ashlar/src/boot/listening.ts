@@ -1,0 +1,111 @@
+import type { OriginHeaders } from "../http/index.ts";
+import {
+  type ApplicationServer,
+  type ConnectionSource,
+  type RequestHandler,
+  type RunningServer,
+  startServer,
+} from "../server/index.ts";
+import { AshlarError, RUNTIME } from "../support/index.ts";
+import type { Application } from "./application.ts";
+import type { StatsCollector } from "./application-stats.ts";
+import { endWithProcess } from "./process-end.ts";
+import type { Providers } from "./providers.ts";
+
+/** What the server of an application is built on, and other runtimes imitate. */
+const LISTENING_ELSEWHERE =
+  "listen() needs Node.js for its limits on slow clients and on the load of the process, and for several workers: here, " +
+  "they may not hold. Pass application.fetch to the runtime's own server, as the guide about other frameworks shows.";
+
+/** Where and how an application listens. */
+export interface ListenOptions {
+  /** The port; `0` takes any free one. Default: the configured one (`PORT`, 3000). */
+  readonly port?: number;
+  /** The address; default: the configured one (`HOST`), else loopback in development and all addresses otherwise. */
+  readonly hostname?: string;
+  /**
+   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit
+   * with 0, or with 1 if something had to be cut off; an unhandled error (a promise that was not awaited, an exception in
+   * a timer) is logged as `fatal` with the id of its request, shuts the application down, and exits with 1. With `false`,
+   * both are up to you.
+   */
+  readonly handleSignals?: boolean;
+  /** @internal The process that accepts the connections for this one, and tells it when to end. */
+  readonly source?: ConnectionSource;
+  /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
+  readonly isAnnounced?: boolean;
+}
+
+/** The dependencies of {@link Listening}. */
+export interface ListeningDependencies {
+  readonly application: Application;
+  /** Handles the requests. */
+  readonly handler: RequestHandler;
+  /** What pages of other origins may read of an overloaded server's refusals. */
+  readonly origins: () => OriginHeaders;
+  readonly providers: Providers;
+  readonly stats: StatsCollector;
+}
+
+/** The application's own servers: what starts along with one, and how it ends with its process. */
+export class Listening {
+  readonly #servers = new Set<ApplicationServer>();
+  readonly #dependencies: ListeningDependencies;
+  readonly #signalHandlers: (() => void)[] = [];
+
+  constructor(dependencies: ListeningDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Those that were started. */
+  get servers(): ReadonlySet<ApplicationServer> {
+    return this.#servers;
+  }
+
+  /** The address of the first server; `null` before there is one. */
+  get url(): string | null {
+    const [running] = this.#servers;
+    return running?.url ?? null;
+  }
+
+  /** See {@link Application.listen}. */
+  async start(options: ListenOptions): Promise<RunningServer> {
+    const { application, handler, origins, providers, stats } = this.#dependencies;
+    const { dailyPrune, environment, logger, settings } = application;
+    if (application.isInspected) {
+      const remedy = "Replace the call of listen() in app.ts with: export default application;";
+      throw new AshlarError("E_COMMAND", `A command that looks at the application must not start it. ${remedy}`);
+    }
+    if (RUNTIME !== "node") logger.warn(LISTENING_ELSEWHERE);
+    const { server, trustedProxies } = settings;
+    const { port = server.port, hostname = server.hostname, source = null } = options;
+    const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
+    const serving = { isLocal: environment === "development", source, origins: origins(), refused };
+    const running = await startServer(handler, { ...server, port, hostname }, trustedProxies, logger, serving);
+    this.#servers.add(running);
+    stats.eventLoop.start();
+    await providers.listening(running.port);
+    if (providers.canPrune) dailyPrune.start();
+    if (!options.isAnnounced) this.#logAddress(running);
+    if (options.handleSignals ?? true) {
+      const { shutdownTimeoutSeconds: timeoutSeconds, drainSeconds } = server;
+      const shutdown = async (drains: boolean) => Object.keys(await application.stop({ drains })).length === 0;
+      const ending = { logger, timeoutSeconds, drainSeconds, shutdown };
+      this.#signalHandlers.push(endWithProcess(ending, source === null));
+    }
+    return running;
+  }
+
+  /** Leaves the signals of the process to others. */
+  forgetSignals(): void {
+    for (const forget of this.#signalHandlers) forget();
+  }
+
+  #logAddress({ url }: RunningServer): void {
+    const { environment, logger, settings } = this.#dependencies.application;
+    const line = `${settings.name} is listening on ${url}`;
+    // Log readers expect the address as a member; for people, the line has it already.
+    if (environment === "production") logger.info({ url }, line);
+    else if (environment === "development") logger.info(line);
+  }
+}

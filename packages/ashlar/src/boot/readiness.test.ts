@@ -1,0 +1,87 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLogger } from "./create-logger.ts";
+import { Readiness, type ReadinessCheck } from "./readiness.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+function readiness(checks: readonly ReadinessCheck[]): { readonly checked: Readiness; readonly lines: Line[] } {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: Line[] = [];
+  const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
+  const logger = createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Line) });
+  return { checked: new Readiness(checks, logger), lines };
+}
+
+test("all who ask within a second share one run of the checks", async () => {
+  let runs = 0;
+  const { checked } = readiness([{ name: "database", run: async () => void runs++ }]);
+  await Promise.all(Array.from({ length: 100 }, () => checked.results()));
+  vi.advanceTimersByTime(999);
+  await checked.results();
+  expect(runs).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(await checked.results()).toEqual({ database: "ok" });
+  expect(runs).toBe(2);
+});
+
+test("a check that throws or rejects fails, and the others run all the same", async () => {
+  const { checked } = readiness([
+    {
+      name: "database",
+      run: () => {
+        throw new Error("away");
+      },
+    },
+    { name: "redis", run: () => Promise.reject(new Error("away")) },
+    { name: "stock", run: () => {} },
+  ]);
+  expect(await checked.results()).toEqual({ database: "failed", redis: "failed", stock: "ok" });
+});
+
+test("a check that hangs is given up after two seconds, is not started again, and may end late", async () => {
+  const held = Promise.withResolvers<void>();
+  let runs = 0;
+  const run = (): Promise<void> => {
+    runs++;
+    return runs === 1 ? held.promise : Promise.resolve();
+  };
+  const { checked } = readiness([{ name: "database", run }]);
+  const ask = async () => {
+    const results = checked.results();
+    await vi.advanceTimersByTimeAsync(2000);
+    return await results;
+  };
+  expect(await ask()).toEqual({ database: "timeout" });
+  expect(await ask()).toEqual({ database: "timeout" });
+  expect(runs).toBe(1);
+  held.reject(new Error("late"));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await ask()).toEqual({ database: "ok" });
+  expect(runs).toBe(2);
+});
+
+test("the log says when results change, with the error, and not each time", async () => {
+  let isAway = true;
+  const run = (): void => {
+    if (isAway) throw new Error("connection refused");
+  };
+  const { checked, lines } = readiness([
+    { name: "stock", run: () => {} },
+    { name: "database", run },
+  ]);
+  const ask = async (): Promise<void> => {
+    await checked.results();
+    vi.advanceTimersByTime(1000);
+  };
+  await ask();
+  await ask();
+  isAway = false;
+  await ask();
+  await ask();
+  expect(lines.map(({ level, msg, checks }) => [level, msg, checks])).toEqual([
+    ["warn", "The application is not ready for requests. These checks fail: database.", ["database"]],
+    ["info", "The application is ready again: all checks pass.", undefined],
+  ]);
+  expect(lines[0]!.err).toMatchObject({ message: "connection refused" });
+});

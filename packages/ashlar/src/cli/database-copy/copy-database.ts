@@ -1,0 +1,245 @@
+import { existsSync } from "node:fs";
+import { type Connection, columnsOf, type Database, sql } from "../../database/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { type CopyOrder, copyOrder } from "./copy-order.ts";
+import { copyingOf, type DescribedDatabase, type DescribedTable, describeDatabase } from "./described-database.ts";
+import { insertRows } from "./insert-rows.ts";
+import { rowBatches } from "./row-batches.ts";
+import { seededTables } from "./seeded-rows.ts";
+
+/** What to copy. */
+export interface CopyOptions {
+  /** The application's folder. */
+  readonly root: string;
+  /** The connections' names in `config/database.ts`. */
+  readonly from: string;
+  readonly to: string;
+  /** Tables that are left out. */
+  readonly skip: readonly string[];
+  /** Called after each batch of rows, with the table, how many of its rows are copied, and how many there are. */
+  readonly progress: (table: string, copied: number, total: number) => void;
+}
+
+/** What was copied. */
+export interface CopiedDatabase {
+  readonly tables: number;
+  readonly rows: number;
+  /** What has rows in the source and wasn't copied, such as a view. */
+  readonly others: DescribedDatabase["others"];
+}
+
+/** The databases as they are before the copy. */
+interface Copy {
+  readonly source: Connection;
+  readonly target: Connection;
+  readonly from: DescribedDatabase;
+  readonly to: DescribedDatabase;
+  readonly order: CopyOrder;
+  readonly options: CopyOptions;
+}
+
+/**
+ * Copies all rows of a database into the empty tables of another one, which has the same migrations, in one transaction.
+ *
+ * @throws `E_COMMAND` if it can't, with what to do; the target is then as it was, except for the next keys
+ */
+export async function copyDatabase(database: Database, options: CopyOptions): Promise<CopiedDatabase> {
+  const [source, target] = [database.connection(options.from), database.connection(options.to)];
+  if (source === target)
+    throw refusal(`"${source.name}" can't be copied to itself.`, "Name another connection with --to.");
+  for (const one of [source, target]) copyingOf(one);
+  const file = source.dialect.file ?? null;
+  if (file !== null && !existsSync(file)) {
+    throw refusal(
+      `The SQLite file ${file} of "${source.name}" does not exist.`,
+      "Correct its path in config/database.ts.",
+    );
+  }
+  // While they are held, no migration begins, and statements have no limit of time.
+  return await target.withMigrationLock(() => source.withMigrationLock(() => copied(source, target, options)));
+}
+
+async function copied(source: Connection, target: Connection, options: CopyOptions): Promise<CopiedDatabase> {
+  await requireSameMigrations(source, target);
+  const skipped = new Set(options.skip);
+  const [from, to] = [await describeDatabase(source, skipped), await describeDatabase(target, skipped)];
+  requireSameTables(source, from, target, to);
+  const copy: Copy = { source, target, from, to, order: copyOrder(to.tables.keys(), to.references), options };
+  const seeded = await requireEmpty(copy);
+  const version = await versionOf(source);
+  const last = await lastKeys(copy);
+  // MariaDB commits at such a statement.
+  for (const statement of keyStatements(copy, last)) await target.rows(statement, []);
+  const altered = copy.order.unordered.filter(({ isDeferrable }) => !isDeferrable);
+  const isSuspended = copy.order.unordered.length > 0;
+  const rows = await target.transaction(async () => {
+    if (isSuspended) await runAll(target, copyingOf(target).suspendReferences(altered));
+    const snapshot = { readOnly: true, isolation: "repeatable read" } as const;
+    const count = await source.transaction(() => copyRows(copy, seeded), snapshot);
+    if (isSuspended) await requireParents(copy);
+    if (isSuspended) await runAll(target, copyingOf(target).resumeReferences(altered));
+    const isSame =
+      version === (await versionOf(source)) && (await lastKeys(copy)).every(({ key }, n) => key === last[n]!.key);
+    if (isSame) return count;
+    const problem = `Something wrote to "${source.name}" while it was copied, so nothing was copied.`;
+    throw refusal(problem, "Stop every process of the application, and what else writes to it, and copy again.");
+  });
+  return { tables: to.tables.size, rows, others: from.others };
+}
+
+async function copyRows(copy: Copy, seeded: readonly string[]): Promise<number> {
+  const { source, target, from, to, order, options } = copy;
+  for (const name of seeded.toReversed()) await sql`delete from ${sql.id(name)}`.execute(target.kysely);
+  let rows = 0;
+  for (const name of order.tables) {
+    const total = await countOf(source, name);
+    let before = 0;
+    const tables = { from: from.tables.get(name)!, to: to.tables.get(name)! };
+    for await (const batch of rowBatches(source, tables.from)) {
+      await insertRows(batch, { target, ...tables, parsesJson: source.dialect.parsesJson, before });
+      before += batch.length;
+      options.progress(name, before, total);
+    }
+    if (total === 0) options.progress(name, 0, 0);
+    const arrived = await countOf(target, name);
+    if (before !== total || arrived !== total) {
+      const problem = `The table "${name}" has ${total} rows in "${source.name}", and ${arrived} arrived in "${target.name}".`;
+      throw refusal(problem, `Nothing was copied. Does something write to "${target.name}", or a trigger?`);
+    }
+    rows += total;
+  }
+  return rows;
+}
+
+async function requireSameMigrations(source: Connection, target: Connection): Promise<void> {
+  const [from, to] = [await migrationsRun(source), await migrationsRun(target)];
+  const missing = from.filter((name) => !to.includes(name));
+  const surplus = to.filter((name) => !from.includes(name));
+  if (from.length === 0) throw refusal(`No migrations were run on "${source.name}".`, "There is nothing to copy.");
+  const migrate = (name: string) =>
+    `Run them there: make it the default connection, and migrate, as in DATABASE_CONNECTION=${name} npx ashlar migrate`;
+  if (missing.length > 0) {
+    throw refusal(`These migrations were not run on "${target.name}": ${missing.join(", ")}.`, migrate(target.name));
+  }
+  if (surplus.length === 0) return;
+  throw refusal(`These migrations were not run on "${source.name}": ${surplus.join(", ")}.`, migrate(source.name));
+}
+
+async function migrationsRun(connection: Connection): Promise<string[]> {
+  if ((await columnsOf(connection, "migrations")).size === 0) return [];
+  return (await connection.rows("select name from migrations order by name", [])).map(({ name }) => String(name));
+}
+
+function requireSameTables(
+  source: Connection,
+  from: DescribedDatabase,
+  target: Connection,
+  to: DescribedDatabase,
+): void {
+  const problems = [
+    ...differences("table", source.name, [...from.tables.keys()], target.name, [...to.tables.keys()]),
+    ...[...from.tables.values()].flatMap(({ name, columns }) => {
+      const other = to.tables.get(name);
+      if (other === undefined) return [];
+      const names = (table: readonly { readonly name: string }[]) => table.map((column) => `${name}.${column.name}`);
+      return differences("column", source.name, names(columns), target.name, names(other.columns));
+    }),
+  ];
+  if (problems.length === 0) return;
+  throw refusal(problems.join(" "), "Create what is missing in a migration, or leave the table out: --skip TABLE.");
+}
+
+function differences(what: string, a: string, inA: readonly string[], b: string, inB: readonly string[]): string[] {
+  const only = (mine: readonly string[], others: readonly string[]) =>
+    mine.filter((name) => !others.includes(name)).sort();
+  const sentence = (names: readonly string[], lacking: string) =>
+    names.length === 0 ? [] : [`"${lacking}" has no ${what} ${names.join(", ")}.`];
+  return [...sentence(only(inA, inB), b), ...sentence(only(inB, inA), a)];
+}
+
+/** @returns the tables with nothing but what migrations insert, in the order of the copy */
+async function requireEmpty({ source, target, to, order, options }: Copy): Promise<string[]> {
+  const full: DescribedTable[] = [];
+  for (const name of order.tables) if ((await countOf(target, name)) > 0) full.push(to.tables.get(name)!);
+  if (full.length === 0) return [];
+  const seeded = await seededTables(options.root, source, target, full);
+  const others = full.filter(({ name }) => !seeded.has(name)).map(({ name }) => name);
+  if (others.length === 0) return full.map(({ name }) => name);
+  const problem = `"${target.name}" is not empty. These tables have rows that no migration inserts: ${others.join(", ")}.`;
+  throw refusal(problem, "Nothing was copied. Empty them, or copy to a new database that was only migrated.");
+}
+
+interface LastKey {
+  readonly table: string;
+  readonly column: string;
+  /** The highest key that the source has ever given, or that is in it. */
+  readonly key: bigint;
+}
+
+/** The last keys of the columns that the target counts up. A key of a deleted row must not be given again. */
+async function lastKeys({ source, from, to }: Copy): Promise<LastKey[]> {
+  const columns = (described: DescribedDatabase) =>
+    [...described.tables.values()].flatMap(({ name: table, columns: all }) =>
+      all.filter(({ isCounted }) => isCounted).map(({ name: column }) => ({ table, column })),
+    );
+  const given = new Map<string, bigint>();
+  if (columns(from).length > 0) {
+    for (const { table, last } of await source.rows(copyingOf(source).lastKeys, [])) {
+      given.set(String(table), BigInt(String(last)));
+    }
+  }
+  const keys: LastKey[] = [];
+  for (const { table, column } of columns(to)) {
+    const highest = sql<{ key: unknown }>`select max(${sql.id(column)}) as ${sql.id("key")} from ${sql.id(table)}`;
+    const { rows } = await highest.execute(source.kysely);
+    const inTable = BigInt(String(rows[0]!.key ?? 0));
+    const last = given.get(table) ?? 0n;
+    keys.push({ table, column, key: inTable > last ? inTable : last });
+  }
+  return keys;
+}
+
+function keyStatements({ target }: Copy, keys: readonly LastKey[]): string[] {
+  const { keysAfter } = copyingOf(target);
+  return keys.filter(({ key }) => key > 0n).flatMap(({ table, column, key }) => keysAfter(table, column, key));
+}
+
+/** Checks every foreign key: some databases don't when they check again. */
+async function requireParents({ target, to }: Copy): Promise<void> {
+  for (const { table, columns, parent, parentColumns } of to.references) {
+    const isSet = sql.join(
+      columns.map((name) => sql`child.${sql.id(name)} is not null`),
+      sql` and `,
+    );
+    const isParent = sql.join(
+      columns.map((name, n) => sql`parent.${sql.id(parentColumns[n]!)} = child.${sql.id(name)}`),
+      sql` and `,
+    );
+    const orphans = sql`select 1 as found from ${sql.id(table)} as child where ${isSet}
+      and not exists (select 1 from ${sql.id(parent)} as parent where ${isParent}) limit 1`;
+    if ((await orphans.execute(target.kysely)).rows.length === 0) continue;
+    const problem = `A row of the table "${table}" refers to a row of "${parent}" that does not exist (${columns.join(", ")}).`;
+    throw refusal(problem, "Nothing was copied. Correct or delete such rows first.");
+  }
+}
+
+/** What another version follows if something else writes; `null` if the database can't tell. */
+async function versionOf(connection: Connection): Promise<unknown> {
+  const { version } = copyingOf(connection);
+  if (version === undefined) return null;
+  const [row] = await connection.rows(version, []);
+  return Object.values(row!)[0];
+}
+
+async function countOf(connection: Connection, table: string): Promise<number> {
+  const counted = sql<{ count: unknown }>`select count(*) as count from ${sql.id(table)}`;
+  return Number((await counted.execute(connection.kysely)).rows[0]!.count);
+}
+
+async function runAll(connection: Connection, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await connection.rows(statement, []);
+}
+
+function refusal(problem: string, remedy: string): AshlarError {
+  return new AshlarError("E_COMMAND", `${problem} ${remedy}`);
+}

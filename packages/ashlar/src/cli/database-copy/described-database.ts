@@ -1,0 +1,97 @@
+import type { Connection, Dialect } from "../../database/index.ts";
+import { AshlarError } from "../../support/index.ts";
+
+/** What a dialect says about copying. */
+export type Copying = NonNullable<Dialect["copying"]>;
+
+/** A column of a table, as its database describes it. */
+export interface DescribedColumn {
+  readonly name: string;
+  /** What it holds; see `Dialect.copying`. */
+  readonly type: string;
+  /** How many characters its text may have; `null` for any number. */
+  readonly length: number | null;
+  /** Its place in the primary key, from 1; 0 if it isn't part of it. */
+  readonly place: number;
+  /** Whether the database counts it up. */
+  readonly isCounted: boolean;
+}
+
+/** A table and the columns in it that can be set, in their order. */
+export interface DescribedTable {
+  readonly name: string;
+  readonly columns: readonly DescribedColumn[];
+}
+
+/** A foreign key. */
+export interface DescribedReference {
+  readonly name: string;
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly parent: string;
+  readonly parentColumns: readonly string[];
+  /** Whether it can be checked at the end of a transaction without being altered. */
+  readonly isDeferrable: boolean;
+}
+
+/** What is in a database. */
+export interface DescribedDatabase {
+  readonly tables: ReadonlyMap<string, DescribedTable>;
+  readonly references: readonly DescribedReference[];
+  /** What has rows and isn't copied, such as a view: its name and its kind. */
+  readonly others: readonly { readonly name: string; readonly kind: string }[];
+}
+
+/**
+ * How a connection's dialect takes part in copying.
+ *
+ * @throws `E_COMMAND` if it doesn't
+ */
+export function copyingOf({ name, dialect }: Connection): Copying {
+  if (dialect.copying !== undefined) return dialect.copying;
+  const problem = `The dialect "${dialect.name}" of the connection "${name}" can't be copied from or to.`;
+  throw new AshlarError("E_COMMAND", `${problem} It lacks the property copying of Dialect.`);
+}
+
+/** Asks a database what is in it, apart from the record of migrations. */
+export async function describeDatabase(
+  connection: Connection,
+  skipped: ReadonlySet<string>,
+): Promise<DescribedDatabase> {
+  const copying = copyingOf(connection);
+  const tables = new Map<string, { name: string; columns: DescribedColumn[] }>();
+  for (const row of await connection.rows(copying.columns, [])) {
+    const name = String(row.table);
+    if (name === "migrations" || skipped.has(name)) continue;
+    const table = tables.get(name) ?? { name, columns: [] };
+    tables.set(name, table);
+    if (Number(row.computed) === 0) table.columns.push(columnOf(row));
+  }
+  const references = new Map<string, DescribedReference>();
+  for (const row of await connection.rows(copying.references, [])) {
+    const [table, name, parent] = [String(row.table), String(row.name), String(row.parent)];
+    if (!tables.has(table)) continue;
+    const key = JSON.stringify([table, name]);
+    const known = references.get(key);
+    references.set(key, {
+      ...{ table, name, parent, isDeferrable: Number(row.deferrable) === 1 },
+      columns: [...(known?.columns ?? []), String(row.column)],
+      parentColumns: [...(known?.parentColumns ?? []), String(row.parent_column)],
+    });
+  }
+  const others = (await connection.rows(copying.others, [])).map(({ name, kind }) => ({
+    name: String(name),
+    kind: String(kind),
+  }));
+  return { tables, references: [...references.values()], others };
+}
+
+function columnOf(row: Readonly<Record<string, unknown>>): DescribedColumn {
+  return {
+    name: String(row.name),
+    type: String(row.type),
+    length: row.length === null ? null : Number(row.length),
+    place: Number(row.place),
+    isCounted: Number(row.counted) === 1,
+  };
+}

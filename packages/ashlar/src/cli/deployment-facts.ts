@@ -1,0 +1,65 @@
+import { type Application, type ApplicationSettings, Inspection } from "../boot/index.ts";
+import type { DeploymentFacts } from "../scaffold/index.ts";
+import { completeServerSettings } from "../server/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { loadApplication } from "./load-application.ts";
+
+/** What the author decides about a deployment. */
+export interface DeploymentChoices {
+  /** The host that visitors use; default: that of `APP_URL`, if it is https. */
+  readonly domain?: string | undefined;
+  /** Whether a Redis server belongs to it. */
+  readonly redis: boolean;
+}
+
+/** Stands for a host that isn't known yet. */
+const EXAMPLE_DOMAIN = "shop.example";
+const DEFAULT_PORT = 3000;
+const LAST_PORT = 65_535;
+const HOST =
+  /^(?=.{1,253}$)(?!\d+(?:\.\d+)*$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
+
+/**
+ * Reads what the files of a deployment say about an application, without connecting to its database.
+ *
+ * @param root the application's folder
+ * @throws `E_COMMAND` if there is no application, or the domain is not a host name; whatever its boot throws
+ */
+export async function deploymentFacts(root: string, choices: DeploymentChoices): Promise<DeploymentFacts> {
+  const application = await new Inspection().run(() => loadApplication(root));
+  try {
+    return { ...factsOf(application), domain: domainOf(application, choices.domain), redis: choices.redis };
+  } finally {
+    await application.shutdown();
+  }
+}
+
+function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "redis"> {
+  const { settings, container, router } = application;
+  // Where this runs is development, as a rule, and there the default is another.
+  const { APP } = application.config.optionalSection("app", ["APP"]) as { readonly APP?: ApplicationSettings };
+  const drainSeconds = APP?.server?.drainSeconds ?? null;
+  const server = completeServerSettings({ ...settings.server, drainSeconds }, true);
+  const database = container.has("database") ? container.make("database") : null;
+  const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
+  return {
+    title: settings.name,
+    port: server.port > 0 && server.port < LAST_PORT ? server.port : DEFAULT_PORT,
+    up: server.health?.up ?? null,
+    ready: server.health?.ready ?? null,
+    drainSeconds: server.drainSeconds,
+    shutdownSeconds: server.shutdownTimeoutSeconds,
+    maxBodyBytes: Math.max(...limits, ...router.routes.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
+    connection: database?.settings.default ?? null,
+    dialect: database?.dialect.name ?? null,
+  };
+}
+
+function domainOf({ settings }: Application, chosen: string | undefined): string {
+  if (chosen !== undefined) {
+    if (HOST.test(chosen)) return chosen;
+    throw new AshlarError("E_COMMAND", `"${chosen}" is not a host name. Write it like --domain shop.example`);
+  }
+  const url = settings.url === null ? null : new URL(settings.url);
+  return url?.protocol === "https:" && HOST.test(url.hostname) ? url.hostname : EXAMPLE_DOMAIN;
+}

@@ -1,0 +1,37 @@
+import type { createLogger } from "../../boot/index.ts";
+import type { ListenAddress } from "../../server/index.ts";
+
+/** What a worker tells the primary process once its application has booted. */
+export interface Booted {
+  readonly type: "booted";
+  /** Where the application would listen. */
+  readonly address: ListenAddress;
+  /** What the primary logs like the application. */
+  readonly log: Parameters<typeof createLogger>[0];
+  readonly drainSeconds: number;
+  readonly shutdownTimeoutSeconds: number;
+  /** How long its application waits for its database. */
+  readonly waitSeconds: number;
+}
+
+/**
+ * What a worker tells the primary process: `serving` once it takes connections; `failed`, with the error's message, if it
+ * can't, before it ends.
+ */
+export type FromWorker =
+  | Booted
+  | { readonly type: "serving"; readonly url: string }
+  | { readonly type: "failed"; readonly reason: string };
+
+/**
+ * What the primary process tells a worker:
+ *
+ * - `serve`: connections will come, which were accepted on this port.
+ * - `connection`: here is one, sent along.
+ * - `drain`: all will end soon.
+ * - `retire`: end, after draining; another worker has taken over.
+ * - `end`: end now; no more connections will come.
+ */
+export type FromPrimary =
+  | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }
+  | { readonly type: "connection" | "drain" | "retire" | "end" };

@@ -1,0 +1,360 @@
+import cluster, { type Worker } from "node:cluster";
+import { createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { createLogger } from "../../boot/index.ts";
+import type { Logger } from "../../kernel/index.ts";
+import { relayMetrics } from "../../metrics/index.ts";
+import { acceptWaiting, listen } from "../../server/index.ts";
+import { PACKAGE_FOLDER } from "../../support/index.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Booted, FromPrimary, FromWorker } from "./messages.ts";
+import { Restarts } from "./restarts.ts";
+import { STALL_MS, Stall } from "./stall.ts";
+import { MAX_WAITING, WaitingLine } from "./waiting-line.ts";
+
+const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+/** How much longer than its own deadline a worker's shutdown may take before it is killed, in milliseconds. */
+const GRACE_MS = 3000;
+/** How much longer than it waits for its database a replacement may take to boot, in milliseconds. */
+const BOOT_RESERVE_MS = 60_000;
+
+/** A process that serves, or is about to. */
+interface Member {
+  readonly worker: Worker;
+  /** When it began to take connections; `null` before. */
+  servingSince: number | null;
+  /** Whether it gets no more connections, because it was told to end or is not meant to serve yet. */
+  isApart: boolean;
+  /** Whether it was killed before it served. */
+  isKilled: boolean;
+  /** Whether the log has said already that it is killed, or why. */
+  isLogged: boolean;
+  /** Why it can't serve, as it has said; `null` if it hasn't. */
+  reason: string | null;
+  /** What it has said of its application; `null` before it has booted. */
+  booted: Booted | null;
+  /** Notices that it never boots. */
+  readonly boot: Stall;
+  /** Handed over to it, and not sent yet: Node sends one connection after the other, each when the last has arrived. */
+  readonly queued: Set<Socket>;
+  /** Notices that it takes none of them. */
+  readonly stall: Stall;
+  /** What a roll replaces it with; `null` if none does. */
+  successor: Member | null;
+  /** Resolves when it takes connections, with `true`, or when it has ended before. */
+  readonly serves: PromiseWithResolvers<boolean>;
+  readonly ended: PromiseWithResolvers<void>;
+}
+
+/**
+ * Serves an application in several processes: accepts the connections and hands each to the next worker, replaces workers
+ * that die, and rolls them on SIGHUP. It runs no code of the application. SIGTERM and SIGINT end it.
+ *
+ * The connections are accepted here, so that the port stays open as long as this process lives, and so that, at the end,
+ * nothing is accepted that no worker is left for.
+ */
+export class Primary {
+  readonly #terminal: Terminal;
+  readonly #count: number;
+  readonly #stallMs: number;
+  readonly #bootReserveMs: number;
+  readonly #members = new Set<Member>();
+  readonly #restarts = new Restarts();
+  readonly #waiting: WaitingLine;
+  /** What the first worker says of its application. */
+  #booted: Booted | null = null;
+  #logger: Logger | null = null;
+  #listening: Promise<{ readonly port: number; readonly servers: readonly Server[] }> | null = null;
+  /** The signal that ends it, or `failed` if its workers can't boot. */
+  #ending: string | null = null;
+  #hasServed = false;
+  #exitCode: 0 | 1 = 0;
+  #next = 0;
+  #rolling: Promise<void> = Promise.resolve();
+
+  /**
+   * @param count how many workers
+   * @param args the arguments of `ashlar serve` for each
+   * @param options `stallMs`: how long a worker may take no connection while some wait for it, in milliseconds; `bootMs`: how
+   * much longer than it waits for its database a replacement may take to boot
+   */
+  constructor(
+    terminal: Terminal,
+    count: number,
+    args: readonly string[],
+    options: { readonly stallMs?: number; readonly bootMs?: number } = {},
+  ) {
+    this.#terminal = terminal;
+    this.#count = count;
+    this.#stallMs = options.stallMs ?? STALL_MS;
+    this.#bootReserveMs = options.bootMs ?? BOOT_RESERVE_MS;
+    this.#waiting = new WaitingLine(this.#stallMs * 2, (waiting) => {
+      const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
+      this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
+    });
+    relayMetrics();
+    cluster.setupPrimary({ exec: COMMAND, args: ["serve", "--worker", String(count), ...args], cwd: terminal.root });
+  }
+
+  /** Starts the workers: the first one alone, so that a mistake is reported once. */
+  start(): void {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+    process.on("SIGHUP", () => {
+      if (this.#ending === null) this.#rolling = this.#rolling.then(() => this.#roll());
+    });
+    this.#start();
+  }
+
+  /** A second signal has its usual effect: it ends the process at once, and the workers with it. */
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    for (const one of SIGNALS) process.off(one, this.#onSignal);
+    void this.#end(signal);
+  };
+
+  #start(): Member {
+    const worker = cluster.fork();
+    const member: Member = {
+      worker,
+      servingSince: null,
+      isApart: false,
+      isKilled: false,
+      isLogged: false,
+      reason: null,
+      booted: null,
+      boot: new Stall(this.#bootMs, () => this.#neverBooted(member)),
+      queued: new Set(),
+      stall: new Stall(this.#stallMs, () => this.#stalled(member)),
+      successor: null,
+      serves: Promise.withResolvers(),
+      ended: Promise.withResolvers(),
+    };
+    this.#members.add(member);
+    // Of the first one, the terminal shows that it boots. How long another one may wait for its database, it has said.
+    if (this.#booted !== null) member.boot.waits();
+    worker.on("message", (message: FromWorker) => {
+      if (message.type === "booted") void this.#admit(member, message);
+      else if (message.type === "failed") member.reason = message.reason;
+      // Metrics pass through as well; see `relayMetrics`.
+      else if (message.type === "serving") this.#serves(member, message.url);
+    });
+    // A message that can't be delivered: its worker has ended, or is about to.
+    worker.on("error", (error) => this.#logger?.debug({ err: error, worker: worker.id }, "A worker was not reached."));
+    worker.once("exit", (code, signal) => this.#died(member, code, signal));
+    return member;
+  }
+
+  /** Lets a worker whose application has booted serve. The first one says where to listen. */
+  async #admit(member: Member, booted: Booted): Promise<void> {
+    const isFirst = this.#booted === null;
+    member.booted = booted;
+    this.#booted ??= booted;
+    this.#logger ??= createLogger(booted.log);
+    this.#listening ??= this.#listen(booted);
+    try {
+      const { port } = await this.#listening;
+      tell(member, { type: "serve", port, isFirst });
+    } catch (error) {
+      this.#terminal.printError(error instanceof Error ? error.message : String(error));
+      this.#exitCode = 1;
+      await this.#end("failed");
+    }
+  }
+
+  async #listen({ address }: Booted): Promise<{ readonly port: number; readonly servers: readonly Server[] }> {
+    // Nothing is read here: what a connection sends is for its worker.
+    const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
+    server.on("connection", (socket) => this.#handOver(socket));
+    const { port, listening } = await listen(server, { ...address, isPaused: true });
+    for (const one of listening) {
+      one.on("error", (error) => this.#logger!.error({ err: error }, "A connection could not be accepted."));
+    }
+    return { port, servers: listening };
+  }
+
+  get #bootMs(): number {
+    return (this.#booted?.waitSeconds ?? 0) * 1000 + this.#bootReserveMs;
+  }
+
+  #neverBooted(member: Member): void {
+    member.isLogged = true;
+    const line = { worker: member.worker.id };
+    this.#logger!.error(line, `A new worker has not booted in ${this.#bootMs / 1000} seconds. It is killed.`);
+    member.worker.kill("SIGKILL");
+  }
+
+  #serves(member: Member, url: string): void {
+    member.servingSince = performance.now();
+    member.boot.end();
+    this.#restarts.booted();
+    member.serves.resolve(true);
+    for (const socket of this.#waiting.take()) this.#handOver(socket);
+    if (this.#hasServed) return;
+    this.#hasServed = true;
+    const { name, environment } = this.#booted!.log;
+    const line = `${name} is listening on ${url}`;
+    if (environment === "production") this.#logger!.info({ url, workers: this.#count }, line);
+    else this.#terminal.print(line);
+    if (this.#ending !== null) return;
+    for (let count = 1; count < this.#count; count++) this.#start();
+  }
+
+  /** Hands a connection to the next worker in turn, of those that the fewest connections wait for. */
+  #handOver(socket: Socket): void {
+    const serving = [...this.#members].filter(({ worker, servingSince, isApart }) => {
+      return servingSince !== null && !isApart && worker.isConnected();
+    });
+    const fewest = Math.min(...serving.map(({ queued }) => queued.size));
+    const free = serving.filter(({ queued }) => queued.size === fewest);
+    const member = free[this.#next++ % free.length];
+    if (member !== undefined && fewest < MAX_WAITING) this.#send(member, socket);
+    else if (member !== undefined || this.#ending !== null) socket.destroy();
+    else this.#waiting.add(socket);
+  }
+
+  #send({ worker, queued, stall }: Member, socket: Socket): void {
+    queued.add(socket);
+    stall.waits();
+    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
+    worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
+      if (!queued.delete(socket)) return;
+      stall.taken(queued.size > 0);
+      if (error === null) socket.destroy();
+      else this.#handOver(socket);
+    });
+  }
+
+  /** Kills a worker that hangs: what waits for it goes to the others, and it is replaced. */
+  #stalled(member: Member): void {
+    const line = { worker: member.worker.id, waiting: member.queued.size };
+    member.isLogged = true;
+    this.#logger!.error(line, `A worker has taken no connection for ${this.#stallMs / 1000} seconds. It is killed.`);
+    member.worker.kill("SIGKILL");
+  }
+
+  #died(member: Member, code: number, signal: string): void {
+    const { worker, servingSince, isApart, isKilled, successor } = member;
+    this.#members.delete(member);
+    member.stall.end();
+    member.boot.end();
+    // Node keeps what it hasn't sent to a process that is gone, and its clients would wait for ever.
+    const left = [...member.queued];
+    member.queued.clear();
+    for (const socket of left) this.#handOver(socket);
+    member.serves.resolve(false);
+    member.ended.resolve();
+    if (this.#ending !== null && code !== 0 && !isKilled) this.#exitCode = 1;
+    const line = { worker: worker.id, code, signal, ...reasonOf(member) };
+    // A roll is replacing it already.
+    const isReplaced = successor !== null && this.#members.has(successor);
+    if (this.#ending !== null || isApart || isReplaced) {
+      // A worker that ends by itself has logged what it cut off.
+      const isUntold = signal !== null || (isReplaced && code !== 0);
+      if (isUntold && !isKilled && !member.isLogged) this.#logger?.error(line, "A worker ended unexpectedly.");
+      return;
+    }
+    if (!this.#hasServed) {
+      // Its own error is on the standard error stream already.
+      if (signal !== null) this.#terminal.printError(`The application was ended by ${signal} while it booted.`);
+      this.#exitCode = 1;
+      void this.#end("failed");
+      return;
+    }
+    const servedMs = servingSince === null ? 0 : performance.now() - servingSince;
+    const isLast = ![...this.#members].some((other) => other.servingSince !== null && !other.isApart);
+    const pauseMs = this.#restarts.after({ hasServed: servingSince !== null, servedMs, isLast });
+    if (pauseMs === null) {
+      this.#logger!.fatal(line, "Workers can't boot anymore. The process is shutting down.");
+      this.#exitCode = 1;
+      void this.#end("failed");
+      return;
+    }
+    this.#logger!.error({ ...line, restartInMs: pauseMs }, "A worker ended unexpectedly. It is replaced.");
+    setTimeout(() => this.#ending ?? this.#start(), pauseMs);
+  }
+
+  /** Replaces the workers one by one. Each new one serves before an old one drains. */
+  async #roll(): Promise<void> {
+    if (this.#ending !== null) return;
+    this.#logger?.info("Replacing the workers.");
+    for (const old of [...this.#members].filter(({ isApart }) => !isApart)) {
+      // One that died meanwhile was replaced, by the code as it is now.
+      if (!this.#members.has(old)) continue;
+      const member = this.#start();
+      old.successor = member;
+      // If it can't boot, nothing has been lost, and it is not tried again.
+      member.isApart = true;
+      const serves = await member.serves.promise;
+      member.isApart = false;
+      if (this.#ending !== null) return;
+      if (!serves) {
+        const line = { worker: member.worker.id, ...reasonOf(member) };
+        this.#logger?.error(line, "A new worker could not boot. The others go on serving.");
+        // It died meanwhile, and counted on its successor.
+        if (!this.#members.has(old)) this.#start();
+        return;
+      }
+      await this.#retire(old);
+      if (this.#ending !== null) return;
+    }
+    this.#logger?.info("The workers have been replaced.");
+  }
+
+  /** Lets a worker finish what it has, and kills it if it does not end in time, because it hangs. */
+  async #retire(old: Member): Promise<void> {
+    if (!this.#members.has(old)) return;
+    old.isApart = true;
+    tell(old, { type: "retire" });
+    const { drainSeconds, shutdownTimeoutSeconds } = old.booted!;
+    const late = setTimeout(() => this.#killLate(old), (drainSeconds + shutdownTimeoutSeconds) * 1000 + GRACE_MS);
+    await old.ended.promise;
+    clearTimeout(late);
+  }
+
+  #killLate(member: Member): void {
+    member.isLogged = true;
+    this.#logger!.error({ worker: member.worker.id }, "A worker did not end in time. It is killed.");
+    member.worker.kill("SIGKILL");
+  }
+
+  async #end(reason: string): Promise<void> {
+    if (this.#ending !== null) return;
+    this.#ending = reason;
+    if (reason !== "failed") this.#logger?.info({ signal: reason }, "Shutting down.");
+    // Workers of different versions may have different times.
+    const booted = [...this.#members].flatMap((member) => member.booted ?? []);
+    const drainSeconds = Math.max(0, ...booted.map((one) => one.drainSeconds));
+    const shutdownTimeoutSeconds = Math.max(0, ...booted.map((one) => one.shutdownTimeoutSeconds));
+    for (const member of this.#members) {
+      member.isKilled = member.servingSince === null;
+      if (member.isKilled) member.worker.kill("SIGKILL");
+      else tell(member, { type: "drain" });
+    }
+    const listening = await this.#listening?.catch(() => null);
+    if (listening) {
+      if (this.#members.size > 0) await new Promise((resolve) => setTimeout(resolve, drainSeconds * 1000));
+      await acceptWaiting(listening.servers[0]!);
+      for (const server of listening.servers) server.close();
+    }
+    this.#waiting.close();
+    // Connections that were handed over before arrive before.
+    for (const member of this.#members) tell(member, { type: "end" });
+    const late = setTimeout(
+      () => {
+        for (const member of this.#members) this.#killLate(member);
+      },
+      shutdownTimeoutSeconds * 1000 + GRACE_MS,
+    );
+    await Promise.all([...this.#members].map(({ ended }) => ended.promise));
+    clearTimeout(late);
+    process.exit(this.#exitCode);
+  }
+}
+
+function reasonOf({ reason }: Member): { readonly reason?: string } {
+  return reason === null ? {} : { reason };
+}
+
+function tell({ worker }: Member, message: FromPrimary): void {
+  if (worker.isConnected()) worker.send(message);
+}

@@ -1,0 +1,49 @@
+/** A worker that lived this long was healthy: the next death is not counted with earlier ones. */
+const HEALTHY_MS = 10_000;
+const FIRST_PAUSE_MS = 500;
+/** After a boot that failed: the next one will hardly succeed. */
+const MAX_PAUSE_MS = 30_000;
+/** After a worker that has served: so will the next one, and what the pause saves is only the cost of boots. */
+const MAX_PAUSE_AFTER_SERVING_MS = 2000;
+/** While no worker is left, connections are accepted and wait: no proxy would ask another instance. */
+const MAX_PAUSE_WITHOUT_ANY_MS = 1000;
+/** After so many boots in a row that failed, more of them won't help. */
+const MAX_FAILED_BOOTS = 5;
+
+/** How a worker ended. */
+export interface Death {
+  /** Whether it has ever taken connections. */
+  readonly hasServed: boolean;
+  /** How long after it began to, in milliseconds. */
+  readonly servedMs: number;
+  /** Whether no other worker takes connections. */
+  readonly isLast: boolean;
+}
+
+/** Decides when a worker that has died is replaced: the first time at once, and then after growing pauses. */
+export class Restarts {
+  #deaths = 0;
+  #failedBoots = 0;
+
+  /**
+   * Counts a death.
+   *
+   * @returns how long to wait before the next worker is started, in milliseconds; `null` to give up
+   */
+  after({ hasServed, servedMs, isLast }: Death): number | null {
+    this.#failedBoots = hasServed ? 0 : this.#failedBoots + 1;
+    if (this.#failedBoots >= MAX_FAILED_BOOTS) return null;
+    this.#deaths = hasServed && servedMs >= HEALTHY_MS ? 1 : this.#deaths + 1;
+    return this.#deaths === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#deaths - 2), maximumAfter(hasServed, isLast));
+  }
+
+  /** Forgets failed boots: one has succeeded. */
+  booted(): void {
+    this.#failedBoots = 0;
+  }
+}
+
+function maximumAfter(hasServed: boolean, isLast: boolean): number {
+  if (!hasServed) return MAX_PAUSE_MS;
+  return isLast ? MAX_PAUSE_WITHOUT_ANY_MS : MAX_PAUSE_AFTER_SERVING_MS;
+}

@@ -1,0 +1,99 @@
+import type { Socket } from "node:net";
+import type { Application } from "../../boot/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
+import { loadApplication } from "../load-application.ts";
+import { problemOf, type Terminal } from "../terminal.ts";
+import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
+import type { FromPrimary, FromWorker } from "./messages.ts";
+
+/** Sent to all processes of a terminal or a service. The primary process obeys them, and says what that means here. */
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/** Where to serve, as given on the command line. */
+export interface WorkerOptions {
+  readonly port?: number;
+  readonly host?: string;
+}
+
+/**
+ * Serves an application on the connections that the primary process hands over, until that says otherwise.
+ *
+ * @param count how many workers there are
+ * @throws `E_INVALID_CONFIGURATION` if the application is told of fewer processes
+ */
+export async function serveAsWorker(terminal: Terminal, count: number, options: WorkerOptions): Promise<void> {
+  for (const signal of SIGNALS) process.on(signal, () => {});
+  let running: Application | null = null;
+  let isEnding = false;
+  let take: (socket: Socket) => void = (socket) => socket.destroy();
+  const end = async (exitCode: 0 | 1, drains: boolean): Promise<void> => {
+    isEnding = true;
+    const cutOff = (await running?.stop({ drains })) ?? {};
+    process.exit(Object.keys(cutOff).length > 0 ? 1 : exitCode);
+  };
+  // Such as a provider whose own port is in use.
+  const fail = async (error: unknown): Promise<void> => {
+    terminal.printError(problemOf(error));
+    await tellReason(error);
+    void end(1, false);
+  };
+  const serve = async (application: Application, port: number, isFirst: boolean): Promise<void> => {
+    const { hostname } = addressOf(application, options);
+    const receive = (taken: (socket: Socket) => void): void => {
+      take = taken;
+    };
+    const source = { port, receive };
+    const { url } = await application.listen({ source, isAnnounced: true, ...(hostname !== null && { hostname }) });
+    tell({ type: "serving", url });
+    if (isFirst) await warnOfPendingMigrations(application);
+  };
+  process.on("message", (message: FromPrimary, socket?: Socket) => {
+    // A connection that was closed on its way arrives without its socket.
+    if (message.type === "connection") socket !== undefined && take(socket);
+    else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
+    else if (message.type === "drain") {
+      isEnding = true;
+      running?.drain(false);
+    } else if (message.type === "retire") {
+      running?.drain(true);
+      void end(0, true);
+    } else if (message.type === "end") void end(0, true);
+  });
+  // The primary process is gone, and with it the port. If it was to end at once, so is this one.
+  process.once("disconnect", () => (isEnding ? process.exit(1) : void end(1, false)));
+  running = await loadApplication(terminal.root).catch(async (error: unknown) => {
+    await tellReason(error);
+    throw error;
+  });
+  const { name, environment, log, processes, server } = running.settings;
+  // Security: what may be in the memory of the only process was let through.
+  if (processes !== null && processes < count) {
+    const problem = `says that there are fewer processes than the ${count} workers: ${processes}.`;
+    throw new ConfigurationError(
+      "APP.processes or APP_PROCESSES",
+      problem,
+      "Leave it out, or set the number of all workers.",
+    );
+  }
+  const { drainSeconds, shutdownTimeoutSeconds, waitSeconds } = server;
+  const address = addressOf(running, options);
+  const times = { drainSeconds, shutdownTimeoutSeconds, waitSeconds };
+  tell({ type: "booted", address, log: { name, environment, log }, ...times });
+}
+
+function addressOf({ settings, environment }: Application, { port, host }: WorkerOptions) {
+  const { server } = settings;
+  return { port: port ?? server.port, hostname: host ?? server.hostname, isLocal: environment === "development" };
+}
+
+/** Tells why it can't serve, for the log. The standard error stream has the whole error. */
+async function tellReason(error: unknown): Promise<void> {
+  const reason = error instanceof Error ? error.message : String(error);
+  // The process is about to end, and would take with it what hasn't been sent.
+  if (process.connected)
+    await new Promise((sent) => process.send!({ type: "failed", reason } satisfies FromWorker, sent));
+}
+
+function tell(message: FromWorker): void {
+  process.send!(message);
+}

@@ -1,0 +1,70 @@
+/** The codes that the client has itself; the second kind of an error's codes come from the server. */
+interface OwnCodes {
+  /** No response: there is no connection, the server is away, or the browser keeps the response from the page (CORS). */
+  E_NETWORK: 0;
+  /** No complete response within `timeoutMs`. */
+  E_TIMEOUT: 0;
+  /** The response is not the application's: a proxy's page, for example. `status` is that of the response. */
+  E_INVALID_RESPONSE: number;
+  /** The token store could not be read. */
+  E_STORAGE: 0;
+  /** The request's token is not valid anymore, and the store has those of another login by now. */
+  E_LOGIN_CHANGED: 401;
+}
+
+/** The codes that Ashlar responds with. Other errors of status 500 are `E_INTERNAL` to a client. */
+interface ServerCodes {
+  E_ADDRESS_TAKEN: 409;
+  E_BAD_REQUEST: 400;
+  E_CONFLICTING_TOKENS: 400;
+  E_CSRF: 419;
+  E_DATABASE_BUSY: 503;
+  E_DATABASE_CONFLICT: 503;
+  E_DATABASE_DAMAGED: 503;
+  E_DATABASE_FULL: 503;
+  E_DATABASE_READ_ONLY: 503;
+  E_DATABASE_UNAVAILABLE: 503;
+  E_FORBIDDEN: 403;
+  E_FOREIGN_KEY_VIOLATION: 409;
+  E_INSUFFICIENT_SCOPE: 403;
+  E_INTERNAL: 500;
+  E_INVALID_BODY: 400;
+  E_INVALID_CREDENTIALS: 401;
+  E_INVALID_INPUT: 422;
+  E_INVALID_LINK: 410;
+  E_INVALID_PASSWORD: 422;
+  E_INVALID_SIGNATURE: 403;
+  E_INVALID_TOKEN: 401;
+  E_ISSUER_UNAVAILABLE: 503;
+  E_JWT_INVALID: 401;
+  E_LOGIN_PENDING: 401;
+  E_LOGIN_REFUSED: 403;
+  E_MAIL_NOT_SENT: 503;
+  E_METHOD_NOT_ALLOWED: 405;
+  E_NOT_ACCEPTABLE: 406;
+  E_NOT_FOUND: 404;
+  E_OVERLOADED: 503;
+  E_PASSWORD_NOT_CONFIRMED: 403;
+  E_PAYLOAD_TOO_LARGE: 413;
+  E_REDIS_UNAVAILABLE: 503;
+  E_ROW_NOT_FOUND: 404;
+  E_SHUTTING_DOWN: 503;
+  E_STALE_PROOF: 401;
+  E_TOO_MANY_REQUESTS: 429;
+  E_UNAUTHENTICATED: 401;
+  E_UNIQUE_VIOLATION: 409;
+  E_UNSUPPORTED_MEDIA_TYPE: 415;
+}
+
+/**
+ * The codes of a `ClientError`, each with its HTTP status; 0 if there is no response. Add the codes that your
+ * application declares, and `switch` knows them:
+ *
+ * ```ts
+ * declare module "ashlar/client" { interface ClientErrorCodes { E_ORDER_CLOSED: 409 } }
+ * ```
+ */
+export interface ClientErrorCodes extends OwnCodes, ServerCodes {}
+
+/** The code of a `ClientError`: `E_INVALID_INPUT`. */
+export type ClientErrorCode = keyof ClientErrorCodes;

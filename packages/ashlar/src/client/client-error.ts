@@ -1,0 +1,100 @@
+import type { ClientErrorCode } from "./client-error-codes.ts";
+
+/** What a response says about a failure: a problem document (RFC 9457), as far as it is one. */
+interface Problem {
+  readonly code?: unknown;
+  readonly detail?: unknown;
+  readonly title?: unknown;
+  readonly step?: unknown;
+  readonly errors?: unknown;
+}
+
+/** What is known about a failure besides its code. */
+interface Facts {
+  readonly cause?: unknown;
+  readonly status?: number;
+  readonly retryAfter?: number | null;
+  readonly body?: unknown;
+}
+
+/** What every method of a client throws when a request fails, except for a request that you abort. */
+export class ClientError extends Error {
+  /** The kind of failure. Branch on this, never on the message. */
+  readonly code: ClientErrorCode;
+  /** The HTTP status of the response; 0 if there is none. */
+  readonly status: number;
+  /** What is wrong with the input, as sentences for its user by the name of the input; empty unless the server says so. */
+  readonly fields: Readonly<Record<string, readonly string[]>>;
+  /** In how many seconds to try again, according to the response; `null` if it doesn't say. */
+  readonly retryAfter: number | null;
+  /** The login step that is needed, with `E_LOGIN_PENDING`, or that refused, with `E_LOGIN_REFUSED`; otherwise `null`. */
+  readonly step: string | null;
+  /** The response as parsed JSON, with everything else that it says; otherwise its text, or `null` without a response. */
+  readonly body: unknown;
+
+  /** @internal */
+  constructor(
+    code: ClientErrorCode,
+    message: string,
+    { cause, status = 0, retryAfter = null, body = null }: Facts = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    const { errors, step } = problemIn(body);
+    // Written out, because bundlers rename classes.
+    this.name = "ClientError";
+    this.code = code;
+    this.status = status;
+    this.fields = fieldsOf(errors);
+    this.retryAfter = retryAfter;
+    this.step = typeof step === "string" ? step : null;
+    this.body = body;
+  }
+}
+
+/** The error that a response stands for, whose body is this text. */
+export function errorOf(response: Response, text: string): ClientError {
+  const body = parsed(text) ?? text;
+  const { code, detail, title } = problemIn(body);
+  const { status } = response;
+  const facts = { status, body, retryAfter: secondsOf(response.headers.get("retry-after")) };
+  if (typeof code !== "string") return invalid(response, facts);
+  return new ClientError(code as ClientErrorCode, String(detail ?? title ?? code), facts);
+}
+
+/** The error for a response that can't be the application's. */
+export function invalid({ ok, status, headers }: Response, facts: Facts): ClientError {
+  const type = headers.get("content-type") ?? "unknown";
+  // For a failure, send() throws, too.
+  const remedy = ok ? " Use send() for other bodies." : "";
+  const message = `The response with status ${status} and type ${type} is not JSON of Ashlar.${remedy}`;
+  return new ClientError("E_INVALID_RESPONSE", message, { ...facts, status });
+}
+
+/** A text as JSON; `undefined` if it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function problemIn(body: unknown): Problem {
+  return typeof body === "object" && body !== null ? body : {};
+}
+
+function fieldsOf(errors: unknown): Record<string, string[]> {
+  if (typeof errors !== "object" || errors === null) return {};
+  const lists = Object.entries(errors).map(([name, list]) => [
+    name,
+    [list].flat().map((error: { readonly message?: string } | string) => String((error as Error)?.message ?? error)),
+  ]);
+  return Object.fromEntries(lists);
+}
+
+/** `Retry-After` (RFC 9110 §10.2.3): seconds, or a date. */
+function secondsOf(header: string | null): number | null {
+  if (header === null) return null;
+  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);
+  return seconds >= 0 ? seconds : null;
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type ClientError, createTokenClient } from "./index.ts";
+
+/** What the server does with a request, by path. */
+const HANDLERS: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
+  "/echo": async (request, response) => {
+    const body: Buffer[] = [];
+    for await (const chunk of request) body.push(chunk as Buffer);
+    const { method, headers } = request;
+    response.end(JSON.stringify({ method, type: headers["content-type"], text: Buffer.concat(body).toString() }));
+  },
+  "/empty": (_, response) => response.writeHead(204).end(),
+  "/page": (_, response) => response.end("<!doctype html>"),
+  "/text": (_, response) => response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("stored"),
+  "/gateway": (_, response) => response.writeHead(502, { "retry-after": "7" }).end("<h1>Bad Gateway</h1>"),
+  "/foreign": (_, response) => response.writeHead(400).end('{"error":"nope"}'),
+  "/list": (_, response) => response.writeHead(400, { "content-type": "application/json" }).end('["nope"]'),
+  "/hangs": () => {},
+  "/hangs-halfway": (_, response) => response.write('{"half":'),
+  "/resets": (_, response) => response.destroy(),
+  "/breaks-off": (_, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("{");
+    setImmediate(() => response.destroy());
+  },
+  "/invalid": (_, response) => {
+    const errors = { email: [{ rule: "taken", message: "Already in use." }], __proto__x: ["As text."] };
+    const body = { title: "No", status: 422, detail: "Look again.", code: "E_INVALID_INPUT", errors };
+    response.writeHead(422).end(JSON.stringify(body));
+  },
+  "/limited": (_, response) => {
+    response.writeHead(429, { "retry-after": "30" }).end('{"code":"E_TOO_MANY_REQUESTS","title":"Too Many"}');
+  },
+  "/dated": (_, response) => {
+    const date = new Date(Date.now() + 90_000).toUTCString();
+    response.writeHead(503, { "retry-after": date }).end('{"code":"E_OVERLOADED"}');
+  },
+  "/unreadable-date": (_, response) =>
+    response.writeHead(503, { "retry-after": "soon" }).end('{"code":"E_OVERLOADED"}'),
+  "/step": (_, response) => response.writeHead(401).end('{"code":"E_LOGIN_PENDING","step":"code"}'),
+};
+
+let server: Server;
+let url: string;
+beforeAll(async () => {
+  server = createServer((request, response) => HANDLERS[request.url!]!(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+const client = (options: object = {}) => createTokenClient({ url, ...options });
+const failure = (call: Promise<unknown>): Promise<ClientError> =>
+  call.then(
+    () => Promise.reject(new Error("It succeeded.")),
+    (error: ClientError) => error,
+  );
+
+test("bodies are sent as JSON, or as what they are", async () => {
+  const send = (body?: unknown) => client().post("/echo", body);
+  const json = { method: "POST", type: "application/json" };
+  expect(await send({ note: "é" })).toEqual({ ...json, text: '{"note":"é"}' });
+  expect(await send([1])).toEqual({ ...json, text: "[1]" });
+  expect(await send(null)).toEqual({ ...json, text: "null" });
+  expect(await send("text")).toEqual({ ...json, text: '"text"' });
+  expect(await send()).toEqual({ method: "POST", text: "" });
+  expect(await send(new URLSearchParams({ a: "1" }))).toMatchObject({ text: "a=1" });
+  expect(await send(new Blob(["blob"], { type: "text/x" }))).toMatchObject({ type: "text/x", text: "blob" });
+  expect(await send(new TextEncoder().encode("bytes"))).toMatchObject({ text: "bytes" });
+  expect(await send(new Blob(["stream"]).stream())).toMatchObject({ text: "stream" });
+  const form = new FormData();
+  form.set("field", "value");
+  expect(await send(form)).toMatchObject({ type: expect.stringMatching(/^multipart\/form-data; boundary=/) });
+});
+
+test("each method is sent, and what has no content is null", async () => {
+  const own = client();
+  const methods = ["get", "post", "put", "patch", "delete"] as const;
+  const sent = await Promise.all(methods.map((method) => own[method]("/echo")));
+  expect(sent.map((one) => (one as { method: string }).method)).toEqual(["GET", "POST", "PUT", "PATCH", "DELETE"]);
+  expect(await own.get("/empty")).toBeNull();
+  const response = await own.send("get", "/page");
+  expect([response.status, await response.text()]).toEqual([200, "<!doctype html>"]);
+});
+
+test("a slash at the end of the URL counts for nothing, and a path of it is kept", async () => {
+  expect(await createTokenClient({ url: `${url}/` }).get("/empty")).toBeNull();
+  await expect(createTokenClient({ url: `${url}/nowhere` }).get("/../empty")).resolves.toBeNull();
+});
+
+test("a path that would lead to another host is refused before anything is sent", async () => {
+  const sent: string[] = [];
+  const fetch = async (target: unknown) => {
+    sent.push(String(target));
+    return new Response("{}");
+  };
+  const elsewhere = ["//evil.example", "/\\evil.example", "/\t/evil.example", "/\n/evil.example", "@evil.example"];
+  for (const path of [...elsewhere, "https://evil.example", "", "orders"]) {
+    for (const base of ["", "https://shop.example"]) {
+      const own = createTokenClient({ url: base, fetch: fetch as typeof globalThis.fetch });
+      await expect(own.get(path), path).rejects.toThrow(TypeError);
+    }
+  }
+  expect(sent).toEqual([]);
+});
+
+test("a problem document becomes an error with its code, its sentences by field, and the whole of it", async () => {
+  const error = await failure(client().post("/invalid", {}));
+  expect(error).toMatchObject({
+    name: "ClientError",
+    message: "Look again.",
+    code: "E_INVALID_INPUT",
+    status: 422,
+    retryAfter: null,
+    step: null,
+    fields: { email: ["Already in use."], __proto__x: ["As text."] },
+    body: { detail: "Look again.", errors: { email: [{ rule: "taken" }] } },
+  });
+  expect(await failure(client().get("/step"))).toMatchObject({ code: "E_LOGIN_PENDING", status: 401, step: "code" });
+});
+
+test("when to try again is in seconds, from a number or a date", async () => {
+  const limited = await failure(client().get("/limited"));
+  expect(limited).toMatchObject({ code: "E_TOO_MANY_REQUESTS", message: "Too Many", retryAfter: 30, fields: {} });
+  const dated = await failure(client().get("/dated"));
+  expect(dated.retryAfter).toBeGreaterThan(80);
+  expect(dated.retryAfter).toBeLessThanOrEqual(90);
+  expect((await failure(client().get("/unreadable-date"))).retryAfter).toBeNull();
+});
+
+test("a response that is not the application's has a code of its own, and its status", async () => {
+  const invalid = { code: "E_INVALID_RESPONSE", fields: {} };
+  expect(await failure(client().get("/page"))).toMatchObject({ ...invalid, status: 200, body: "<!doctype html>" });
+  expect(await failure(client().get("/gateway"))).toMatchObject({ ...invalid, status: 502, retryAfter: 7 });
+  expect(await failure(client().get("/foreign"))).toMatchObject({ ...invalid, status: 400, body: { error: "nope" } });
+  expect(await failure(client().get("/list"))).toMatchObject({ ...invalid, status: 400, body: ["nope"] });
+});
+
+test("a body that is not JSON is named by its type, with the method for it", async () => {
+  const message = async (path: string): Promise<string> => ((await failure(client().get(path))) as ClientError).message;
+  expect(await message("/text")).toBe(
+    "The response with status 200 and type text/html; charset=utf-8 is not JSON of Ashlar. Use send() for other bodies.",
+  );
+  expect(await message("/page")).toContain("type unknown");
+  // A failure is thrown by send(), too.
+  expect(await message("/list")).toBe("The response with status 400 and type application/json is not JSON of Ashlar.");
+  expect(await (await client().send("GET", "/text")).text()).toBe("stored");
+});
+
+test("a connection that fails is an error with its cause, before the response and in it", async () => {
+  for (const path of ["/resets", "/breaks-off"]) {
+    const error = await failure(client().get(path));
+    expect([path, error]).toMatchObject([path, { code: "E_NETWORK", status: 0, body: null, cause: expect.any(Error) }]);
+  }
+  const nowhere = createTokenClient({ url: "http://127.0.0.1:1" });
+  expect(await failure(nowhere.get("/"))).toMatchObject({ code: "E_NETWORK" });
+});
+
+test("a call ends after its time, whether the response or its body is late", async () => {
+  for (const path of ["/hangs", "/hangs-halfway"]) {
+    expect(await failure(client({ timeoutMs: 30 }).get(path))).toMatchObject({ code: "E_TIMEOUT", status: 0 });
+    expect(await failure(client().get(path, { timeoutMs: 30 }))).toMatchObject({ code: "E_TIMEOUT" });
+  }
+  expect(await client({ timeoutMs: Number.POSITIVE_INFINITY }).get("/empty")).toBeNull();
+});
+
+test("an aborted call rejects with the signal's reason, and its connection ends", async () => {
+  const closed = new Promise<void>((resolve) => {
+    HANDLERS["/aborted"] = (_, response) => response.on("close", resolve);
+    onTestFinished(() => void delete HANDLERS["/aborted"]);
+  });
+  const controller = new AbortController();
+  const call = client().get("/aborted", { signal: controller.signal });
+  await new Promise<void>((resolve) => server.once("request", () => resolve()));
+  const reason = new Error("the page was left");
+  controller.abort(reason);
+  await expect(call).rejects.toBe(reason);
+  await closed;
+  await expect(client().get("/echo", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+});
+
+test("a call that was aborted before it began sends nothing, also where signals have no reason", async () => {
+  let count = 0;
+  const fetch = (async () => {
+    count++;
+    return new Response("{}");
+  }) as typeof globalThis.fetch;
+  const signal = { aborted: true, addEventListener() {}, removeEventListener() {} } as unknown as AbortSignal;
+  await expect(client({ fetch }).get("/echo", { signal })).rejects.toMatchObject({ name: "AbortError" });
+  expect(count).toBe(0);
+});

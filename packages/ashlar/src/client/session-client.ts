@@ -1,0 +1,250 @@
+import { ClientError } from "./client-error.ts";
+import { type Authorization, type Call, callBy, HttpClient, type Pass } from "./http-client.ts";
+import type {
+  ConfirmationAnswer,
+  LoginAnswer,
+  LoginList,
+  RegistrationAnswer,
+  StatusAnswer,
+  UndoAnswer,
+  VerificationAnswer,
+} from "./session-answers.ts";
+import { type ClientOptions, type RequestOptions, readJson, Transport } from "./transport.ts";
+
+/** What `createSessionClient` takes. */
+interface SessionClientOptions extends ClientOptions {
+  /** What the paths of the account routes begin with, if `Auth.routes` has a prefix; default: nothing. */
+  readonly accounts?: string | undefined;
+}
+
+/** Inputs of a form, by name. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Inputs with a new password. `password_confirmation` is the same unless it is given. */
+interface NewPassword extends Fields {
+  readonly password: string;
+  readonly password_confirmation?: string;
+}
+
+/**
+ * A client for pages in a browser: the login is in a cookie that scripts can't read, and what changes something is sent
+ * with the session's CSRF token, which the client gets from `GET /csrf` and keeps.
+ *
+ * The routes are those of `Auth.routes` and `Csrf.routes`. The names of inputs are those of the server, and so are the keys
+ * of `ClientError.fields`. What else a route takes, such as the inputs of your own registration, is sent along.
+ *
+ * ```ts
+ * const api = createSessionClient({ url: "https://api.shop.example" });
+ *
+ * async function orderAs(email: string, password: string, note: string): Promise<void> {
+ *   const answer = await api.login({ email, password });
+ *   if (answer.status === "complete") await api.post("/orders", { note });
+ * }
+ * ```
+ *
+ * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, for whoever is logged in
+ * by then: the cookie is the same in all tabs.
+ */
+export function createSessionClient(options: SessionClientOptions): SessionClient {
+  const transport = new Transport(options, "include");
+  const tokens = new CsrfTokens(transport);
+  return new SessionClient(callBy(transport, tokens, options), callBy(transport, tokens, {}), tokens, options);
+}
+
+/** The token of the session, fetched when the first request needs it. */
+class CsrfTokens implements Authorization<Promise<string> | null> {
+  readonly #transport: Transport;
+  #token: Promise<string> | null = null;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  pass = async (method: string): Promise<Pass<Promise<string> | null>> => {
+    if (/^(?:GET|HEAD|OPTIONS)$/.test(method)) return { headers: {}, proof: null };
+    this.#token ??= this.#fetch();
+    const proof = this.#token;
+    return { headers: { "x-csrf-token": await proof }, proof };
+  };
+
+  renewed = async (
+    { code }: ClientError,
+    { proof }: Pass<Promise<string> | null>,
+  ): Promise<Pass<Promise<string> | null> | null> => {
+    if (code !== "E_CSRF" || proof === null) return null;
+    // Of several requests that were refused, only the first drops the token.
+    if (this.#token === proof) this.forget();
+    return await this.pass("POST");
+  };
+
+  /** The next request fetches another token. */
+  forget(): void {
+    this.#token = null;
+  }
+
+  #fetch(): Promise<string> {
+    const token = this.#transport
+      .json<{ readonly token: string }>({ method: "GET", path: "/csrf" })
+      .then(({ token }) => token);
+    token.catch(() => {
+      if (this.#token === token) this.forget();
+    });
+    return token;
+  }
+}
+
+/** What {@link createSessionClient} returns. */
+export class SessionClient extends HttpClient {
+  readonly #call: Call;
+  /** The same, but a guest is an answer. */
+  readonly #ask: Call;
+  readonly #tokens: CsrfTokens;
+  readonly #accounts: string;
+
+  /** @internal Use `createSessionClient`. */
+  constructor(call: Call, ask: Call, tokens: CsrfTokens, { accounts = "" }: SessionClientOptions) {
+    super(call);
+    this.#call = call;
+    this.#ask = ask;
+    this.#tokens = tokens;
+    this.#accounts = accounts;
+  }
+
+  /** Creates an account, and logs its user in. */
+  register(fields: NewPassword & { readonly email: string }, options?: RequestOptions): Promise<RegistrationAnswer> {
+    return this.#entry("/register", confirmed(fields), options);
+  }
+
+  /**
+   * Logs in. If the answer is `pending`, ask for what the step needs, and send that to the step's own route with `post`.
+   *
+   * @param fields `remember: true` for a login that outlasts the browser
+   */
+  login(
+    fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },
+    options?: RequestOptions,
+  ): Promise<LoginAnswer> {
+    return this.#entry("/login", fields, options);
+  }
+
+  /** Logs out. Guests may, too. */
+  logout(options?: RequestOptions): Promise<StatusAnswer<"logged_out">> {
+    return this.#entry("/logout", {}, options);
+  }
+
+  /** Returns who is logged in, as `GET /home` responds; `null` for a guest. */
+  async user<User = Readonly<Record<string, unknown>>>(options: RequestOptions = {}): Promise<User | null> {
+    try {
+      const read = readJson<{ readonly data: { readonly user: User } }>;
+      return (await this.#ask("GET", `${this.#accounts}/home`, undefined, options, read)).data.user;
+    } catch (error) {
+      if (error instanceof ClientError && error.code === "E_UNAUTHENTICATED") return null;
+      throw error;
+    }
+  }
+
+  /** Sends another mail to verify the user's address. */
+  resendVerification(options?: RequestOptions): Promise<StatusAnswer<"mailed" | "nothing_to_verify">> {
+    return this.#account("POST", "/email/resend", {}, options);
+  }
+
+  /** Returns what the link with this token is for. If the caller is logged in as its user, it follows the link. */
+  checkVerification(token: string, options?: RequestOptions): Promise<VerificationAnswer> {
+    return this.#account("GET", `/email/verify/${encodeURIComponent(token)}`, undefined, options);
+  }
+
+  /** Follows the link of a verification mail. */
+  verifyEmail(token: string, options?: RequestOptions): Promise<VerificationAnswer> {
+    return this.#account("POST", `/email/verify/${encodeURIComponent(token)}`, {}, options);
+  }
+
+  /** Sends a mail with a link for a new password, if there is an account. */
+  requestPasswordReset(email: string, options?: RequestOptions): Promise<StatusAnswer<"mailed">> {
+    return this.#account("POST", "/change_password", { email }, options);
+  }
+
+  /** Returns whose password the link with this token replaces. */
+  checkPasswordReset(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
+    return this.#account("GET", `/password_reset?token=${encodeURIComponent(token)}`, undefined, options);
+  }
+
+  /** Replaces a forgotten password. It logs no one in. */
+  resetPassword(
+    fields: NewPassword & { readonly token: string },
+    options?: RequestOptions,
+  ): Promise<StatusAnswer<"password_set">> {
+    return this.#account("POST", "/password_reset", confirmed(fields), options);
+  }
+
+  /** Confirms the user's password, for routes that require it. */
+  confirmPassword(password: string, options?: RequestOptions): Promise<ConfirmationAnswer> {
+    return this.#entry("/confirm_password", { password }, options);
+  }
+
+  /** Replaces the user's password, and ends all other logins. */
+  changePassword(
+    fields: NewPassword & { readonly current_password: string },
+    options?: RequestOptions,
+  ): Promise<StatusAnswer<"password_set">> {
+    return this.#entry("/account/password", confirmed(fields), options);
+  }
+
+  /** Sends a mail to another address, which becomes the user's when its link is followed. */
+  changeEmail(
+    fields: Fields & { readonly email: string; readonly password: string },
+    options?: RequestOptions,
+  ): Promise<StatusAnswer<"mailed">> {
+    return this.#entry("/account/email", fields, options);
+  }
+
+  /** Returns the address that the account would get back by the link with this token. */
+  checkEmailUndo(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
+    return this.#account("GET", `/email/undo/${encodeURIComponent(token)}`, undefined, options);
+  }
+
+  /** Undoes a change of the address. Then ask for a new password. */
+  undoEmailChange(token: string, options?: RequestOptions): Promise<UndoAnswer> {
+    return this.#account("POST", `/email/undo/${encodeURIComponent(token)}`, {}, options);
+  }
+
+  /**
+   * Lists the user's logins.
+   *
+   * @param page `before` or `after` of another list
+   */
+  logins(
+    page: { readonly before?: string | null; readonly after?: string | null } = {},
+    options?: RequestOptions,
+  ): Promise<LoginList> {
+    const query = Object.entries(page).flatMap(([name, at]) => (at ? `${name}=${encodeURIComponent(at)}` : []));
+    return this.#account("GET", `/logins?${query.join("&")}`, undefined, options);
+  }
+
+  /** Ends one of the user's logins, by its `id`. */
+  endLogin(id: string, options?: RequestOptions): Promise<StatusAnswer<"ended" | "gone" | "logged_out">> {
+    return this.#entry(`/logins/${encodeURIComponent(id)}`, {}, options, "DELETE");
+  }
+
+  /** Ends all of the user's logins except the one that asks. */
+  endOtherLogins(options?: RequestOptions): Promise<StatusAnswer<"ended">> {
+    return this.#entry("/logins", {}, options, "DELETE");
+  }
+
+  async #account<T>(method: string, path: string, body: unknown, options: RequestOptions = {}): Promise<T> {
+    const read = readJson<{ readonly data: T }>;
+    return (await this.#call(method, this.#accounts + path, body, options, read)).data;
+  }
+
+  /** What may give the session another id, which the token is bound to. */
+  async #entry<T>(path: string, body: unknown, options?: RequestOptions, method: string = "POST"): Promise<T> {
+    try {
+      return await this.#account<T>(method, path, body, options);
+    } finally {
+      this.#tokens.forget();
+    }
+  }
+}
+
+function confirmed(fields: NewPassword): Fields {
+  return { password_confirmation: fields.password, ...fields };
+}

@@ -1,0 +1,247 @@
+import { ClientError } from "./client-error.ts";
+import { exclusively } from "./exclusively.ts";
+import { type Authorization, callBy, HttpClient, type Pass } from "./http-client.ts";
+import { memoryTokens, type StoredTokens, type TokenStore, tokensIn } from "./token-store.ts";
+import { type ClientOptions, type RequestOptions, Transport } from "./transport.ts";
+
+/** What `createTokenClient` takes. */
+interface TokenClientOptions extends ClientOptions {
+  /** Where the tokens are kept; default: in memory. */
+  readonly store?: TokenStore | undefined;
+  /** The paths of `Api.routes`; default: `/api/auth`, `/api/reauth` and `/api/logout`. */
+  readonly paths?: { readonly login?: string; readonly renew?: string; readonly logout?: string } | undefined;
+  /** Called if the store fails to write. Until it succeeds, the tokens are in memory, and each request tries again. */
+  readonly onStoreError?: ((error: unknown) => void) | undefined;
+}
+
+/** What the token endpoints respond with. */
+interface Issued {
+  readonly data: string;
+  readonly refresh?: string;
+  readonly abilities?: readonly string[] | null;
+}
+
+type Proof = StoredTokens | null;
+
+/** How long each try of a renewal may take, and when the next one begins, in milliseconds: all within a minute. */
+const TRY = 14_000;
+const PAUSES: readonly number[] = [300, 1000, 3000];
+
+/**
+ * A client for programs that keep no cookies, such as mobile apps and command lines: the login is a token, which is sent with
+ * each request, and renewed when it is refused.
+ *
+ * ```ts
+ * const api = createTokenClient({ url: "https://api.shop.example" });
+ *
+ * async function ordersOf(username: string, password: string): Promise<unknown> {
+ *   await api.login({ username, password, name: "Ada's phone" });
+ *   return await api.get("/api/orders");
+ * }
+ * ```
+ *
+ * Any number of requests that are refused at once make one renewal, in one tab or in several. If its response is lost, it is
+ * repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored before any
+ * request uses them.
+ *
+ * Security: pages in a browser use `createSessionClient`: what a script can store, every script on the page can read.
+ */
+export function createTokenClient(options: TokenClientOptions): TokenClient {
+  const transport = new Transport(options, "omit");
+  return new TokenClient(transport, new Tokens(transport, options), options);
+}
+
+/** The tokens in the store, which one renewal at a time replaces. */
+class Tokens implements Authorization<Proof> {
+  readonly paths: { readonly login: string; readonly renew: string; readonly logout: string };
+  readonly #transport: Transport;
+  readonly #store: TokenStore;
+  readonly #onStoreError: TokenClientOptions["onStoreError"];
+  readonly #lock: string;
+  /** What the store failed to write; `undefined`: nothing. */
+  #unwritten: Proof | undefined;
+  #renewal: { readonly access: string; readonly tokens: Promise<StoredTokens> } | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(transport: Transport, { url, store = memoryTokens(), paths, onStoreError }: TokenClientOptions) {
+    this.#transport = transport;
+    this.#store = store;
+    this.#onStoreError = onStoreError;
+    this.paths = { login: "/api/auth", renew: "/api/reauth", logout: "/api/logout", ...paths };
+    this.#lock = `ashlar ${url}${this.paths.renew}`;
+  }
+
+  pass = async (): Promise<Pass<Proof>> => passOf(await this.read());
+
+  renewed = async ({ status, code }: ClientError, { proof }: Pass<Proof>): Promise<Pass<Proof> | null> => {
+    if (status !== 401 || code !== "E_INVALID_TOKEN" || proof === null) return null;
+    const tokens = await this.renew(proof);
+    // What one user began must not be done for another.
+    if (tokens.login !== proof.login) {
+      throw new ClientError("E_LOGIN_CHANGED", "Another login has replaced that of this request.", { status });
+    }
+    return passOf(tokens);
+  };
+
+  /** @throws `E_STORAGE` */
+  async read(): Promise<Proof> {
+    const unwritten = this.#unwritten;
+    if (unwritten !== undefined) {
+      await this.write(unwritten);
+      return unwritten;
+    }
+    try {
+      return tokensIn(await this.#store.get());
+    } catch (cause) {
+      throw new ClientError("E_STORAGE", "The token store could not be read.", { cause });
+    }
+  }
+
+  /** Stores tokens, or removes them. What can't be written stays in memory, where it counts. */
+  async write(tokens: Proof): Promise<void> {
+    this.#unwritten = tokens;
+    try {
+      await (tokens === null ? this.#store.remove() : this.#store.set(JSON.stringify(tokens)));
+      if (this.#unwritten === tokens) this.#unwritten = undefined;
+    } catch (error) {
+      this.#onStoreError?.(error);
+    }
+  }
+
+  /** Works while nothing else changes the tokens, here or in another tab. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => exclusively(this.#lock, work));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /**
+   * Renews tokens, unless that has been done: then it returns those that replaced them.
+   *
+   * @param inputs of a login step, if the server asks for them
+   */
+  renew(refused: StoredTokens, inputs: object = {}): Promise<StoredTokens> {
+    if (this.#renewal?.access !== refused.access) {
+      const tokens = this.alone(() => this.#renewAlone(refused, inputs));
+      const renewal = { access: refused.access, tokens };
+      this.#renewal = renewal;
+      const end = (): void => {
+        if (this.#renewal === renewal) this.#renewal = null;
+      };
+      tokens.then(end, end);
+    }
+    return this.#renewal!.tokens;
+  }
+
+  async #renewAlone({ access }: StoredTokens, inputs: object): Promise<StoredTokens> {
+    const held = await this.read();
+    if (held === null) throw new ClientError("E_UNAUTHENTICATED", "The user has logged out.", { status: 401 });
+    if (held.access !== access) return held;
+    try {
+      const issued = await this.#exchange({ ...inputs, token: held.refresh ?? held.access });
+      const tokens = tokensOf(issued, held.login);
+      await this.write(tokens);
+      return tokens;
+    } catch (error) {
+      if (!(error instanceof ClientError && error.code === "E_INVALID_TOKEN")) throw error;
+      // Without Web Locks, another tab may have renewed them.
+      const now = await this.read();
+      if (now !== null && now.access !== access) return now;
+      await this.write(null);
+      throw error;
+    }
+  }
+
+  /** Sends a renewal until there is a response. */
+  async #exchange(body: object): Promise<Issued> {
+    for (const pause of PAUSES) {
+      try {
+        return await this.#transport.json({ method: "POST", path: this.paths.renew, body }, TRY);
+      } catch (error) {
+        const isLost = error instanceof ClientError && /^E_(?:NETWORK|TIMEOUT|INVALID_RESPONSE)$/.test(error.code);
+        if (!isLost) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+    return await this.#transport.json({ method: "POST", path: this.paths.renew, body }, TRY);
+  }
+}
+
+/** What {@link createTokenClient} returns. */
+export class TokenClient extends HttpClient {
+  readonly #transport: Transport;
+  readonly #tokens: Tokens;
+
+  /** @internal Use `createTokenClient`. */
+  constructor(transport: Transport, tokens: Tokens, options: ClientOptions) {
+    super(callBy(transport, tokens, options));
+    this.#transport = transport;
+    this.#tokens = tokens;
+  }
+
+  /**
+   * Logs in, and stores the tokens.
+   *
+   * @param fields `name`, which the user knows this login by, and `abilities`, if the token shall not be used for everything;
+   * if the error is `E_LOGIN_PENDING`, also the inputs of the step that `step` names
+   * @returns what the token may be used for; `null`: everything
+   */
+  async login(
+    fields: Readonly<Record<string, unknown>> & {
+      readonly username: string;
+      readonly password: string;
+      readonly name?: string;
+      readonly abilities?: readonly string[];
+    },
+    options: RequestOptions = {},
+  ): Promise<{ readonly abilities: readonly string[] | null }> {
+    const issued = await this.#post<Issued>(this.#tokens.paths.login, fields, options);
+    const tokens = tokensOf(issued, Date.now().toString(36) + Math.random().toString(36).slice(2));
+    await this.#tokens.alone(() => this.#tokens.write(tokens));
+    return { abilities: issued.abilities ?? null };
+  }
+
+  /**
+   * Revokes the tokens, and removes them from the store: also if the server can't be reached, which the error then says.
+   * Without a login it does nothing.
+   */
+  logout(options: RequestOptions = {}): Promise<void> {
+    return this.#tokens.alone(async () => {
+      const held = await this.#tokens.read();
+      if (held === null) return;
+      try {
+        await this.#post(this.#tokens.paths.logout, { token: held.refresh ?? held.access }, options);
+      } finally {
+        await this.#tokens.write(null);
+      }
+    });
+  }
+
+  /** Whether there is a token. It may have ended: only a request tells. */
+  async isLoggedIn(): Promise<boolean> {
+    return (await this.#tokens.read()) !== null;
+  }
+
+  /**
+   * Renews the tokens now: after what the user may do has changed, or with the inputs of a login step, if a request failed
+   * with `E_LOGIN_PENDING`.
+   */
+  async renew(inputs: Readonly<Record<string, unknown>> = {}): Promise<void> {
+    const held = await this.#tokens.read();
+    if (held === null) throw new ClientError("E_UNAUTHENTICATED", "No one is logged in.", { status: 401 });
+    await this.#tokens.renew(held, inputs);
+  }
+
+  /** A request of the endpoints for tokens, which no token authorizes. */
+  #post<T>(path: string, body: object, { headers = {}, signal, timeoutMs }: RequestOptions): Promise<T> {
+    return this.#transport.json({ method: "POST", path, body, headers }, timeoutMs, signal);
+  }
+}
+
+function passOf(proof: Proof): Pass<Proof> {
+  return { headers: proof === null ? {} : { authorization: `Bearer ${proof.access}` }, proof };
+}
+
+function tokensOf({ data, refresh }: Issued, login: string): StoredTokens {
+  return { access: data, refresh: refresh ?? null, login };
+}

@@ -1,0 +1,149 @@
+import { ClientError, errorOf, invalid, parsed } from "./client-error.ts";
+
+/** What every client is created with. */
+export interface ClientOptions {
+  /**
+   * Where the application is: `https://api.shop.example`, or with a path that all of its routes begin with; `""` for the
+   * origin of the page.
+   */
+  readonly url: string;
+  /** What sends requests; default: the platform's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** How long a call may take in all, in milliseconds; default: 30 000. `Infinity`: as long as it takes. */
+  readonly timeoutMs?: number | undefined;
+  /** Called with the error of each request that fails because no one is logged in (anymore): show the login. */
+  readonly onUnauthenticated?: ((error: ClientError) => void) | undefined;
+}
+
+/** Options of one request. */
+export interface RequestOptions {
+  /** Headers in addition to those of the client. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Aborts the request. The call then rejects with the signal's `reason`, not with a {@link ClientError}. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long the call may take in all, in milliseconds; default: that of the client. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One request as it is sent. */
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What other types of bodies are called. The platform may not have all of them. */
+const AS_THEY_ARE = ["Blob", "FormData", "URLSearchParams", "ArrayBuffer", "ReadableStream"] as const;
+
+/** Sends requests to an application, and reads its responses. */
+export class Transport {
+  readonly #url: string;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #credentials: "include" | "omit";
+  readonly timeoutMs: number;
+
+  constructor({ url, fetch, timeoutMs = 30_000 }: ClientOptions, credentials: "include" | "omit") {
+    this.#url = url.replace(/\/+$/, "");
+    // Called without an object, as browsers require, and looked up late, as those who replace it in tests expect.
+    this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#credentials = credentials;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /**
+   * Sends a request once.
+   *
+   * @returns a successful response, whose body has not been read
+   * @throws ClientError for any other
+   */
+  async send({ method, path, body, headers }: Sent, signal: AbortSignal): Promise<Response> {
+    // "//evil.example", "/\evil.example" and "@evil.example" would send the request, and what authorizes it, elsewhere.
+    if (!/^\/(?![/\\\t\r\n])/.test(path)) throw new TypeError(`The path ${path} must begin with one slash.`);
+    const isJson = body !== undefined && !isSentAsIs(body);
+    const type: Record<string, string> = isJson ? { "content-type": "application/json" } : {};
+    // Or another type that `fetch` takes: not every platform's types have a name for these.
+    const content = isJson ? JSON.stringify(body) : (body as string | undefined);
+    const response = await connected(() =>
+      this.#fetch(this.#url + path, {
+        method,
+        headers: { accept: "application/json", ...type, ...headers },
+        ...(content !== undefined && { body: content }),
+        // Node requires it of a stream.
+        ...(isStream(body) && { duplex: "half" }),
+        credentials: this.#credentials,
+        signal,
+      }),
+    );
+    if (!response.ok) throw errorOf(response, await connected(() => response.text()));
+    return response;
+  }
+
+  /** As {@link send}, within a time, and returns the response's JSON. */
+  json<T>(sent: Sent, timeoutMs: number = this.timeoutMs, outer?: AbortSignal): Promise<T> {
+    return within(timeoutMs, outer, async (signal) => readJson<T>(await this.send(sent, signal)));
+  }
+}
+
+/** The JSON of a response; `null` if it has no content. */
+export async function readJson<T>(response: Response): Promise<T> {
+  const text = await connected(() => response.text());
+  const body = text === "" ? null : parsed(text);
+  if (body === undefined) throw invalid(response, { body: text });
+  return body as T;
+}
+
+/** Whether a body can be sent twice. */
+export function isStream(body: unknown): boolean {
+  return isA("ReadableStream", body);
+}
+
+function isSentAsIs(body: unknown): boolean {
+  return ArrayBuffer.isView(body) || AS_THEY_ARE.some((name) => isA(name, body));
+}
+
+function isA(name: string, value: unknown): boolean {
+  const type = (globalThis as unknown as Record<string, (new () => unknown) | undefined>)[name];
+  return type !== undefined && value instanceof type;
+}
+
+/** Does what needs a connection. `fetch` throws a `TypeError` for everything that can go wrong there. */
+async function connected<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new ClientError("E_NETWORK", "The server could not be reached.", { cause });
+  }
+}
+
+/**
+ * Works within a time, and until a signal is aborted. Then it rejects at once, no matter what the work waits for: a call
+ * may wait for what another one has begun, which goes on.
+ *
+ * @throws `E_TIMEOUT`; the reason of the signal
+ */
+export function within<T>(
+  timeoutMs: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    const stop = (reason: unknown): void => {
+      reject(reason);
+      controller.abort(reason);
+    };
+    // React Native's signals have no reason.
+    const abort = (): void => stop(outer?.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" }));
+    if (outer?.aborted) return abort();
+    outer?.addEventListener("abort", abort);
+    const late = new ClientError("E_TIMEOUT", `There was no response within ${timeoutMs} ms.`);
+    // Timers of more than 24 days end at once.
+    const timer = timeoutMs < 2 ** 31 ? setTimeout(stop, timeoutMs, late) : undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", abort);
+    };
+    work(controller.signal).then(resolve, reject).then(end);
+  });
+}

@@ -1,0 +1,91 @@
+import { type Compilable, type Expression, type SqlBool, sql } from "kysely";
+import type { ColumnValue, Row } from "../dialect.ts";
+import { UniqueViolationError } from "../errors.ts";
+import { type ParameterValues, parameter, queryTemplate } from "../parameters.ts";
+import { isConflict } from "../retries.ts";
+import type { QueryBuilder } from "../tables.ts";
+import type { Returned, UpsertQuery, Write, WriteScope } from "../writes.ts";
+
+/** How often an upsert starts over because another one inserted the row in between. */
+const ATTEMPTS = 20;
+
+/** Whether the existing row is to be changed, among what the lock reads. */
+const IS_CHANGED = "is_changed";
+
+/** The name of a change's value among what the lock reads, and as a parameter. */
+const changeName = (index: number): string => `change_${index}`;
+
+/**
+ * An upsert in a transaction: locks the row and changes it; or inserts it, and starts over if another has done that in the
+ * meantime.
+ *
+ * The changes are computed while the row is as it was: in an update on MySQL, an assignment sees the ones before it.
+ *
+ * @param insert stores the row
+ */
+export function lockingUpsert(kysely: QueryBuilder, query: UpsertQuery, insert: Write): Write {
+  const { table, key, values, changes, changeIf, onlyIf } = query;
+  const columns = Object.keys(changes);
+  const conditions = [changeIf, onlyIf].filter((one) => one !== undefined);
+  const isChanged = conditions.length === 0 ? sql`1` : sql`(${joined(conditions)})`;
+  const where = (valueIn: (column: string) => unknown): Expression<SqlBool> =>
+    joined(key.map((column) => sql`${sql.ref(`${table}.${column}`)} = ${valueIn(column)}`));
+
+  const row = kysely.selectFrom(table).where(where((column) => values[column]));
+  const computed = columns.map((column, index) => sql`${changes[column]}`.as(changeName(index)));
+  const lock = queryTemplate(row.select([isChanged.as(IS_CHANGED), ...computed]).forUpdate());
+  const change = Object.fromEntries(columns.map((column, index) => [column, parameter(changeName(index))]));
+  const update = queryTemplate(
+    kysely
+      .updateTable(table)
+      .set(change)
+      .where(where((column) => values[column])),
+  );
+  const changed = kysely.selectFrom(table).where(where((column) => change[column] ?? values[column]));
+  const read = query.returning.length === 0 ? null : queryTemplate(selecting(changed, query.returning));
+
+  const once = (scope: WriteScope, given: ParameterValues): Promise<Row[]> =>
+    scope.transaction(async () => {
+      const [found] = (await scope.execute(lock(given))).rows;
+      if (found === undefined) return await insert(scope, given);
+      if (Number(found[IS_CHANGED]) !== 1) return [];
+      const complete: ParameterValues = { ...given, ...(found as Record<string, ColumnValue>) };
+      await scope.execute(update(complete));
+      return read === null ? [] : (await scope.execute(read(complete))).rows;
+    });
+
+  return async (scope, given) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once(scope, given);
+      } catch (error) {
+        // In the caller's transaction, a conflict has ended that, and the next attempt reports it.
+        if (attempt === ATTEMPTS || !(isConflict(error) || isAbout(error, key))) throw error;
+      }
+    }
+  };
+}
+
+/** Whether an insert failed because a row with this key is there by now. */
+function isAbout(error: unknown, key: readonly string[]): boolean {
+  if (!(error instanceof UniqueViolationError)) return false;
+  return error.columns.length === key.length && error.columns.every((column) => key.includes(column));
+}
+
+function joined(conditions: readonly Expression<unknown>[]): Expression<SqlBool> {
+  return sql<SqlBool>`${sql.join(
+    conditions.map((condition) => sql`(${condition})`),
+    sql` and `,
+  )}`;
+}
+
+interface Selecting extends Compilable {
+  select(columns: Exclude<Returned, "all">): Compilable;
+  selectAll(): Compilable;
+}
+
+/** A SELECT that returns what a write returns. */
+export function selecting(query: object, returned: Returned): Compilable {
+  const builder = query as Selecting;
+  return returned === "all" ? builder.selectAll() : builder.select(returned);
+}

@@ -1,0 +1,192 @@
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { resolve } from "node:path";
+import type * as Mysql from "mysql2";
+import type { Connection, ConnectionOptions, FieldPacket, ResultSetHeader } from "mysql2";
+import { ConfigurationError } from "../../support/index.ts";
+import type { Row } from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { MARIADB, type MariadbServer, serverOf, sessionStatements } from "./mariadb-server.ts";
+import type { CompleteMariadbSettings } from "./mariadb-settings.ts";
+import { exactRows } from "./mariadb-values.ts";
+import { warningCount } from "./warning-count.ts";
+
+/** How much longer than the server's own limit a statement may take before the connection is dropped, in milliseconds. */
+const GRACE_MS = 1000;
+
+/** Prepared statements per connection: a server has at most 16,382 for all of its connections by default. */
+const PREPARED_STATEMENTS = 200;
+
+/** What a statement returned. */
+export interface Answer {
+  /** `null` for a statement that returns no rows. */
+  readonly rows: Row[] | null;
+  readonly affectedRows: number;
+  /** The key that an insert has counted up; 0 if none. */
+  readonly insertId: number;
+  /** How many warnings the server has; `null` if that is unknown. */
+  readonly warnings: number | null;
+}
+
+/** What a client is opened with. */
+export interface ClientSetup {
+  readonly settings: CompleteMariadbSettings;
+  /** The application's root: the file of `ca` is relative to it. */
+  readonly root: string;
+  readonly where: string;
+}
+
+/** A connection to the server that a driver keeps, with limits for the time that anything takes. */
+export class MariadbClient {
+  server: MariadbServer = MARIADB;
+  /** Whether it must not be used again. */
+  isDead = false;
+  /** When it was last used, on the process's monotonic clock. */
+  usedAt = 0;
+  /** How long the server may take for a statement, in milliseconds; `null` for no limit. */
+  statementTimeoutMs: number | null;
+  readonly #connection: Connection;
+  readonly #socket: Socket;
+
+  private constructor(connection: Connection, socket: Socket, statementTimeoutMs: number | null) {
+    this.#connection = connection;
+    this.#socket = socket;
+    this.statementTimeoutMs = statementTimeoutMs;
+    // A connection that fails is reported by the statement on it, if there is one. Without a listener, a restart of the
+    // server would end the process.
+    connection.on("error", () => {
+      this.isDead = true;
+    });
+    connection.on("end", () => {
+      this.isDead = true;
+    });
+  }
+
+  /**
+   * Connects, logs in and begins the session.
+   *
+   * @throws the driver's error; `E_DATABASE_UNAVAILABLE` if the server doesn't respond in time
+   */
+  static async open({ createConnection }: typeof Mysql, setup: ClientSetup): Promise<MariadbClient> {
+    const { settings } = setup;
+    const options = optionsFor(setup);
+    // Its own socket, because the driver only ends it, which a server that is frozen never notices.
+    const socket = connect({ host: settings.host, port: settings.port, keepAlive: true, noDelay: true });
+    const connection = createConnection({ ...options, stream: socket });
+    const client = new MariadbClient(connection, socket, settings.statementTimeoutMs);
+    try {
+      await client.#within(settings.acquireTimeoutMs, (done) =>
+        client.#connection.connect((error) => done(error, null)),
+      );
+      const { rows } = await client.send("select version() as version", []);
+      client.server = serverOf(String(rows![0]!.version));
+      for (const text of sessionStatements(client.server, settings)) await client.send(text, []);
+      return client;
+    } catch (error) {
+      client.destroy();
+      throw error;
+    }
+  }
+
+  /**
+   * Runs a statement.
+   *
+   * @throws the driver's error; `E_DATABASE_UNAVAILABLE` if the server doesn't respond in time, after which the client is
+   * dead
+   */
+  send(text: string, values: readonly unknown[]): Promise<Answer> {
+    const limitMs = this.statementTimeoutMs === null ? null : this.statementTimeoutMs + GRACE_MS;
+    return this.#within(limitMs, (done) => {
+      const finish = (error: unknown, result?: unknown, fields?: FieldPacket[]): void => {
+        if (error !== null && error !== undefined) done(error, null as never);
+        else done(null, answerOf(result as Row[] | ResultSetHeader, fields, warnings()));
+      };
+      // Some statements can't be prepared, on MySQL more than on MariaDB; none of those has values.
+      const statement =
+        values.length === 0
+          ? this.#connection.query(text, finish)
+          : this.#connection.execute(text, values as never, finish);
+      const warnings = warningCount(statement);
+    });
+  }
+
+  /** @returns whether the server responds within this time */
+  async isAlive(limitMs: number): Promise<boolean> {
+    const ping = this.#within<null>(limitMs, (done) => this.#connection.ping((error) => done(error, null)));
+    return await ping.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Ends it in an orderly way. */
+  async end(): Promise<void> {
+    this.isDead = true;
+    await this.#within<null>(GRACE_MS, (done) => this.#connection.end((error) => done(error, null))).catch(() => {});
+    this.#socket.destroySoon();
+  }
+
+  /** Drops it at once, whatever it is doing. */
+  destroy(): void {
+    this.isDead = true;
+    this.#connection.destroy();
+    this.#socket.destroy();
+  }
+
+  #within<T>(limitMs: number | null, begin: (done: (error: unknown, result: T) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.destroy();
+        const problem = `The database server did not respond within ${limitMs} ms.`;
+        reject(new DatabaseError(problem, null, null, "E_DATABASE_UNAVAILABLE"));
+      };
+      const timer = limitMs === null ? undefined : setTimeout(giveUp, limitMs);
+      begin((error, result) => {
+        clearTimeout(timer);
+        this.usedAt = performance.now();
+        if (error === null || error === undefined) resolve(result);
+        else reject(error);
+      });
+    });
+  }
+}
+
+function answerOf(result: Row[] | ResultSetHeader, fields: FieldPacket[] | undefined, warnings: number | null): Answer {
+  if (Array.isArray(result)) return { rows: exactRows(result, fields ?? []), affectedRows: 0, insertId: 0, warnings };
+  const { affectedRows, insertId, warningStatus } = result;
+  return { rows: null, affectedRows, insertId, warnings: warningStatus };
+}
+
+function optionsFor({ settings, root, where }: ClientSetup): ConnectionOptions {
+  const { host, port, user, password, database, acquireTimeoutMs } = settings;
+  return {
+    host,
+    port,
+    ...(user !== null && { user }),
+    ...(password !== null && { password }),
+    ...(database !== null && { database }),
+    ...(settings.ssl && { ssl: { ...authorities(settings.ca, root, where), verifyIdentity: true } }),
+    connectTimeout: acquireTimeoutMs,
+    charset: "UTF8MB4_BIN",
+    timezone: "Z",
+    // A day is not a point in time: as a Date it would become another day west of here.
+    dateStrings: ["DATE"],
+    jsonStrings: true,
+    supportBigNumbers: true,
+    maxPreparedStatements: PREPARED_STATEMENTS,
+    // A server can't request the client's files, and the names of its columns never become code.
+    flags: ["-LOCAL_FILES"],
+    disableEval: true,
+    trace: false,
+  };
+}
+
+function authorities(ca: string | null, root: string, where: string): { ca?: Buffer } {
+  if (ca === null) return {};
+  try {
+    return { ca: readFileSync(resolve(root, ca)) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(`${where}.ca`, `is a file that can't be read (${code}).`, "Correct its path.");
+  }
+}

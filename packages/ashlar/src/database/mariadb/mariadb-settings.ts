@@ -1,0 +1,143 @@
+import { isIP } from "node:net";
+import { flag, fromText, type Optional, setting, settings, text } from "../../support/index.ts";
+import type { DialectSetup } from "../dialect.ts";
+import {
+  ADDRESS_NAMES,
+  type CompleteServerSettings,
+  type DatabaseServerSettings,
+  refuseOtherServer,
+  replicaTimeoutMs,
+  SERVER_SETTINGS,
+  withServerDefaults,
+} from "../server-settings.ts";
+
+/** The settings of `mariadb`. */
+export interface MariadbSettings extends DatabaseServerSettings {
+  /** The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`. */
+  readonly url?: Optional<string>;
+  /** Whether to encrypt; the server's certificate, and the host's name in it, are then verified. Default: `false`. */
+  readonly ssl?: Optional<boolean | "true" | "false">;
+  /**
+   * A file with the certificates of the authorities that may have signed the server's, in PEM, relative to the
+   * application's root; `ssl` is then on. Default: the authorities that Node.js knows.
+   */
+  readonly ca?: Optional<string>;
+}
+
+/** {@link MariadbSettings}, checked and complete. */
+export interface CompleteMariadbSettings extends CompleteServerSettings {
+  readonly ssl: boolean;
+  /** A file's path; `null` for the authorities that Node.js knows. */
+  readonly ca: string | null;
+}
+
+const PROTOCOLS: ReadonlySet<string> = new Set(["mariadb:", "mysql:"]);
+
+const SCHEMA = settings<MariadbSettings>()(
+  {
+    // Messages never quote it, because it contains a password.
+    url: setting<string | null, string>({
+      what: "the address of a MariaDB or MySQL database: mariadb://user:password@host:3306/database",
+      describe: problemOfUrl,
+      accept: (value) => (parsedUrl(value) === null ? undefined : (value as string)),
+      fallback: null,
+    }),
+    ...SERVER_SETTINGS,
+    ssl: fromText(flag(null)),
+    ca: text(null),
+    // Messages never quote it either.
+    read: setting<readonly string[]>({
+      what: "a list of addresses of MariaDB or MySQL databases: [mariadb://user:password@host:3306/database]",
+      describe: problemOfUrls,
+      accept: (value) => (Array.isArray(value) && value.every((url) => parsedUrl(url) !== null) ? value : undefined),
+      fallback: [],
+    }),
+  },
+  {
+    check(read, refuse) {
+      const surplus = read.url === null ? undefined : ADDRESS_NAMES.find((name) => read[name] !== null);
+      if (surplus !== undefined) throw refuse(surplus, "is set together with url.", "Leave out one of the two.");
+      if (read.ca !== null && read.ssl === false) {
+        throw refuse("ca", "is set, although ssl is false.", "Leave out one of the two.");
+      }
+      if (read.ssl !== true && read.ca === null) return;
+      const { host, name } =
+        read.url === null
+          ? ({ host: read.host, name: "host" } as const)
+          : { ...addressIn(read.url), name: "url" as const };
+      const problem = "is a numeric address, which no certificate is verified against.";
+      if (host !== null && isIP(host) !== 0) throw refuse(name, problem, "Write the host's name.");
+      if (read.read.some((url) => isIP(addressIn(url).host) !== 0)) {
+        throw refuse("read", `has ${problem.slice("is ".length)}`, "Write the hosts' names.");
+      }
+    },
+  },
+);
+
+/**
+ * Checks the settings, and fills in defaults. Numbers and booleans may be text, as in environment variables.
+ *
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readMariadbSettings(
+  options: MariadbSettings,
+  { where }: Pick<DialectSetup, "where">,
+): CompleteMariadbSettings {
+  const example = "mariadb://user:password@host:3306/database";
+  const server = { what: "MariaDB or MySQL", example, variable: "MARIADB_URL" };
+  refuseOtherServer(Object(options).url, [...PROTOCOLS], { where, ...server });
+  const { url, ...read } = SCHEMA.read(options, where);
+  const address = url === null ? {} : addressIn(url);
+  return { ...withServerDefaults({ ...read, ...address }, 3306), ssl: read.ssl ?? read.ca !== null };
+}
+
+/** The settings of a read replica. */
+export function replicaSettings(settings: CompleteMariadbSettings, n: number): CompleteMariadbSettings {
+  return { ...settings, ...addressIn(settings.read[n]!), acquireTimeoutMs: replicaTimeoutMs(settings), read: [] };
+}
+
+function addressIn(url: string): Pick<CompleteMariadbSettings, "host" | "port" | "user" | "password" | "database"> {
+  const { hostname, port, username, password, pathname } = parsedUrl(url)!;
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? 3306 : Number(port),
+    user: textOr(username),
+    password: textOr(password),
+    database: textOr(pathname.slice(1)),
+  };
+}
+
+function textOr(part: string): string | null {
+  return part === "" ? null : decodeURIComponent(part);
+}
+
+/** `null` if it isn't a URL of such a database, or has parameters: drivers turn protections off with them. */
+function parsedUrl(value: unknown): URL | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "") return null;
+  if (url.search !== "" || url.hash !== "") return null;
+  return [url.username, url.password, url.pathname].every(isDecodable) ? url : null;
+}
+
+function isDecodable(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function problemOfUrl(value: unknown): string {
+  if (typeof value !== "string") return "not text";
+  const url = URL.parse(value);
+  if (url !== null && PROTOCOLS.has(url.protocol) && url.search !== "") {
+    return 'an address with parameters after "?": set ssl, ca and the others next to url';
+  }
+  return "not the address of a MariaDB or MySQL database";
+}
+
+function problemOfUrls(value: unknown): string {
+  const wrong = Array.isArray(value) ? value.find((url) => parsedUrl(url) === null) : undefined;
+  return wrong === undefined ? "not a list of addresses" : `a list in which an entry is ${problemOfUrl(wrong)}`;
+}

@@ -1,0 +1,138 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
+import { AshlarError } from "../../support/index.ts";
+import type { ConnectionUsage, DialectSetup, Reservation } from "../dialect.ts";
+import { DatabaseError } from "../errors.ts";
+import { PostgresConnection } from "./postgres-connection.ts";
+import { translatePostgresError, unreachableRemedy } from "./postgres-errors.ts";
+import { openPool } from "./postgres-pool.ts";
+import type { CompletePostgresSettings } from "./postgres-settings.ts";
+
+/** The error of `pg` if no connection became free within `acquireTimeoutMs`. */
+const POOL_TIMEOUT = "timeout exceeded when trying to connect";
+/** Its error if the server did not respond to a new one. */
+const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
+
+/**
+ * After how long without use a connection is checked before the next statement, in milliseconds. One in constant use
+ * learns of its end from its answers.
+ */
+const IDLE_MS = 1000;
+
+/** The connections to one server: a bounded pool, with a bounded line before it. */
+export class PostgresClients {
+  readonly #settings: CompletePostgresSettings;
+  readonly #setup: Pick<DialectSetup, "where" | "observer">;
+  /** When each open connection was last returned, in milliseconds of `performance.now()`. */
+  readonly #returnedAt = new WeakMap<PoolClient, number>();
+  /** Connections that have failed or were closed by the server. */
+  readonly #dead = new WeakSet<PoolClient>();
+  #pool: Promise<Pool> | null = null;
+  /** The same, once it is open. */
+  #openPool: Pool | null = null;
+  #closed = false;
+
+  constructor(settings: CompletePostgresSettings, setup: Pick<DialectSetup, "where" | "observer">) {
+    this.#settings = settings;
+    this.#setup = setup;
+  }
+
+  /** How much of the pool is in use. */
+  get usage(): ConnectionUsage {
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#openPool ?? {};
+    return { limit: this.#settings.poolSize, open: totalCount, used: totalCount - idleCount, waiting: waitingCount };
+  }
+
+  /**
+   * Reserves a connection.
+   *
+   * @throws `E_OVERLOADED` if too many are waiting, or if no connection became free in time; `E_DATABASE_UNAVAILABLE`
+   * if the server cannot be reached
+   */
+  async reserve(): Promise<Reservation & { readonly connection: PostgresConnection }> {
+    const client = await this.#usable();
+    const connection = new PostgresConnection(client, this.#setup.observer, this.#settings.statementTimeoutMs);
+    const release = (broken: boolean): void => {
+      this.#returnedAt.set(client, performance.now());
+      client.release(broken || connection.broken);
+    };
+    return { connection, release };
+  }
+
+  /** Runs a function with a connection, which is returned afterwards. */
+  async borrow<T>(use: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+    const { connection, release } = await this.reserve();
+    try {
+      return await use(connection);
+    } finally {
+      release(false);
+    }
+  }
+
+  /** Waits for the connections in use, and closes all. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    // A pool that could not be opened has been reported where it was needed; the error need not be reported again on
+    // closing.
+    await this.#pool?.then((open) => open.end()).catch(() => undefined);
+  }
+
+  /** A connection on which nothing has been sent since the server was last known to be there. */
+  async #usable(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#client();
+      const returnedAt = this.#returnedAt.get(client);
+      if (returnedAt === undefined) return client;
+      // The server may have closed it, and the process not have read that yet: a statement sent now would be lost, and
+      // could not be sent again, because it might have run. Two turns, because the first may be half over.
+      if (performance.now() - returnedAt >= IDLE_MS) {
+        await nextTurn();
+        await nextTurn();
+      }
+      if (!this.#dead.has(client)) return client;
+      client.release(true);
+    }
+  }
+
+  async #open(): Promise<Pool> {
+    try {
+      const pool = await openPool(this.#settings);
+      this.#openPool = pool;
+      pool.on("connect", (client) => {
+        const die = (): unknown => this.#dead.add(client);
+        client.on("error", die).on("end", die);
+      });
+      return pool;
+    } catch (error) {
+      // The next statement tries again: the driver may be installed by then.
+      this.#pool = null;
+      throw error;
+    }
+  }
+
+  async #client(): Promise<PoolClient> {
+    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    this.#pool ??= this.#open();
+    const pool = await this.#pool;
+    const { maxWaiting, acquireTimeoutMs } = this.#settings;
+    if (pool.waitingCount >= maxWaiting) {
+      const problem = `All connections to the database are in use, and ${maxWaiting} callers are waiting for one.`;
+      throw new AshlarError("E_OVERLOADED", problem);
+    }
+    try {
+      return await pool.connect();
+    } catch (error) {
+      const { message } = error as Error;
+      if (message === POOL_TIMEOUT) {
+        const problem = `No connection to the database was free within ${acquireTimeoutMs} ms.`;
+        throw new AshlarError("E_OVERLOADED", problem, { cause: error });
+      }
+      const { where } = this.#setup;
+      if (message === CONNECTION_TIMEOUT) {
+        const problem = `The database server did not respond within ${acquireTimeoutMs} ms.`;
+        throw new DatabaseError(`${problem}${unreachableRemedy(where)}`, null, error, "E_DATABASE_UNAVAILABLE");
+      }
+      throw translatePostgresError(error, where);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { Dialect } from "../dialect.ts";
+
+/** Tables that rows are stored in. The others are views, and virtual tables with the tables underneath them. */
+const TABLES = `pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'`;
+
+/**
+ * The types of SQLite's columns are those of their values, so there is little to tell. `hidden` is 2 or 3 for a column that is
+ * computed.
+ */
+const COLUMNS = `select tables.name as "table", columns.name as name,
+    case when lower(columns.type) = 'json' then 'json' else 'other' end as type, null as length, columns.pk as place,
+    columns.pk = 1 and exists (select 1 from sqlite_schema where type = 'table' and name = tables.name
+      and sql like '%autoincrement%') as counted,
+    columns.hidden > 1 as computed
+  from (select name from ${TABLES}) as tables, pragma_table_xinfo(tables.name) as columns
+  where columns.hidden <> 1 order by tables.name, columns.cid`;
+
+/** A foreign key that names no columns refers to the primary key. */
+const REFERENCES = `select cast(keys.id as text) as name, tables.name as "table", keys."from" as "column", keys."table" as parent,
+    coalesce(keys."to", (select name from pragma_table_info(keys."table") where pk = keys.seq + 1)) as parent_column,
+    1 as "deferrable"
+  from (select name from ${TABLES}) as tables, pragma_foreign_key_list(tables.name) as keys
+  order by tables.name, keys.id, keys.seq`;
+
+const OTHERS = `select name, type as kind from pragma_table_list
+  where schema = 'main' and type in ('view', 'virtual') and name not like 'sqlite\\_%' escape '\\' order by name`;
+
+/** How tables of a SQLite file are copied. */
+export const SQLITE_COPYING: NonNullable<Dialect["copying"]> = {
+  columns: COLUMNS,
+  references: REFERENCES,
+  others: OTHERS,
+  lastKeys: `select name as "table", cast(seq as text) as last from sqlite_sequence`,
+  rowOrder: "rowid",
+  overriding: "",
+  version: "pragma data_version",
+  keysAfter: (table, _, last) => [
+    `delete from sqlite_sequence where name = ${literal(table)}`,
+    `insert into sqlite_sequence (name, seq) values (${literal(table)}, ${last})`,
+  ],
+  // It ends with the transaction.
+  suspendReferences: () => ["pragma defer_foreign_keys = on"],
+  resumeReferences: () => [],
+};
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

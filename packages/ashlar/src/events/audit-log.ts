@@ -1,0 +1,93 @@
+import { currentRequestId, type Logger, loggedAddress, userKey } from "../kernel/index.ts";
+import type { EventMap, EventName } from "./event-map.ts";
+import type { Events } from "./events.ts";
+
+/** What an audit line has in addition to the event's name, its user, guard, address and request. */
+export type AuditDetails = Readonly<Record<string, string | number | boolean | null>>;
+
+/** What is written about events; see `APP.log`. */
+export interface AuditSettings {
+  /** Whether a line is written for each event. */
+  readonly audit: boolean;
+  /** How much of a client's address is in it. */
+  readonly addresses: "full" | "truncated" | "none";
+  /** Whether identifiers that someone typed are in it. */
+  readonly identifiers: boolean;
+}
+
+/** The members of a payload that every audit line has, if the payload does. */
+interface Common {
+  readonly user?: object | null;
+  readonly userId?: string | null;
+  readonly guard?: string | null;
+  readonly address?: string | null;
+}
+
+/**
+ * Writes a line to the log, and counts, whenever one of certain events happens: the container's key `audit`. Those of
+ * the framework's features are among them. A feature of your own adds its events when its provider boots:
+ *
+ * ```ts
+ * application.container.make("audit").add("order.placed", ({ order }) => ({ orderId: order.id }));
+ * ```
+ *
+ * A line has the name of the event as `event`, and the id of the request as `requestId`. If the payload has a `user` or a
+ * `userId`, a `guard` or an `address`, the line has the user's primary key, the guard and the address too.
+ *
+ * Security: nothing else of a payload is written but what the function returns. Leave out secrets, and what people type:
+ * it may be a password in the wrong field.
+ */
+export class AuditLog {
+  readonly #events: Events;
+  readonly #logger: Logger;
+  readonly #settings: AuditSettings;
+  readonly #counts = new Map<EventName, number>();
+
+  /** @internal Created by `EventProvider`. */
+  constructor(events: Events, logger: Logger, settings: AuditSettings) {
+    this.#events = events;
+    this.#logger = logger;
+    this.#settings = settings;
+  }
+
+  /** How often each event has happened since the start. */
+  get counts(): ReadonlyMap<EventName, number> {
+    return this.#counts;
+  }
+
+  /**
+   * Writes a line whenever an event happens. If the event has been added before, nothing changes.
+   *
+   * @param describe returns what is particular to the event; default: nothing
+   */
+  add<Name extends EventName>(name: Name, describe?: (payload: EventMap[Name]) => AuditDetails): void {
+    if (this.#counts.has(name)) return;
+    this.#counts.set(name, 0);
+    this.#events.on(name, (payload) => {
+      this.#counts.set(name, this.#counts.get(name)! + 1);
+      if (this.#settings.audit) this.#write(name, (payload ?? {}) as Common, describe?.(payload) ?? {});
+    });
+  }
+
+  /** @internal What someone typed, if the configuration says that it is written; else nothing. */
+  typed(identifier: string | null): AuditDetails {
+    return this.#settings.identifiers && identifier !== null ? { identifier } : {};
+  }
+
+  #write(event: EventName, payload: Common, details: AuditDetails): void {
+    const { user, guard = null, userId = userKey(user ?? null) } = payload;
+    const address = loggedAddress(payload.address ?? null, this.#settings.addresses);
+    const requestId = currentRequestId();
+    this.#logger.info(
+      {
+        event,
+        ...(userId !== null && { userId }),
+        ...(guard !== null && { guard }),
+        ...(address !== null && { address }),
+        ...details,
+        ...(requestId !== null && { requestId }),
+      },
+      "audit",
+    );
+  }
+}

@@ -1,0 +1,66 @@
+import { parseHost } from "./host.ts";
+
+/**
+ * The origins of other sites that are part of the application, such as its front end: `APP.trustedOrigins`. Their pages may
+ * read responses, send requests that change something, and be redirected to.
+ */
+export class TrustedOrigins {
+  readonly list: readonly string[];
+  readonly #set: ReadonlySet<string>;
+
+  /** @param list the result of {@link parseOrigins} */
+  constructor(list: readonly string[] = []) {
+    this.list = Object.freeze([...list]);
+    this.#set = new Set(list);
+  }
+
+  /** Whether no other origin is trusted. */
+  get isEmpty(): boolean {
+    return this.list.length === 0;
+  }
+
+  /** Reports whether a request's `Origin`, or the origin of a URL, is listed. The comparison is exact (RFC 6454 §5). */
+  includes(origin: string | null): boolean {
+    return origin !== null && this.#set.has(origin);
+  }
+}
+
+/**
+ * Parses a list of origins: scheme, host, and port unless it is the scheme's own.
+ *
+ * Security: each is exact. A pattern such as `https://*.example.com` is refused, because any forgotten subdomain that
+ * someone else can fill would be trusted with every user's account.
+ *
+ * @returns if an entry is not valid, what is wrong with the first such entry, as text
+ */
+export function parseOrigins(entries: readonly string[]): readonly string[] | string {
+  const origins: string[] = [];
+  for (const entry of entries) {
+    if (entry.includes("*")) return `contains ${JSON.stringify(entry)}: each origin has to be listed by itself.`;
+    const origin = originOf(entry);
+    if (origin === null) return `contains ${JSON.stringify(entry)}, which is not an origin.`;
+    if (!origins.includes(origin)) origins.push(origin);
+  }
+  return origins;
+}
+
+/** The origin that a text names, as browsers write it; `null` if it is anything more, or anything else. */
+function originOf(text: string): string | null {
+  // The URL parser would forgive white space, backslashes and missing slashes.
+  if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text)) return null;
+  return URL.parse(text)?.origin ?? null;
+}
+
+/**
+ * Reports whether browsers treat two origins as one site (HTML §7.1.1): the same scheme, and the same registrable domain by
+ * the public suffix list. Cookies that are not `SameSite=None` are sent only within a site.
+ */
+export function isSameSite(one: string, other: string): boolean {
+  return siteOf(new URL(one)) === siteOf(new URL(other));
+}
+
+function siteOf({ protocol, hostname }: URL): string {
+  // To a browser, names below localhost are sites of their own.
+  const host = hostname.endsWith(".localhost") ? hostname.split(".").slice(-2).join(".") : parseHost(hostname).host;
+  return `${protocol}//${host}`;
+}

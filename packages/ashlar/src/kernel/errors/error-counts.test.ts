@@ -1,0 +1,111 @@
+import { request as send } from "node:http";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createApplication } from "../../boot/index.ts";
+import { Route } from "../../routing/index.ts";
+import { AshlarError } from "../../support/index.ts";
+
+class MadeUp extends AshlarError {
+  constructor(code: string) {
+    super("E_FORBIDDEN");
+    Object.assign(this, { code });
+  }
+}
+
+async function make(server: object = {}) {
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    config: { app: { APP: { log: { level: "silent" }, server } } },
+    routes: [
+      Route.get("/", () => "fine"),
+      Route.get("/refused", () => {
+        throw new AshlarError("E_TOO_MANY_REQUESTS");
+      }),
+      Route.get("/away", async () => {
+        throw new AshlarError("E_OVERLOADED");
+      }),
+      Route.get("/broken", () => {
+        throw new Error("broken");
+      }),
+      Route.get("/made-up/@code", ({ request }) => {
+        throw new MadeUp(String(request.param("code")));
+      }),
+    ],
+  });
+  onTestFinished(() => application.shutdown());
+  const ask = async (path: string) => (await application.fetch(new Request(`http://localhost${path}`))).status;
+  return { application, ask };
+}
+
+test("each error that a request ends with is counted by its code, and nothing else is", async () => {
+  const { application, ask } = await make();
+  expect(application.stats().errors).toEqual({});
+  const paths = ["/", "/refused", "/away", "/away", "/broken", "/nowhere", "/%zz"];
+  expect(await Promise.all(paths.map(ask))).toEqual([200, 429, 503, 503, 500, 404, 400]);
+  expect(application.stats().errors).toEqual({
+    E_TOO_MANY_REQUESTS: 1,
+    E_OVERLOADED: 2,
+    E_INTERNAL: 1,
+    E_NOT_FOUND: 1,
+    E_BAD_REQUEST: 1,
+  });
+});
+
+test("a code that was not declared adds no counter, whatever an application's own error has", async () => {
+  const { application, ask } = await make();
+  for (const code of ["E_ONE", "E_TWO", "constructor", "__proto__"]) await ask(`/made-up/${code}`);
+  expect(application.stats().errors).toEqual({ E_INTERNAL: 4 });
+});
+
+test("an error is counted if a listener responds to it, and so is the failure of a listener", async () => {
+  const { application, ask } = await make();
+  application.onError((error) => {
+    if ((error as AshlarError).code === "E_TOO_MANY_REQUESTS") return "Wait.";
+    throw new Error("A listener has failed.");
+  });
+  expect([await ask("/refused"), await ask("/nowhere")]).toEqual([429, 500]);
+  expect(application.stats().errors).toEqual({ E_TOO_MANY_REQUESTS: 1, E_NOT_FOUND: 1, E_INTERNAL: 1 });
+});
+
+test("a response that can't be made is an internal error", async () => {
+  const { application, ask } = await make();
+  application.onError(() => Symbol("no response"));
+  expect(await ask("/refused")).toBe(500);
+  expect(application.stats().errors).toEqual({ E_TOO_MANY_REQUESTS: 1, E_INTERNAL: 1 });
+});
+
+test("what an application refuses that has shut down is counted", async () => {
+  const { application, ask } = await make();
+  await application.shutdown();
+  expect([
+    await ask("/"),
+    (await application.errorResponse(new Request("http://localhost/"), new Error())).status,
+  ]).toEqual([503, 503]);
+  expect(application.stats().errors).toEqual({ E_SHUTTING_DOWN: 2 });
+});
+
+test("S50 what an overloaded server refuses is counted", async () => {
+  // The clock by which the server is late.
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  let time = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
+  onTestFinished(() => {
+    clock.mockRestore();
+    vi.useRealTimers();
+  });
+  const { application } = await make({ maxLoopDelayMs: 500 });
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
+  const status = () =>
+    new Promise<number>((resolve, reject) => {
+      const asking = send({ port, path: "/", host: "127.0.0.1", agent: false }, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode!));
+      });
+      asking.on("error", reject).end();
+    });
+  expect(await status()).toBe(200);
+  // One turn that took too long, and another one that takes too long now.
+  time += 1000;
+  vi.advanceTimersByTime(100);
+  time += 1000;
+  expect([await status(), await status()]).toEqual([503, 503]);
+  expect(application.stats().errors).toEqual({ E_OVERLOADED: 2 });
+});

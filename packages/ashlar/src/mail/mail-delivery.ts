@@ -1,0 +1,96 @@
+import type { Events } from "../events/index.ts";
+import type { Logger } from "../kernel/index.ts";
+import { currentDate, traceChannels, traced } from "../support/index.ts";
+import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
+import type {} from "./events.ts";
+import { type MailMessage, recipientsOf } from "./mail-message.ts";
+import type { MailTransport } from "./mail-transport.ts";
+import type { Mailable } from "./mailable.ts";
+import type { MailAttempt, MailSender } from "./outbox/outbox.ts";
+
+/** How many queued mails are sent at once, unless the transport sets a number. */
+const CONCURRENCY = 5;
+
+/** What may be logged about a mail. Its subject and content may contain a link that logs a user in. */
+export interface MailAccount {
+  readonly mailable: string;
+  readonly recipients: readonly string[];
+}
+
+function traceDelivery<T>(message: MailMessage, deliver: () => Promise<T>): Promise<T> {
+  const { mail } = traceChannels;
+  if (!mail.hasSubscribers) return deliver();
+  return traced(mail, { mailable: message.mailable, recipients: recipientsOf(message).length }, deliver);
+}
+
+/** Hands composed mails over to the transport, and tells the log and the listeners of events what became of them. */
+export class MailDelivery implements MailSender {
+  readonly #transport: MailTransport;
+  readonly #logger: Logger;
+  readonly #events: Events | null;
+
+  /** @param events `null` if the application has no events */
+  constructor(transport: MailTransport, logger: Logger, events: Events | null) {
+    this.#transport = transport;
+    this.#logger = logger;
+    this.#events = events;
+  }
+
+  get concurrency(): number {
+    return this.#transport.concurrency ?? CONCURRENCY;
+  }
+
+  /** Delivers a mail. It rejects with what the transport throws. */
+  async deliver(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<void> {
+    const deliver = async () => this.#transport.deliver(message, { signal, mailable });
+    const refused = (await traceDelivery(message, deliver)) ?? [];
+    if (refused.length > 0) {
+      this.#logger.warn(
+        { mailable: message.mailable, recipients: refused },
+        "The mail server refused some recipients of a mail.",
+      );
+    }
+    const recipients = recipientsOf(message).filter((address) => !refused.includes(address));
+    const sent = { time: currentDate(), mailable: message.mailable, recipients, messageId: message.id };
+    void this.#events?.emit("mail.sent", sent);
+  }
+
+  async attempt(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<MailAttempt> {
+    try {
+      await this.deliver(message, mailable, signal);
+      return { outcome: "sent" };
+    } catch (error) {
+      const failure = deliveryFailure(error, "delivering");
+      return { outcome: signal.aborted ? "interrupted" : "failed", ...failure };
+    }
+  }
+
+  postponed(message: MailMessage, reason: string, attempts: number, pauseMs: number): void {
+    this.logPostponed(accountOf(message), reason, attempts, pauseMs);
+  }
+
+  failed(message: MailMessage, reason: string, attempts: number): void {
+    this.giveUp(accountOf(message), { reason }, "A mail could not be sent.", attempts);
+  }
+
+  /** Logs that a mail is tried again. */
+  logPostponed(account: MailAccount, reason: string, attempts: number, pauseMs: number): void {
+    const details = { ...account, attempts, reason, retryInSeconds: Math.round(pauseMs) / 1000 };
+    this.#logger.warn(details, "A mail could not be sent yet.");
+  }
+
+  /** Logs and announces that a mail was given up. */
+  giveUp(account: MailAccount, { reason }: Pick<DeliveryFailure, "reason">, message: string, attempts?: number): void {
+    this.#logger.error({ ...account, reason, ...(attempts === undefined ? {} : { attempts }) }, message);
+    this.announceFailure(account, reason);
+  }
+
+  /** Announces that a mail was not sent. */
+  announceFailure(account: MailAccount, reason: string): void {
+    void this.#events?.emit("mail.failed", { time: currentDate(), ...account, reason });
+  }
+}
+
+function accountOf(message: MailMessage): MailAccount {
+  return { mailable: message.mailable, recipients: recipientsOf(message) };
+}

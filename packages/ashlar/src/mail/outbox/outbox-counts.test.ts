@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Outbox } from "./outbox.ts";
+import { type MailCounts, OutboxCounts } from "./outbox-counts.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("a database that doesn't answer is waited for for a second", async () => {
+  let looks = 0;
+  const counts = new OutboxCounts(() => {
+    looks++;
+    return new Promise(() => {});
+  });
+  for (const count of [1, 2]) {
+    let isOver = false;
+    const refreshed = counts.refresh().then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(999);
+    expect([count, isOver]).toEqual([count, false]);
+    await vi.advanceTimersByTimeAsync(1);
+    await refreshed;
+  }
+  // The second one joins the look that is on its way.
+  expect([counts.read(), looks, vi.getTimerCount()]).toEqual([null, 1, 0]);
+});
+
+/** Counts whose looks find what a test says. */
+function setUp(find: () => Promise<MailCounts>) {
+  let looks = 0;
+  const outbox = {
+    counts: () => {
+      looks++;
+      return find();
+    },
+  } as unknown as Outbox;
+  return { counts: new OutboxCounts(async () => outbox), looks: () => looks };
+}
+
+test("someone who asks without waiting gets what the last look found, and has the next one looked for", async () => {
+  let waiting = 1;
+  const { counts, looks } = setUp(async () => ({ waiting, failed: 0 }));
+  expect(counts.read()).toBe(null);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([counts.read(), looks()]).toEqual([{ waiting: 1, failed: 0 }, 1]);
+  waiting = 2;
+  await vi.advanceTimersByTimeAsync(4999);
+  counts.read();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([counts.read(), looks()]).toEqual([{ waiting: 1, failed: 0 }, 1]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(counts.read()).toEqual({ waiting: 1, failed: 0 });
+  await vi.advanceTimersByTimeAsync(0);
+  expect([counts.read(), looks()]).toEqual([{ waiting: 2, failed: 0 }, 2]);
+  await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
+  expect(counts.read()).toEqual({ waiting: 2, failed: 0 });
+  await vi.advanceTimersByTimeAsync(5 * 60_000);
+  expect(counts.read()).toBe(null);
+});
+
+test("counts are unknown once a look takes too long, or fails, and known again with the next", async () => {
+  let find: () => Promise<MailCounts> = async () => ({ waiting: 1, failed: 2 });
+  const { counts } = setUp(() => find());
+  await counts.refresh();
+  expect([counts.read(), vi.getTimerCount()]).toEqual([{ waiting: 1, failed: 2 }, 0]);
+  await vi.advanceTimersByTimeAsync(5000);
+  const slow = Promise.withResolvers<MailCounts>();
+  find = () => slow.promise;
+  const refreshed = counts.refresh();
+  await vi.advanceTimersByTimeAsync(1000);
+  await refreshed;
+  expect(counts.read()).toBe(null);
+  slow.resolve({ waiting: 3, failed: 4 });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(counts.read()).toEqual({ waiting: 3, failed: 4 });
+  await vi.advanceTimersByTimeAsync(5000);
+  find = () => Promise.reject(new Error("The database is away."));
+  await counts.refresh();
+  expect([counts.read(), vi.getTimerCount()]).toEqual([null, 0]);
+});

@@ -1,0 +1,72 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Outbox } from "./outbox.ts";
+
+/** How many mails wait in the outbox, and how many were given up, in all processes. */
+export type MailCounts = Awaited<ReturnType<Outbox["counts"]>>;
+
+/** For how long counts are used without another look, in milliseconds. */
+const FRESH_MS = 5000;
+/** How long a look is waited for, in milliseconds. */
+const WAIT_MS = 1000;
+/** From when on counts are too old to be shown, in milliseconds. */
+const OUTDATED_MS = 5 * 60_000;
+
+/** What the outbox contains, for statistics: read from the database in the background, and never a failure. */
+export class OutboxCounts {
+  readonly #find: () => Promise<Outbox | null>;
+  /** Looks outside of the caller's transaction and request. */
+  readonly #outside = AsyncLocalStorage.snapshot();
+  #latest: MailCounts | null = null;
+  /** When the last look ended, by `performance.now()`. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+
+  /** @param find finds the outbox; `null` if mails wait in memory */
+  constructor(find: () => Promise<Outbox | null>) {
+    this.#find = find;
+  }
+
+  /**
+   * The counts as of the last look, which is at most five minutes ago; `null` if they are not known. If they are older than
+   * five seconds, a look begins, for the next caller.
+   */
+  read(): MailCounts | null {
+    const latest = this.#age < OUTDATED_MS ? this.#latest : null;
+    void this.#look();
+    return latest;
+  }
+
+  /**
+   * Resolves when the counts are at most five seconds old. A database that can't be read, or not within a second, makes them
+   * unknown.
+   */
+  async refresh(): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      this.#latest = null;
+      resolve();
+    }, WAIT_MS);
+    await Promise.race([this.#look(), late]);
+    clearTimeout(timer);
+  }
+
+  get #age(): number {
+    return performance.now() - this.#lookedAt;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#age < FRESH_MS) return;
+    this.#looking ??= this.#outside(async () => {
+      try {
+        this.#latest = (await (await this.#find())?.counts()) ?? null;
+      } catch {
+        // The statements of the application report that the database is away.
+        this.#latest = null;
+      } finally {
+        this.#lookedAt = performance.now();
+        this.#looking = null;
+      }
+    });
+    await this.#looking;
+  }
+}

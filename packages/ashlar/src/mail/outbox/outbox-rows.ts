@@ -1,0 +1,269 @@
+import {
+  CONFLICT_RETRIES,
+  type Connection,
+  deleteInBatches,
+  type Expression,
+  type Row,
+  type SqlBool,
+  sql,
+} from "../../database/index.ts";
+import { now, systemTime } from "../../support/index.ts";
+import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+
+/** A row that this process has claimed. */
+export interface ClaimedRow {
+  readonly id: string;
+  /** `mail`, or the name of promised work. */
+  readonly kind: string;
+  /** Sealed. */
+  readonly content: string;
+  /** How often it has been tried, this time included. */
+  readonly attempts: number;
+}
+
+/** A row that was given up. */
+export interface FailedRow extends ClaimedRow {
+  /** The name of the mail's class; `null` if there is no mail yet. */
+  readonly mailable: string | null;
+  readonly createdAt: Date;
+  readonly failedAt: Date;
+  readonly reason: string;
+}
+
+/** A row to be written. */
+export interface NewRow extends Pick<ClaimedRow, "kind" | "content"> {
+  readonly mailable: string | null;
+}
+
+/** What became of a row whose attempt failed. */
+export type Postponement = "postponed" | "failed" | "lost";
+
+/** What the statements of {@link OutboxRows} depend on. */
+export interface OutboxRowsOptions {
+  /** Names this process in its claims. */
+  readonly claimant: string;
+  /** For how long a claim counts unless it is renewed, in milliseconds. */
+  readonly claimMs: number;
+  /** For how long a row is tried, in milliseconds. */
+  readonly retryMs: number;
+}
+
+/** The longest reason that the table holds, in characters. */
+const MAX_REASON_LENGTH = 500;
+/** How many ids a statement names at most: PostgreSQL takes 65,535 parameters. */
+const MAX_IDS = 1000;
+/** An email address in a sentence. */
+const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
+
+/**
+ * The rows of the outbox: each is claimed by one process, which works on it, and then deletes it, postpones it, or gives it
+ * up. A claim ends by itself, for a process that died.
+ *
+ * Claims are decided by conditional updates, and by the database's clock: those of the processes may differ.
+ */
+export class OutboxRows {
+  readonly connection: Connection;
+  readonly #options: OutboxRowsOptions;
+
+  constructor(connection: Connection, options: OutboxRowsOptions) {
+    this.connection = connection;
+    this.#options = options;
+  }
+
+  /** Stores a row, claimed by this process, and returns its id. Takes part in the current transaction, if there is one. */
+  async insert({ kind, mailable, content }: NewRow): Promise<string> {
+    const { claimant, claimMs, retryMs } = this.#options;
+    const at = this.#time;
+    const values = {
+      kind,
+      mailable,
+      content,
+      claim: claimant,
+      attempts: 1,
+      created_at: at,
+      available_at: sql`${at} + ${sql.lit(claimMs)}`,
+      retry_until: sql`${at} + ${sql.lit(retryMs)}`,
+    };
+    const [row] = await this.connection.prepareInsert({ table: TABLE, values, returning: ["id"] })({});
+    return String(row!.id);
+  }
+
+  /**
+   * Claims rows that are due.
+   *
+   * @param limit the maximum number
+   * @param own the rows that this process works on; its own expired claims must not be taken for another process's
+   */
+  async claim(limit: number, own: readonly string[]): Promise<ClaimedRow[]> {
+    const due = this.#due(limit, own);
+    // Most of the time nothing is due: that costs one look at an index, and on SQLite no lock.
+    if ((await due.execute()).length === 0) return [];
+    const { kysely, dialect } = this.connection;
+    const claim = async (): Promise<ClaimedRow[]> => {
+      const ids = (await dialect.lockRows(this.#due(limit, own), "skip").execute()).map(({ id }) => id);
+      if (ids.length === 0) return [];
+      const { claimant, claimMs } = this.#options;
+      await kysely
+        .updateTable(TABLE)
+        .set({ claim: claimant, attempts: sql`attempts + 1`, available_at: sql`${this.#time} + ${sql.lit(claimMs)}` })
+        .where("id", "in", ids)
+        // Checked again: not every database locks what it reads.
+        .where("failed_at", "is", null)
+        .where(this.#isDue)
+        .execute();
+      const rows = await kysely
+        .selectFrom(TABLE)
+        .selectAll()
+        .where("id", "in", ids)
+        .where("claim", "=", claimant)
+        .execute();
+      return (rows as Row[]).map(claimed);
+    };
+    return await this.connection.transaction(claim, { retries: CONFLICT_RETRIES });
+  }
+
+  /** Extends the claims on rows, and returns the ids of those that are still claimed by this process. */
+  async renew(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const { kysely } = this.connection;
+    const { claimant, claimMs } = this.#options;
+    const renewed = new Set<string>();
+    for (const some of inParts(ids)) {
+      await kysely
+        .updateTable(TABLE)
+        .set({ available_at: sql`${this.#time} + ${sql.lit(claimMs)}` })
+        .where("id", "in", some)
+        .where("claim", "=", claimant)
+        .execute();
+      const held = kysely.selectFrom(TABLE).select("id").where("id", "in", some).where("claim", "=", claimant);
+      for (const { id } of await held.execute()) renewed.add(String(id));
+    }
+    return renewed;
+  }
+
+  /** Deletes a row that is done. Returns whether it was still claimed by this process. */
+  async finish(id: string): Promise<boolean> {
+    const query = this.connection.kysely.deleteFrom(TABLE).where("id", "=", id);
+    const { numDeletedRows } = await query.where("claim", "=", this.#options.claimant).executeTakeFirst();
+    return numDeletedRows > 0n;
+  }
+
+  /** Releases a row for another attempt after a pause, unless that would be too late: then it is given up. */
+  async postpone(id: string, reason: string, pauseMs: number): Promise<Postponement> {
+    const next = sql`${this.#time} + ${sql.lit(Math.ceil(pauseMs))}`;
+    return this.#end(id, reason, {
+      available_at: next,
+      failed_at: sql`case when ${next} >= retry_until then ${this.#time} end`,
+    });
+  }
+
+  /** Gives a row up. */
+  async fail(id: string, reason: string): Promise<Postponement> {
+    return this.#end(id, reason, { failed_at: this.#time });
+  }
+
+  /** Releases rows for other processes, at once. */
+  async release(ids: readonly string[]): Promise<void> {
+    for (const some of inParts(ids)) {
+      await this.connection.kysely
+        .updateTable(TABLE)
+        .set({ claim: null, available_at: this.#time, attempts: sql`attempts - 1` })
+        .where("id", "in", some)
+        .where("claim", "=", this.#options.claimant)
+        .execute();
+    }
+  }
+
+  /** The rows that were given up, oldest first. */
+  async failed(limit: number): Promise<FailedRow[]> {
+    const query = this.connection.kysely.selectFrom(TABLE).selectAll().where("failed_at", "is not", null);
+    return ((await query.orderBy("id").limit(limit).execute()) as Row[]).map((row) => ({
+      ...claimed(row),
+      mailable: row.mailable === null ? null : String(row.mailable),
+      createdAt: new Date(Number(row.created_at)),
+      failedAt: new Date(Number(row.failed_at)),
+      reason: String(row.reason),
+    }));
+  }
+
+  /**
+   * Makes rows that were given up due again.
+   *
+   * @param ids `null` for all
+   * @returns how many
+   */
+  async retry(ids: readonly string[] | null): Promise<number> {
+    const at = this.#time;
+    const query = this.connection.kysely
+      .updateTable(TABLE)
+      .set({
+        failed_at: null,
+        available_at: at,
+        attempts: 0,
+        retry_until: sql`${at} + ${sql.lit(this.#options.retryMs)}`,
+      })
+      .where("failed_at", "is not", null);
+    const chosen = ids === null ? query : query.where("id", "in", ids);
+    return Number((await chosen.executeTakeFirst()).numUpdatedRows);
+  }
+
+  /** How many rows wait, those that are being sent included, and how many were given up. */
+  async counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
+    const [row] = (await this.connection.kysely
+      .selectFrom(TABLE)
+      .select((is) => [is.fn.countAll().as("all_rows"), is.fn.count("failed_at").as("failed_rows")])
+      .execute()) as Row[];
+    const [all, failed] = [Number(row!.all_rows), Number(row!.failed_rows)];
+    return { waiting: all - failed, failed };
+  }
+
+  /** Deletes rows that were given up longer ago than this, and returns how many. */
+  async prune(ageMs: number, signal?: AbortSignal): Promise<number> {
+    const table = { kysely: this.connection.kysely, table: TABLE, key: "id" };
+    return deleteInBatches(table, () => sql<SqlBool>`failed_at <= ${this.#time} - ${sql.lit(ageMs)}`, signal);
+  }
+
+  async #end(id: string, reason: string, values: Readonly<Record<string, unknown>>): Promise<Postponement> {
+    const { kysely } = this.connection;
+    const { numUpdatedRows } = await kysely
+      .updateTable(TABLE)
+      // Security: the row is sealed except for this, and a server's response often repeats the recipient.
+      .set({ ...values, claim: null, reason: reason.replaceAll(ADDRESS, "…").slice(0, MAX_REASON_LENGTH) })
+      .where("id", "=", id)
+      .where("claim", "=", this.#options.claimant)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return "lost";
+    const row = await kysely.selectFrom(TABLE).select("failed_at").where("id", "=", id).executeTakeFirst();
+    return row !== undefined && row.failed_at !== null ? "failed" : "postponed";
+  }
+
+  #due(limit: number, own: readonly string[]) {
+    const due = this.connection.kysely
+      .selectFrom(TABLE)
+      .select("id")
+      .where("failed_at", "is", null)
+      .where(this.#isDue)
+      .orderBy("available_at")
+      .limit(sql.lit(limit));
+    return own.length === 0 ? due : due.where("id", "not in", own);
+  }
+
+  get #isDue(): Expression<SqlBool> {
+    return sql<SqlBool>`available_at <= ${this.#time}`;
+  }
+
+  /** The database's time, moved like the framework's in tests that travel in time. */
+  get #time(): Expression<number> {
+    const { serverTime } = this.connection.dialect;
+    if (serverTime === null) return sql<number>`${now()}`;
+    return sql<number>`(${serverTime} + ${sql.lit(now() - systemTime())})`;
+  }
+}
+
+function inParts(ids: readonly string[]): string[][] {
+  const count = Math.ceil(ids.length / MAX_IDS);
+  return Array.from({ length: count }, (_, n) => ids.slice(n * MAX_IDS, (n + 1) * MAX_IDS));
+}
+
+function claimed({ id, kind, content, attempts }: Row): ClaimedRow {
+  return { id: String(id), kind: String(kind), content: String(content), attempts: Number(attempts) };
+}

@@ -1,0 +1,38 @@
+import { deserialize, serialize } from "node:v8";
+import { KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
+
+const OUTBOX = new KeyPurpose("mail-outbox");
+
+/**
+ * Seals what the outbox stores, because a mail may contain a link that gives access to an account, and promised work an
+ * address or the hash of a password. A reader of the table learns the names of mails, and when they were written.
+ */
+export class OutboxSeal {
+  readonly #sealer: Sealer;
+
+  /**
+   * @param secret the application's key
+   * @param options the previous keys: what was sealed with one of them still opens
+   * @throws `E_WEAK_SECRET`
+   */
+  constructor(secret: string, options: RotationOptions) {
+    this.#sealer = new Sealer(secret, OUTBOX, options);
+  }
+
+  /**
+   * Seals a value for rows of a kind.
+   *
+   * @param value what a structured clone can hold, such as dates and bytes
+   * @throws `DataCloneError` for anything else
+   */
+  seal(kind: string, value: unknown): string {
+    return this.#sealer.sealBytes(kind, serialize(value));
+  }
+
+  /** Opens the content of a row; `null` if it was altered, belongs to another kind, or was sealed with an unknown key. */
+  open(kind: string, sealed: string): { readonly value: unknown } | null {
+    const bytes = this.#sealer.openBytes(kind, sealed);
+    // Security: only after the seal has proved that this application wrote it.
+    return bytes === null ? null : { value: deserialize(bytes) };
+  }
+}

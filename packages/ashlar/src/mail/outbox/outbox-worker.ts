@@ -1,0 +1,307 @@
+import { randomInt } from "node:crypto";
+import { afterResponse, type Logger } from "../../kernel/index.ts";
+import type { ClaimedRow, OutboxRows } from "./outbox-rows.ts";
+
+/**
+ * Works on a claimed row.
+ *
+ * @param signal is aborted when the application shuts down, or when another process has taken the row over
+ * @returns after how many milliseconds the row is due again; `null` if it is done or given up
+ */
+export type RowWork = (signal: AbortSignal) => Promise<number | null>;
+
+/** What an {@link OutboxWorker} is created with. */
+export interface OutboxWorkerOptions {
+  readonly rows: OutboxRows;
+  /** How many rows are worked on at once. */
+  readonly concurrency: number;
+  /** For how long a claim counts, in milliseconds. */
+  readonly claimMs: number;
+  /** How often the table is looked at, in milliseconds. */
+  readonly pollMs: number;
+  readonly logger: Logger;
+  /** What to do with a row that this process did not write. */
+  readonly workOn: (row: ClaimedRow) => RowWork;
+}
+
+/** A process with more rows of its own than this looks for no others: each look names them. */
+const MAX_OWN = 1000;
+/** How long a shutdown waits for attempts that it has aborted to say whether the server may have their mails, in milliseconds. */
+const SETTLE_MS = 500;
+
+/** A row that this process has claimed. */
+export interface Entry {
+  readonly id: string;
+  readonly work: RowWork;
+  readonly lost: AbortController;
+  /** Until when no other process can have claimed it, by `performance.now()`. */
+  heldUntil: number;
+}
+
+/**
+ * Works on the rows of the outbox: on those that this process wrote, as soon as the response is out, and on those that
+ * others left, which it looks for from time to time. While it works on a row, it renews the claim.
+ */
+export class OutboxWorker {
+  readonly #options: OutboxWorkerOptions;
+  /** All claimed rows, whatever their state. */
+  readonly #entries = new Map<string, Entry>();
+  /** Rows whose request has no response yet. */
+  readonly #held = new Set<Entry>();
+  readonly #ready: Entry[] = [];
+  readonly #runs = new Set<Promise<void>>();
+  /** Timers of rows that this process will look for again. */
+  readonly #wakes = new Set<NodeJS.Timeout>();
+  /** Whether it is closing: it finishes what it has claimed, and claims no more. */
+  #isClosing = false;
+  readonly #stop = new AbortController();
+  #renewal: NodeJS.Timeout | null = null;
+  #poll: NodeJS.Timeout | null = null;
+  #looking: Promise<void> | null = null;
+  /** Whether the last look found as many rows as it could take. */
+  #hasMore = false;
+  #isReadable = true;
+  /** Whether a shutdown lets no further attempt begin. */
+  #isEnding = false;
+  #step: PromiseWithResolvers<void> | null = null;
+
+  constructor(options: OutboxWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** How many rows this process has claimed. Those that wait for another attempt belong to all processes. */
+  get pending(): number {
+    return this.#entries.size;
+  }
+
+  /** Works on a row that this process has written, after the response; see {@link adopt}. */
+  add(id: string, work: RowWork, claimedAt: number): void {
+    const entry = this.adopt(id, work, claimedAt);
+    this.#held.add(entry);
+    afterResponse(() => this.#begin(entry));
+  }
+
+  /**
+   * Takes a row over that this process has claimed. {@link run} works on it.
+   *
+   * @param claimedAt when, by `performance.now()`: the time before the statement
+   */
+  adopt(id: string, work: RowWork, claimedAt: number): Entry {
+    const entry: Entry = { id, work, lost: new AbortController(), heldUntil: claimedAt + this.#options.claimMs };
+    this.#entries.set(id, entry);
+    this.#renewal ??= setInterval(() => void this.#renewAll(), this.#options.claimMs / 3).unref();
+    return entry;
+  }
+
+  /** Works on a row, unless another process has taken it over. It never rejects. */
+  async run(entry: Entry): Promise<void> {
+    try {
+      if (!(await this.#isHeld(entry))) return;
+      const pauseMs = await entry.work(AbortSignal.any([this.#stop.signal, entry.lost.signal]));
+      if (pauseMs !== null) this.#lookIn(pauseMs);
+    } catch (error) {
+      // The claim ends by itself, and then the row is tried again.
+      if (!this.#stop.signal.aborted) this.#options.logger.error({ err: error }, "The outbox could not be written.");
+      return;
+    } finally {
+      this.#forget(entry);
+      this.#stepped();
+    }
+  }
+
+  /** Looks for rows of other processes, now and from time to time. */
+  start(): void {
+    if (this.#poll !== null || this.#isClosing) return;
+    const { pollMs } = this.#options;
+    const again = () => {
+      // Not all processes at the same time.
+      this.#poll = setTimeout(
+        async () => {
+          await this.look();
+          if (!this.#isClosing) again();
+        },
+        randomInt(Math.ceil(pollMs * 0.75), Math.ceil(pollMs * 1.25) + 1),
+      ).unref();
+    };
+    again();
+    void this.look();
+  }
+
+  /** Claims rows that are due, as many as there is room for. It never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+      this.#stepped();
+    });
+    return this.#looking;
+  }
+
+  /** Resolves once each row of this process has been tried. Rows that wait for a response start now. */
+  async settled(): Promise<void> {
+    while (this.pending > 0 || this.#looking !== null) {
+      this.#step ??= Promise.withResolvers();
+      setImmediate(() => {
+        for (const entry of this.#held) this.#begin(entry);
+      });
+      await this.#step.promise;
+    }
+  }
+
+  /**
+   * Works on the claimed rows once more, and releases those that are not done in time. Attempts begin in the first half of it
+   * only: most mail servers respond within the second, and a mail that is cut off may arrive twice.
+   *
+   * @returns how many it released
+   */
+  async close(seconds: number): Promise<number> {
+    this.#isClosing = true;
+    clearTimeout(this.#poll ?? undefined);
+    for (const timer of this.#wakes) clearTimeout(timer);
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, seconds * 1000);
+    const half = setTimeout(() => {
+      this.#isEnding = true;
+      this.#stepped();
+    }, seconds * 500);
+    await Promise.race([this.#drained(), late]);
+    clearTimeout(timer);
+    clearTimeout(half);
+    this.#isEnding = true;
+    this.#stop.abort();
+    clearInterval(this.#renewal ?? undefined);
+    const left = [...this.#entries.keys()];
+    await this.#settle();
+    this.#entries.clear();
+    await this.#release(left);
+    return left.length;
+  }
+
+  /** Waits a moment for attempts that were aborted: they keep rows back whose mails the server may have. */
+  async #settle(): Promise<void> {
+    if (this.#runs.size === 0) return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, SETTLE_MS);
+    await Promise.race([Promise.all(this.#runs), late]);
+    clearTimeout(timer);
+  }
+
+  /** Releases rows for other processes. It never rejects. */
+  async #release(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    try {
+      await this.#options.rows.release(ids);
+    } catch (error) {
+      const line = { err: error, mails: ids.length };
+      this.#options.logger.error(line, "Mails in the outbox could not be released: they wait until their claims end.");
+    }
+  }
+
+  async #drained(): Promise<void> {
+    await this.#looking;
+    while (this.#entries.size > 0 && !(this.#isEnding && this.#runs.size === 0)) {
+      this.#step ??= Promise.withResolvers();
+      setImmediate(() => {
+        for (const entry of this.#held) this.#begin(entry);
+      });
+      await this.#step.promise;
+    }
+  }
+
+  #begin(entry: Entry): void {
+    if (!this.#held.delete(entry)) return;
+    this.#ready.push(entry);
+    this.#advance();
+  }
+
+  #advance(): void {
+    while (this.#runs.size < this.#options.concurrency && !this.#isEnding) {
+      const entry = this.#ready.shift();
+      if (entry === undefined) break;
+      const run = this.run(entry).then(() => {
+        this.#runs.delete(run);
+        this.#advance();
+        this.#stepped();
+      });
+      this.#runs.add(run);
+    }
+    if (this.#hasMore) void this.look();
+  }
+
+  async #look(): Promise<void> {
+    const { rows, workOn, logger, concurrency } = this.#options;
+    const room = concurrency - this.#runs.size;
+    this.#hasMore = room <= 0;
+    if (this.#hasMore || this.#isClosing || this.#entries.size > MAX_OWN) return;
+    const askedAt = performance.now();
+    try {
+      const claimed = await rows.claim(room, [...this.#entries.keys()]);
+      // The database took longer than the shutdown waits.
+      if (this.#stop.signal.aborted) return await this.#release(claimed.map(({ id }) => id));
+      this.#isReadable = true;
+      this.#hasMore = claimed.length === room;
+      for (const row of claimed) this.#ready.push(this.adopt(row.id, workOn(row), askedAt));
+      this.#advance();
+    } catch (error) {
+      // One line for an outage, not one for each look.
+      if (this.#isReadable && !this.#stop.signal.aborted) {
+        logger.error({ err: error }, "The outbox of mails could not be read. It is tried again.");
+      }
+      this.#isReadable = false;
+    }
+  }
+
+  #lookIn(pauseMs: number): void {
+    this.#lookAt(performance.now() + pauseMs + 1);
+  }
+
+  /** Looks at a time of `performance.now()`, not earlier: a timer of a busy process can be early, and nothing would be due. */
+  #lookAt(dueAt: number): void {
+    if (this.#isClosing) return;
+    const wake = async () => {
+      this.#wakes.delete(timer);
+      if (performance.now() < dueAt) return this.#lookAt(dueAt);
+      // One that is under way may have asked before.
+      await this.#looking;
+      await this.look();
+    };
+    const timer = setTimeout(() => void wake(), Math.ceil(dueAt - performance.now())).unref();
+    this.#wakes.add(timer);
+  }
+
+  /** Whether no other process can have claimed a row; asked before each attempt, which may come late. */
+  async #isHeld(entry: Entry): Promise<boolean> {
+    if (performance.now() < entry.heldUntil - this.#options.claimMs / 3) return true;
+    await this.#renew([entry]);
+    return !entry.lost.signal.aborted;
+  }
+
+  async #renewAll(): Promise<void> {
+    try {
+      await this.#renew([...this.#entries.values()]);
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, "Claims in the outbox could not be renewed.");
+    }
+  }
+
+  async #renew(entries: readonly Entry[]): Promise<void> {
+    const askedAt = performance.now();
+    const held = await this.#options.rows.renew(entries.map(({ id }) => id));
+    for (const entry of entries) {
+      if (held.has(entry.id)) entry.heldUntil = askedAt + this.#options.claimMs;
+      // One that is done by now is not lost.
+      else if (this.#entries.has(entry.id)) entry.lost.abort();
+    }
+  }
+
+  #forget(entry: Entry): void {
+    this.#entries.delete(entry.id);
+    if (this.#entries.size > 0 || this.#renewal === null) return;
+    clearInterval(this.#renewal);
+    this.#renewal = null;
+  }
+
+  #stepped(): void {
+    this.#step?.resolve();
+    this.#step = null;
+  }
+}

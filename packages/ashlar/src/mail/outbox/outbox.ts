@@ -1,0 +1,261 @@
+import { randomInt } from "node:crypto";
+import { CONFLICT_RETRIES, type Database } from "../../database/index.ts";
+import type { Background, Logger } from "../../kernel/index.ts";
+import { randomToken } from "../../security/index.ts";
+import { AshlarError, afterCommit, type Complete } from "../../support/index.ts";
+import type { DeliveryFailure } from "../delivery-failure.ts";
+import type { MailMessage } from "../mail-message.ts";
+import type { Mailable } from "../mailable.ts";
+import type { OutboxSettings } from "../settings.ts";
+import { type ClaimedRow, type FailedRow, OutboxRows } from "./outbox-rows.ts";
+import type { OutboxSeal } from "./outbox-seal.ts";
+import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
+
+/** What became of an attempt to send a mail. */
+export type MailAttempt =
+  | { readonly outcome: "sent" }
+  | ({ readonly outcome: "interrupted" } & Pick<DeliveryFailure, "reason" | "mayHaveArrived">)
+  | ({ readonly outcome: "failed" } & DeliveryFailure);
+
+/** What an {@link Outbox} needs of the mailer. */
+export interface MailSender {
+  /** How many mails are sent at once. */
+  readonly concurrency: number;
+  /**
+   * Sends a mail once.
+   *
+   * @param mailable `null` if another process has composed the mail
+   */
+  attempt(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<MailAttempt>;
+  /** Tells that a mail is tried again after a pause. */
+  postponed(message: MailMessage, reason: string, attempts: number, pauseMs: number): void;
+  /** Tells that a mail was given up. */
+  failed(message: MailMessage, reason: string, attempts: number): void;
+}
+
+/** What an {@link Outbox} is created with. */
+export interface OutboxOptions {
+  readonly database: Database;
+  readonly seal: OutboxSeal;
+  readonly settings: Complete<OutboxSettings>;
+  /** The pause before the second attempt, in seconds. */
+  readonly delaySeconds: number;
+  readonly sender: MailSender;
+  readonly background: Background;
+  readonly logger: Logger;
+}
+
+/** Work that a response has promised, by its name; it may lead to a mail. */
+export type PromisedWork = (data: unknown) => Promise<void>;
+
+/** Thrown by promised work that must not be tried again: what it was about has become impossible. */
+export class PromiseBroken extends Error {}
+
+const MAIL = "mail";
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
+/** So that a mail server that is back gets the mails within minutes. */
+const MAX_PAUSE_MS = 10 * 60_000;
+
+/**
+ * Mails that must not be lost: each is a row in the table `mail_outbox`, written in the transaction of what it belongs to,
+ * and deleted once the mail is sent. Any process of the application sends what is left.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #rows: OutboxRows;
+  readonly #worker: OutboxWorker;
+  readonly #promises: ReadonlyMap<string, PromisedWork>;
+
+  /** @param promises the work that a row may stand for, by name; names can be added later */
+  constructor(options: OutboxOptions, promises: ReadonlyMap<string, PromisedWork>) {
+    const { database, settings, sender, logger } = options;
+    const claimMs = settings.claimSeconds * 1000;
+    this.#options = options;
+    this.#promises = promises;
+    const retryMs = Math.round(settings.retryHours * HOUR_MS);
+    this.#rows = new OutboxRows(database.connection(), { claimant: randomToken(), claimMs, retryMs });
+    this.#worker = new OutboxWorker({
+      rows: this.#rows,
+      concurrency: sender.concurrency,
+      claimMs,
+      pollMs: settings.pollSeconds * 1000,
+      logger,
+      workOn: (row) => this.#workOn(row),
+    });
+  }
+
+  /** How many mails and promises this process has not finished. */
+  get pending(): number {
+    return this.#worker.pending;
+  }
+
+  /**
+   * Stores a mail, in the caller's transaction if there is one, and sends it after the commit and the response.
+   *
+   * @throws if it cannot be stored
+   */
+  async add(message: MailMessage, mailable: Mailable): Promise<void> {
+    const claimedAt = performance.now();
+    const row = { kind: MAIL, mailable: message.mailable, content: this.#options.seal.seal(MAIL, message) };
+    const id = await this.#rows.insert(row);
+    const work: RowWork = (signal) => this.#send({ id, attempts: 1 }, message, mailable, signal);
+    afterCommit(() => this.#worker.add(id, work, claimedAt));
+  }
+
+  /**
+   * Stores that work was promised, in the caller's transaction if there is one, and does it after the commit and the
+   * response. If this process dies before that, another one does it.
+   *
+   * Security: the row is written whatever the work will find out, so the response's time does not depend on that.
+   *
+   * @param name the name of the work, as known to all processes
+   * @param title what it is, for the log
+   * @param data what another process needs to do it; sealed
+   * @param work what this process does
+   */
+  async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
+    const claimedAt = performance.now();
+    const content = this.#options.seal.seal(name, data);
+    const id = await this.#rows.insert({ kind: name, mailable: null, content });
+    afterCommit(() => {
+      const entry = this.#worker.adopt(id, () => this.#keep({ id, attempts: 1 }, title, work), claimedAt);
+      this.#options.background.run(title, () => this.#worker.run(entry));
+    });
+  }
+
+  /** Looks for what other processes have left, from now on. */
+  start(): void {
+    this.#worker.start();
+  }
+
+  /** Resolves once this process has tried everything that it has claimed. */
+  settled(): Promise<void> {
+    return this.#worker.settled();
+  }
+
+  /** Tries once more what this process has claimed, and releases what is not done in time, for other processes. */
+  async close(seconds: number): Promise<void> {
+    const left = await this.#worker.close(seconds);
+    if (left > 0)
+      this.#options.logger.warn({ mails: left }, "Mails stay in the outbox, because the application was shut down.");
+  }
+
+  /** How many mails wait to be sent, and how many were given up, in all processes. */
+  counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
+    return this.#rows.counts();
+  }
+
+  /** The mails that were given up, oldest first, with their recipients if they can be read. */
+  async failed(limit: number): Promise<readonly (FailedRow & { readonly message: MailMessage | null })[]> {
+    const rows = await this.#rows.failed(limit);
+    return rows.map((row) => ({ ...row, message: row.kind === MAIL ? this.#messageIn(row) : null }));
+  }
+
+  /** Makes mails due again that were given up, and returns how many: those with these ids, or all. */
+  retry(ids: readonly string[] | null): Promise<number> {
+    return this.#rows.retry(ids);
+  }
+
+  /** Deletes mails that were given up too long ago, and returns how many. */
+  prune(signal?: AbortSignal): Promise<number> {
+    return this.#rows.prune(this.#options.settings.keepFailedDays * DAY_MS, signal);
+  }
+
+  #workOn(row: ClaimedRow): RowWork {
+    if (row.kind === MAIL) {
+      const message = this.#messageIn(row);
+      if (message === null) return () => this.#again(row, UNREADABLE);
+      return (signal) => this.#send(row, message, null, signal);
+    }
+    const work = this.#promises.get(row.kind);
+    const opened = this.#options.seal.open(row.kind, row.content);
+    // A process with newer code may know it, or one with the key.
+    if (work === undefined) return () => this.#again(row, `This application does not know the work "${row.kind}".`);
+    if (opened === null) return () => this.#again(row, UNREADABLE);
+    return () => this.#keep(row, row.kind, () => work(opened.value));
+  }
+
+  #messageIn({ kind, content }: ClaimedRow): MailMessage | null {
+    const opened = this.#options.seal.open(kind, content);
+    return opened === null ? null : (Object.freeze(opened.value) as MailMessage);
+  }
+
+  async #send(
+    row: Tried,
+    message: MailMessage,
+    mailable: Mailable | null,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    const { sender } = this.#options;
+    const attempt = await sender.attempt(message, mailable, signal);
+    if (attempt.outcome === "sent") {
+      await this.#rows.finish(row.id);
+      return null;
+    }
+    if (attempt.outcome === "interrupted") {
+      // Without this, another process would send it at once. If it took the row over, this changes nothing.
+      if (attempt.mayHaveArrived) await this.#rows.postpone(row.id, attempt.reason, varied(MAX_PAUSE_MS));
+      return null;
+    }
+    const { reason, isPermanent, mayHaveArrived = false } = attempt;
+    if (isPermanent) {
+      if ((await this.#rows.fail(row.id, reason)) !== "lost") sender.failed(message, reason, row.attempts);
+      return null;
+    }
+    // Each attempt may be another copy in the recipient's mailbox.
+    const pauseMs = mayHaveArrived ? varied(MAX_PAUSE_MS) : this.#pause(row.attempts);
+    const result = await this.#rows.postpone(row.id, reason, pauseMs);
+    if (result === "failed") sender.failed(message, reason, row.attempts);
+    if (result !== "postponed") return null;
+    sender.postponed(message, reason, row.attempts, pauseMs);
+    return pauseMs;
+  }
+
+  /** Does promised work. It and the deletion of its row are one transaction: it is done once, with all its effects. */
+  async #keep(row: Tried, title: string, work: () => Promise<void>): Promise<number | null> {
+    try {
+      const { database } = this.#options;
+      const keep = async () => void ((await this.#rows.finish(row.id)) && (await work()));
+      await database.transaction(keep, { retries: CONFLICT_RETRIES });
+      return null;
+    } catch (error) {
+      this.#options.logger.error({ err: error, job: title }, "A background job failed.");
+      if (error instanceof PromiseBroken) {
+        await this.#rows.finish(row.id);
+        return null;
+      }
+      // Not an error's own text: it may contain what the work was about.
+      const reason = error instanceof AshlarError ? error.code : "An error that is in the log.";
+      return this.#again(row, reason);
+    }
+  }
+
+  async #again(row: Tried, reason: string): Promise<number | null> {
+    const pauseMs = this.#pause(row.attempts);
+    const result = await this.#rows.postpone(row.id, reason, pauseMs);
+    if (result === "failed") {
+      this.#options.logger.error(
+        { outbox: row.id, reason, attempts: row.attempts },
+        "A mail in the outbox was given up.",
+      );
+    }
+    return result === "postponed" ? pauseMs : null;
+  }
+
+  /** Twice as long after each attempt. */
+  #pause(attempts: number): number {
+    return varied(Math.min(this.#options.delaySeconds * 1000 * 2 ** (attempts - 1), MAX_PAUSE_MS));
+  }
+}
+
+/** A pause that is never the same for many mails: a server that is back must not fail again. */
+function varied(pauseMs: number): number {
+  return pauseMs * (0.75 + randomInt(1000) / 2000);
+}
+
+/** A row, and how often it has been tried. */
+type Tried = Pick<ClaimedRow, "id" | "attempts">;
+
+const UNREADABLE =
+  "It cannot be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed it.";

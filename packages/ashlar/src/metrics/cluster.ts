@@ -1,0 +1,137 @@
+import cluster, { type Worker } from "node:cluster";
+import { randomUUID } from "node:crypto";
+import { AshlarError } from "../support/index.ts";
+import type { Family } from "./families.ts";
+
+/** The metrics of one worker of a cluster. */
+export interface WorkerFamilies {
+  /** The worker's id, as in `cluster.worker.id`. */
+  readonly worker: number;
+  readonly families: readonly Family[];
+}
+
+/** What workers and their primary send each other. */
+type Message =
+  | { readonly type: "ashlar:metrics:ready" }
+  | { readonly type: "ashlar:metrics:collect"; readonly id: string }
+  | { readonly type: "ashlar:metrics:read"; readonly id: string }
+  | { readonly type: "ashlar:metrics:families"; readonly id: string; readonly families: readonly Family[] }
+  | { readonly type: "ashlar:metrics:collected"; readonly id: string; readonly workers: readonly WorkerFamilies[] };
+
+/** How long a worker may take to send its metrics; after that, the others' are used. */
+const WORKER_MS = 2000;
+/** How long a worker waits for all of them. */
+const ALL_MS = 5000;
+
+interface Collection {
+  readonly workers: WorkerFamilies[];
+  /** The workers that have not sent theirs. */
+  readonly missing: Set<number>;
+  readonly done: () => void;
+}
+
+/**
+ * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show those of all. Call it
+ * in the primary, before workers are forked.
+ *
+ * @returns a function that ends this
+ */
+export function relayMetrics(): () => void {
+  const ready = new Set<Worker>();
+  const collections = new Map<string, Collection>();
+  const gone = (worker: Worker): void => {
+    ready.delete(worker);
+    for (const collection of collections.values()) settle(collection, worker.id);
+  };
+  const collect = (asking: Worker, id: string): void => {
+    const timer = setTimeout(() => finish(), WORKER_MS).unref();
+    const finish = (): void => {
+      clearTimeout(timer);
+      collections.delete(id);
+      if (asking.isConnected()) asking.send({ type: "ashlar:metrics:collected", id, workers: collection.workers });
+    };
+    const asked = [...ready].filter((worker) => worker.isConnected());
+    const collection: Collection = { workers: [], missing: new Set(asked.map((worker) => worker.id)), done: finish };
+    collections.set(id, collection);
+    for (const worker of asked) worker.send({ type: "ashlar:metrics:read", id });
+  };
+  const received = (worker: Worker, message: unknown): void => {
+    const told = message as Message;
+    if (told.type === "ashlar:metrics:ready") ready.add(worker);
+    else if (told.type === "ashlar:metrics:collect") collect(worker, told.id);
+    else if (told.type === "ashlar:metrics:families") {
+      const collection = collections.get(told.id);
+      collection?.workers.push({ worker: worker.id, families: told.families });
+      if (collection !== undefined) settle(collection, worker.id);
+    }
+  };
+  cluster.on("message", received).on("disconnect", gone);
+  return () => void cluster.off("message", received).off("disconnect", gone);
+}
+
+function settle({ missing, done }: Collection, worker: number): void {
+  if (missing.delete(worker) && missing.size === 0) done();
+}
+
+/** A worker's side: tells the primary its metrics when asked, and asks it for those of all. */
+export class ClusterMetrics {
+  readonly #read: () => Promise<readonly Family[]>;
+  readonly #waiting = new Map<string, (workers: readonly WorkerFamilies[]) => void>();
+  readonly #received = (message: unknown): void => {
+    const told = message as Message;
+    if (told.type === "ashlar:metrics:read") {
+      void this.#send(told.id);
+    } else if (told.type === "ashlar:metrics:collected") this.#waiting.get(told.id)?.(told.workers);
+  };
+
+  /** @param read returns the worker's own metrics */
+  constructor(read: () => Promise<readonly Family[]>) {
+    this.#read = read;
+  }
+
+  async #send(id: string): Promise<void> {
+    try {
+      process.send?.({ type: "ashlar:metrics:families", id, families: await this.#read() });
+    } catch {
+      // The primary goes on without this worker's metrics.
+    }
+  }
+
+  start(): void {
+    process.on("message", this.#received);
+    process.send?.({ type: "ashlar:metrics:ready" });
+  }
+
+  stop(): void {
+    process.off("message", this.#received);
+  }
+
+  /** @throws `E_OVERLOADED` (503) if the primary doesn't answer, as one that doesn't call {@link relayMetrics} */
+  async collect(): Promise<readonly WorkerFamilies[]> {
+    const id = randomUUID();
+    const { promise, resolve, reject } = Promise.withResolvers<readonly WorkerFamilies[]>();
+    const problem = "The primary of the cluster did not pass on the metrics of the workers. Call relayMetrics() in it.";
+    const timer = setTimeout(() => reject(new AshlarError("E_OVERLOADED", problem)), ALL_MS);
+    this.#waiting.set(id, resolve);
+    try {
+      process.send?.({ type: "ashlar:metrics:collect", id });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    }
+  }
+}
+
+/** Puts the metrics of several workers together: each value gets the label `worker`. */
+export function byWorker(workers: readonly WorkerFamilies[]): Family[] {
+  const merged = new Map<string, Family>();
+  for (const { worker, families } of workers) {
+    for (const family of families) {
+      const values = family.values.map((one) => ({ ...one, labels: { ...one.labels, worker: String(worker) } }));
+      const before = merged.get(family.name)?.values ?? [];
+      merged.set(family.name, { ...family, values: [...before, ...values] });
+    }
+  }
+  return [...merged.values()];
+}

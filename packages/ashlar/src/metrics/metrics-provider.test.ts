@@ -1,0 +1,169 @@
+import { Counter } from "prom-client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../test/support/free-port.ts";
+import { createApplication } from "../boot/index.ts";
+import { EventProvider } from "../events/index.ts";
+import { Route } from "../routing/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { ERRORS } from "../support/index.ts";
+import { METRIC_NAMES } from "./families.ts";
+import { MetricsProvider } from "./metrics-provider.ts";
+
+const TOKEN = generateSecret();
+
+async function make(metrics: object) {
+  const made: MetricsProvider[] = [];
+  class Metrics extends MetricsProvider {
+    constructor(...given: ConstructorParameters<typeof MetricsProvider>) {
+      super(...given);
+      made.push(this);
+    }
+  }
+  const application = await createApplication({
+    environment: { APP_ENV: "test" },
+    providers: [EventProvider, Metrics],
+    config: { metrics: { METRICS: metrics } },
+    routes: [
+      Route.get("/orders/@id:int", ({ request }) => ({ id: request.param("id") })),
+      Route.post("/orders", () => undefined),
+    ],
+  });
+  onTestFinished(() => application.shutdown());
+  const visit = async (path: string, init: RequestInit = {}) => {
+    const response = await application.fetch(new Request(`http://localhost${path}`, init));
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  return { application, visit, port: () => made[0]!.port };
+}
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+/** The values of a metric, by its labels as written. */
+function valuesOf(text: string, name: string): Record<string, number> {
+  const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return Object.fromEntries(
+    lines.map((line) => [
+      line.slice(name.length, line.lastIndexOf(" ")),
+      Number(line.slice(line.lastIndexOf(" ") + 1)),
+    ]),
+  );
+}
+
+describe("at a path", () => {
+  test("the metrics have the requests by route, and no more labels than routes, whatever clients ask for", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    for (let count = 1; count <= 20; count++) {
+      await visit(`/orders/${count}`);
+      await visit(`/made-up-${count}`, { method: `M${count}` });
+    }
+    const { status, headers, text } = await visit("/metrics", bearer(TOKEN));
+    expect([status, headers.get("content-type")]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+    expect(valuesOf(text, "ashlar_http_requests_total")).toEqual({
+      '{method="GET",route="/orders/@id:int",status="2xx"}': 20,
+      '{method="none",route="none",status="4xx"}': 20,
+    });
+    const buckets = valuesOf(text, "ashlar_http_request_duration_seconds_bucket");
+    const label = (le: string) => `{le="${le}",method="GET",route="/orders/@id:int"}`;
+    expect(Object.keys(buckets)).toHaveLength(2 * 14);
+    expect(buckets[label("+Inf")]).toBe(20);
+    expect(buckets[label("10")]).toBeGreaterThanOrEqual(buckets[label("0.001")]!);
+    expect(Object.values(valuesOf(text, "ashlar_http_request_duration_seconds_count"))).toEqual([20, 20]);
+  });
+
+  test("errors are counted by code, and each declared code is there from the beginning", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    const counts = async () => valuesOf((await visit("/metrics", bearer(TOKEN))).text, "ashlar_errors_total");
+    const declared = Object.fromEntries(
+      Object.entries(ERRORS).map(([code, [status]]) => [`{code="${code}",status="${status}"}`, 0]),
+    );
+    expect(await counts()).toEqual(declared);
+    await visit("/nowhere");
+    await visit("/orders", { method: "DELETE" });
+    await visit("/orders", { method: "PATCH" });
+    expect(await counts()).toEqual({
+      ...declared,
+      '{code="E_NOT_FOUND",status="404"}': 1,
+      '{code="E_METHOD_NOT_ALLOWED",status="405"}': 2,
+    });
+  });
+
+  test("every metric has its help and type, and no name of a metric occurs twice", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    const { text } = await visit("/metrics", bearer(TOKEN));
+    const declared = [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
+    expect(declared).toEqual(METRIC_NAMES);
+    expect(text.match(/^# HELP /gm)).toHaveLength(METRIC_NAMES.length);
+  });
+
+  test("a metric of the application is shown as well", async () => {
+    const { application, visit } = await make({ path: "/metrics", token: TOKEN });
+    const registers = [application.container.make("metrics")];
+    new Counter({ name: "shop_orders_total", help: "Orders.", labelNames: ["kind"], registers }).inc(
+      { kind: "gift" },
+      3,
+    );
+    const { text } = await visit("/metrics", bearer(TOKEN));
+    expect(valuesOf(text, "shop_orders_total")).toEqual({ '{kind="gift"}': 3 });
+  });
+
+  test("S82 only the token opens them, compared completely", async () => {
+    const { visit } = await make({ path: "/ops/metrics", token: TOKEN });
+    for (const headers of [{}, { authorization: TOKEN }, { authorization: "Bearer" }, { authorization: "Bearer " }]) {
+      expect(await visit("/ops/metrics", { headers })).toMatchObject({ status: 401, text: "Unauthorized\n" });
+    }
+    for (const token of [TOKEN.slice(0, -1), `${TOKEN}x`, TOKEN.toUpperCase(), "x"]) {
+      const { status, headers } = await visit("/ops/metrics", bearer(token));
+      expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    }
+    expect((await visit(`/ops/metrics?token=${TOKEN}`)).status).toBe(401);
+    expect((await visit("/ops/metrics", { ...bearer(TOKEN), method: "POST" })).status).toBe(405);
+    expect((await visit("/ops/metrics/more", bearer(TOKEN))).status).toBe(404);
+    const { status, headers } = await visit("/ops/metrics", bearer(TOKEN));
+    expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);
+  });
+});
+
+describe("at a port of its own", () => {
+  const listen = { port: 0, hostname: "127.0.0.1", handleSignals: false };
+
+  test("the metrics are there once the application listens, and gone when it has shut down", async () => {
+    const { application, port } = await make({ port: 0 });
+    expect(port()).toBe(null);
+    await application.listen(listen);
+    const url = `http://127.0.0.1:${port()}`;
+    const response = await fetch(`${url}/metrics`);
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("ashlar_uptime_seconds ")]);
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`, { method: "HEAD" })).status).toBe(200);
+    expect((await fetch(`${url}/metrics`, { method: "DELETE" })).status).toBe(405);
+    await application.shutdown();
+    await expect(fetch(`${url}/metrics`)).rejects.toThrow("fetch failed");
+  });
+
+  test("S82 the application itself does not show them, and a token is asked for if there is one", async () => {
+    const { application, visit, port } = await make({ port: 0, token: TOKEN });
+    await application.listen(listen);
+    expect((await visit("/metrics", bearer(TOKEN))).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port()}/metrics`)).status).toBe(401);
+    expect((await fetch(`http://127.0.0.1:${port()}/metrics`, bearer(TOKEN))).status).toBe(200);
+  });
+
+  test("each instance on a machine has its own port: the application's + 10,000", async () => {
+    for (const applicationPort of [await freePort(), await freePort()]) {
+      const { application, port } = await make({});
+      await application.listen({ ...listen, port: applicationPort });
+      expect(port()).toBe(applicationPort + 10_000);
+      expect((await fetch(`http://127.0.0.1:${port()}/metrics`)).status).toBe(200);
+    }
+  });
+
+  test("a port that is in use ends the start, with what to do", async () => {
+    const first = await make({ port: 0 });
+    await first.application.listen(listen);
+    const second = await make({ port: first.port() });
+    await expect(second.application.listen(listen)).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: `config/metrics.ts: METRICS.port: another program is using 127.0.0.1:${first.port()}. Choose another port, one for each instance on this machine, or set path and token.`,
+    });
+  });
+});

@@ -1,0 +1,1 @@
+export { MetricsProvider, type MetricsSettings, relayMetrics } from "../metrics/index.ts";

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { createRedisClient } from "./redis-client.ts";
+import { readRedisSettings } from "./redis-settings.ts";
+
+test("a cluster gets the time of a command for its own questions, and no key of a node that has gone waits for another", async () => {
+  const settings = readRedisSettings({ url: "redis-cluster://127.0.0.1:6390", commandTimeoutMs: 1234 }, "test", "Shop");
+  const client = await createRedisClient(settings);
+  expect((client as unknown as { readonly options: object }).options).toMatchObject({
+    enableOfflineQueue: true,
+    slotsRefreshTimeout: 1234,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    redisOptions: { enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: 1234 },
+  });
+  // Nothing is connected until it is told to.
+  expect(client.status).toBe("wait");
+});

@@ -1,0 +1,90 @@
+import type { ConnectionOptions } from "node:tls";
+import type * as IoRedis from "ioredis";
+import type { CompleteRedisSettings } from "./redis-settings.ts";
+
+/** How long a new TCP connection may take, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 5000;
+/** The longest pause between two attempts to connect, in milliseconds. */
+const MAX_PAUSE_MS = 1000;
+/** A server that says it is read-only is left for another at most this often: its address may lead to the same one. */
+const RECONNECT_EVERY_MS = 1000;
+
+/** What is used of the client, for one server as for a cluster. */
+export type RedisClient = Pick<IoRedis.Redis, "call" | "connect" | "defineCommand" | "disconnect"> & {
+  readonly status: string;
+  on(event: "ready" | "close" | "end", listener: () => void): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+};
+
+/** Creates a client. It doesn't connect yet, and keeps trying to, once told to. */
+export async function createRedisClient(settings: CompleteRedisSettings): Promise<RedisClient> {
+  const { Cluster, Redis } = await import("ioredis");
+  const { kind, hosts, name, database, sentinelUsername, sentinelPassword } = settings;
+  const tls = settings.tls === null ? null : tlsOptions(settings.tls);
+  const common = {
+    lazyConnect: true,
+    // What can't be sent now fails now. Who may wait for a connection is decided by RedisConnection.
+    enableOfflineQueue: false,
+    // A command whose answer was lost may have been carried out: it fails with its connection, and isn't sent twice.
+    maxRetriesPerRequest: 0,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // A server that has stopped answering is left, even if the connection to it stays open.
+    socketTimeout: settings.commandTimeoutMs,
+    reconnectOnError: leavesReadOnlyServers(),
+    connectionName: "ashlar",
+    ...(settings.username !== null && { username: settings.username }),
+    ...(settings.password !== null && { password: settings.password }),
+    ...(tls !== null && { tls }),
+  };
+  if (kind === "cluster") {
+    return new Cluster([...hosts], {
+      lazyConnect: true,
+      // Commands wait for a node whose connection is just being made.
+      enableOfflineQueue: true,
+      clusterRetryStrategy: pauseBefore,
+      slotsRefreshTimeout: settings.commandTimeoutMs,
+      // Keys of a node that has gone fail at once, instead of waiting for another to take over.
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      maxRedirections: 5,
+      // Certificates name hosts, not their addresses.
+      ...(tls !== null && {
+        dnsLookup: (host: string, found: (error: null, address: string) => void) => found(null, host),
+      }),
+      redisOptions: common,
+    }) as unknown as RedisClient;
+  }
+  const one = { ...common, db: database, retryStrategy: pauseBefore };
+  if (kind === "server") return new Redis({ ...one, ...hosts[0]! });
+  return new Redis({
+    ...one,
+    sentinels: [...hosts],
+    name: name!,
+    sentinelCommandTimeout: settings.commandTimeoutMs,
+    sentinelRetryStrategy: pauseBefore,
+    // Sentinels tell when another server takes over, although the old one may still answer.
+    failoverDetector: true,
+    ...(sentinelUsername !== null && { sentinelUsername }),
+    ...(sentinelPassword !== null && { sentinelPassword }),
+    ...(tls !== null && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+  });
+}
+
+/** How long to wait before an attempt to connect, in milliseconds. Processes don't all try at the same moments. */
+function pauseBefore(attempt: number): number {
+  return Math.min(50 * attempt, MAX_PAUSE_MS) * (0.75 + Math.random() / 4);
+}
+
+function leavesReadOnlyServers(): (error: Error) => boolean {
+  let last = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    const time = performance.now();
+    if (!message.startsWith("READONLY") || time - last < RECONNECT_EVERY_MS) return false;
+    last = time;
+    return true;
+  };
+}
+
+function tlsOptions(tls: NonNullable<CompleteRedisSettings["tls"]>): ConnectionOptions {
+  return Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,266 @@
+import { createHash } from "node:crypto";
+import { createRedisClient, type RedisClient } from "./redis-client.ts";
+import { RedisReason, reasonOf, redisUnavailable } from "./redis-failure.ts";
+import type { CompleteRedisSettings } from "./redis-settings.ts";
+import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
+
+/** How long the first connection may take, in milliseconds: a process that starts has much else to do. */
+const FIRST_CONNECTION_MS = 5000;
+
+/** How many commands wait for a new connection at most. Further ones fail at once. */
+const MAX_WAITING = 1000;
+
+/** How many commands are under way at most. Further ones fail at once: what is that late is of no use to anyone. */
+const MAX_UNDER_WAY = 10_000;
+
+/** How long after the client has given up it is told to begin again, in milliseconds. */
+const PAUSE_AFTER_END_MS = 100;
+
+/** Lua that the server runs as one step. */
+export interface RedisScript {
+  /** The name of the command that runs it. */
+  readonly name: string;
+  readonly lua: string;
+  /** How many of its arguments are keys. */
+  readonly keys: number;
+}
+
+/** Defines a script. Scripts with the same text have the same name. */
+export function redisScript(keys: number, lua: string): RedisScript {
+  return { name: `ashlar${createHash("sha256").update(lua).digest("hex").slice(0, 16)}`, lua, keys };
+}
+
+/**
+ * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect; meanwhile,
+ * commands fail at once, except those that come while the first connection, or the one after a loss, is being made.
+ *
+ * Every command ends within `commandTimeoutMs`, except those that wait for the first connection: that may take five seconds,
+ * and the client's code is loaded before. What fails is `E_REDIS_UNAVAILABLE`, with nothing that was sent.
+ */
+export class RedisConnection {
+  readonly #settings: CompleteRedisSettings;
+  readonly #create: typeof createRedisClient;
+  #client: Promise<RedisClient> | null = null;
+  /** The same, once its code is loaded. */
+  #loaded: RedisClient | null = null;
+  readonly #counts = new RedisCounts();
+  /** Why there is no connection; `null` while there is one, or while it is not known yet. */
+  #failure: string | null = null;
+  /** Whether it is not known yet how the first attempt to connect ends. */
+  #isNew = true;
+  #isClosed = false;
+  #underWay = 0;
+  /** Those that wait for a connection. */
+  readonly #waiting = new Set<PromiseWithResolvers<void>>();
+
+  /** @param create creates the client, which doesn't connect yet */
+  constructor(settings: CompleteRedisSettings, create: typeof createRedisClient = createRedisClient) {
+    this.#settings = settings;
+    this.#create = create;
+  }
+
+  /** What the keys of the application begin with. */
+  get prefix(): string {
+    return this.#settings.prefix;
+  }
+
+  /** Whether keys are spread over several servers, so that a script can't use two of them. */
+  get isCluster(): boolean {
+    return this.#settings.kind === "cluster";
+  }
+
+  /**
+   * Connects, and waits for an answer of the server: an application calls it before it serves, so that no request waits
+   * for the client's code and the connection.
+   *
+   * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails. It goes on trying.
+   */
+  async connect(): Promise<void> {
+    await this.command("PING");
+  }
+
+  /**
+   * Sends a command.
+   *
+   * @throws `E_REDIS_UNAVAILABLE`
+   */
+  command(name: string, ...args: readonly (string | number)[]): Promise<unknown> {
+    return this.#run((client) => client.call(name, ...args));
+  }
+
+  /**
+   * Runs a script in one round trip: its text is only sent if the server doesn't know it yet.
+   *
+   * @param args its keys, and then its arguments
+   * @throws `E_REDIS_UNAVAILABLE`
+   */
+  script({ name, lua, keys }: RedisScript, ...args: readonly (string | number)[]): Promise<unknown> {
+    return this.#run((client) => {
+      const commands = client as unknown as Record<string, (...args: readonly (string | number)[]) => Promise<unknown>>;
+      if (commands[name] === undefined) client.defineCommand(name, { lua, numberOfKeys: keys });
+      return commands[name]!(...args);
+    });
+  }
+
+  /**
+   * Checks whether the server can be reached and accepts changes, and changes nothing.
+   *
+   * @throws `E_REDIS_UNAVAILABLE`
+   */
+  async check(): Promise<void> {
+    await this.command("PING");
+    if (this.isCluster) return;
+    const role = await this.#asked("ROLE");
+    // A user who may not ask is no problem.
+    if (Array.isArray(role) && role[0] === "slave") {
+      throw redisUnavailable(Object.assign(new Error("READONLY"), { name: "ReplyError" }));
+    }
+  }
+
+  /**
+   * What the server deletes once its memory is full, such as `allkeys-lru`; `null` if that can't happen, or if the user may
+   * not ask.
+   *
+   * @throws `E_REDIS_UNAVAILABLE` if the server can't be reached
+   */
+  async evictionPolicy(): Promise<string | null> {
+    await this.command("PING");
+    const text = String(await this.#asked("INFO", "memory"));
+    const [bound, policy] = ["maxmemory", "maxmemory_policy"].map((name) => {
+      return new RegExp(`^${name}:(\\S+)`, "m").exec(text)?.[1];
+    });
+    return bound === undefined || bound === "0" || policy === "noeviction" ? null : (policy ?? null);
+  }
+
+  /** How it is, and what has become of its commands. */
+  usage(): RedisUsage {
+    return this.#counts.read(this.#loaded?.status === "ready");
+  }
+
+  /** Closes the connection. What is under way fails. */
+  close(): void {
+    this.#isClosed = true;
+    this.#client?.then(
+      (client) => client.disconnect(),
+      // There is none.
+      () => {},
+    );
+    this.#settle("the connection was closed");
+  }
+
+  /** Counts what becomes of a command. */
+  async #run(send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
+    const startedAt = performance.now();
+    try {
+      const answer = await this.#uncounted(send);
+      this.#counts.succeeded(performance.now() - startedAt);
+      return answer;
+    } catch (error) {
+      this.#counts.failed();
+      throw error;
+    }
+  }
+
+  /** @throws `E_REDIS_UNAVAILABLE` */
+  async #uncounted(send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
+    if (this.#underWay >= MAX_UNDER_WAY)
+      throw redisUnavailable(new RedisReason(`${MAX_UNDER_WAY} commands are under way`));
+    this.#underWay += 1;
+    try {
+      const client = await this.#opened();
+      if (this.#isNew) await this.#inTime(FIRST_CONNECTION_MS, this.#ready(client));
+      return await this.#inTime(
+        this.#settings.commandTimeoutMs,
+        this.#ready(client).then(() => send(client)),
+      );
+    } catch (error) {
+      throw redisUnavailable(error);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  /** Asks what the server may refuse to tell: that is no failure. */
+  #asked(name: string, ...args: readonly string[]): Promise<unknown> {
+    return this.#uncounted((client) => client.call(name, ...args)).catch(() => null);
+  }
+
+  /** Waits no longer than that. From then on, commands fail at once, until there is a connection to a server that answers. */
+  async #inTime<T>(ms: number, work: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const reason = new RedisReason(`no answer within ${ms} ms`);
+      this.#settle(reason.message);
+      late.reject(reason);
+    }, ms);
+    try {
+      return await Promise.race([work, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The client, once its code is loaded. Loading it is the work of this process, so it isn't counted as the server's time. */
+  #opened(): Promise<RedisClient> {
+    if (this.#isClosed) throw new RedisReason("the connection was closed");
+    this.#client ??= this.#open();
+    return this.#client;
+  }
+
+  async #ready(client: RedisClient): Promise<void> {
+    if (client.status === "ready") return;
+    if (this.#failure !== null) throw new RedisReason(this.#failure);
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new RedisReason(`${MAX_WAITING} commands wait for a connection already`);
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.add(waiting);
+    await waiting.promise;
+  }
+
+  async #open(): Promise<RedisClient> {
+    const client = await this.#create(this.#settings);
+    this.#loaded = client;
+    client.on("ready", () => {
+      this.#counts.connected();
+      this.#settle(null);
+    });
+    client.on("error", (error) => {
+      if (client.status !== "ready") this.#settle(reasonOf(error));
+    });
+    client.on("end", () => this.#goOn(client));
+    this.#begin(client);
+    if (this.#isClosed) client.disconnect();
+    return client;
+  }
+
+  #begin(client: RedisClient): void {
+    // The first attempt has failed; the client goes on trying. The reason is the one that it has reported before.
+    client.connect().catch((error: unknown) => {
+      if (client.status !== "ready") this.#settle(this.#failure ?? reasonOf(error));
+    });
+  }
+
+  /**
+   * Begins again if the client has given up. It does if a Sentinel tells of another server while it is just asking which one
+   * to connect to: what should only end its former connection ends its attempts too.
+   */
+  #goOn(client: RedisClient): void {
+    if (this.#isClosed) return;
+    const again = (): void => {
+      if (!this.#isClosed && client.status === "end") this.#begin(client);
+    };
+    setTimeout(again, PAUSE_AFTER_END_MS).unref();
+  }
+
+  /** Tells those that wait for a connection that there is one, or why there is none. */
+  #settle(failure: string | null): void {
+    this.#failure = failure;
+    this.#isNew = false;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const { resolve, reject } of waiting) {
+      if (failure === null) resolve();
+      else reject(new RedisReason(failure));
+    }
+  }
+}

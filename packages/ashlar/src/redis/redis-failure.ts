@@ -1,0 +1,64 @@
+import { AshlarError } from "../support/index.ts";
+import "./errors.ts";
+
+/** What the codes of Redis's replies mean. Their text may repeat what was sent. */
+const REPLIES: Readonly<Record<string, string>> = {
+  CLUSTERDOWN: "the cluster doesn't serve this key right now",
+  LOADING: "the server is still loading its data",
+  MASTERDOWN: "the server has lost its master",
+  MISCONF: "the server can't save its data, and refuses to change any",
+  NOAUTH: "the server asks for a password",
+  NOPERM: "the user may not run this command",
+  NOREPLICAS: "the server has too few replicas to accept changes",
+  OOM: "the server's memory is full",
+  READONLY: "the server is a read-only replica",
+  BUSY: "a script keeps the server busy",
+  WRONGPASS: "the server refuses the user or the password",
+  MOVED: "the key is on another node; for a cluster, the url begins with redis-cluster",
+};
+
+/** A reason in words that may be told, such as that no answer came in time. */
+export class RedisReason extends Error {}
+
+/**
+ * Why Redis can't be used, in words without a value, a key or a password: the client's own errors contain the command with
+ * everything that was sent.
+ */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RedisReason) return error.message;
+  const { name, message, code, address, port, lastNodeError } = Object(error) as Failure;
+  if (lastNodeError !== undefined) return `no node of the cluster can be reached: ${reasonOf(lastNodeError)}`;
+  if (typeof code === "string" && /^[A-Z][A-Z\d_]+$/.test(code)) {
+    const place = address === undefined ? "" : ` ${address}${port === undefined ? "" : `:${port}`}`;
+    return code + place;
+  }
+  const text = String(message);
+  if (name === "ReplyError") {
+    const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
+    return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
+  }
+  if (text.includes("ETIMEDOUT")) return "no connection was made in time";
+  if (text.includes("Socket timeout")) return "the server didn't answer in time";
+  if (text.includes("All sentinels are unreachable")) return "no Sentinel could name a server that can be reached";
+  return "the connection was lost";
+}
+
+/** What is known of an error by Node, by the client, or by the server. */
+interface Failure {
+  readonly name?: string;
+  readonly message?: string;
+  readonly code?: unknown;
+  readonly address?: string;
+  readonly port?: number;
+  readonly lastNodeError?: unknown;
+}
+
+/** The error of a command that was not carried out, or whose answer is missing. It contains nothing that was sent. */
+export function redisUnavailable(error: unknown): AshlarError {
+  return new AshlarError("E_REDIS_UNAVAILABLE", `Redis can't be used: ${reasonOf(error)}.`);
+}
+
+/** Whether an error is that of a command that was not carried out, or whose answer is missing. */
+export function isRedisUnavailable(error: unknown): error is AshlarError {
+  return error instanceof AshlarError && error.code === "E_REDIS_UNAVAILABLE";
+}

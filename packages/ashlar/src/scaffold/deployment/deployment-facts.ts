@@ -1,0 +1,25 @@
+/** What the files of a deployment say about an application. */
+export interface DeploymentFacts {
+  /** The application's name for people. */
+  readonly title: string;
+  /** The host that visitors use. */
+  readonly domain: string;
+  /** The port of the first instance. The second one has the next. */
+  readonly port: number;
+  /** The path that responds as long as the process handles requests; `null` if there is none. */
+  readonly up: string | null;
+  /** The path that responds with 200 if requests should be sent; `null` if there is none. */
+  readonly ready: string | null;
+  /** How long an instance goes on serving after it was told to end. */
+  readonly drainSeconds: number;
+  /** How long it then takes to end, at most. */
+  readonly shutdownSeconds: number;
+  /** The largest body that a route accepts, in bytes. */
+  readonly maxBodyBytes: number;
+  /** The name of the default connection to the database; `null` if the application has no database. */
+  readonly connection: string | null;
+  /** The name of its dialect, such as `postgres`; `null` if there is none. */
+  readonly dialect: string | null;
+  /** Whether a Redis server belongs to the deployment. */
+  readonly redis: boolean;
+}

@@ -1,0 +1,146 @@
+import { basename } from "node:path";
+import { readIfThere } from "../existing-files.ts";
+import type { NewFile } from "../files.ts";
+import { currentNode, packageName } from "../project.ts";
+import { readStub, type StubValues } from "../stub.ts";
+import type { DeploymentFacts } from "./deployment-facts.ts";
+import { imagePackages, nodeOf } from "./image-packages.ts";
+
+/** What can be written for a deployment. */
+export type DeploymentKind = "docker" | "compose" | "systemd" | "nginx" | "caddy" | "haproxy";
+
+/** All of them. */
+export const DEPLOYMENT_KINDS: readonly DeploymentKind[] = [
+  "docker",
+  "compose",
+  "systemd",
+  "nginx",
+  "caddy",
+  "haproxy",
+];
+
+/** A stub, and where it is written. */
+interface Template {
+  readonly path: string;
+  readonly stub: string;
+  readonly values: StubValues;
+}
+
+/** How long an instance may take to end beyond its own limits, in seconds. */
+const RESERVE_SECONDS = 10;
+/** The shares of the drain for which a proxy keeps an idle connection, leaves out a server that failed, and asks again. */
+const KEPT_SHARE = 0.8;
+const LEFT_OUT_SHARE = 0.4;
+const CHECK_SHARE = 0.2;
+const MIN_SECONDS = 0.1;
+const MAX_CHECK_SECONDS = 2;
+
+/** The addresses of the instances in the network of `compose.yaml`. */
+const IN_COMPOSE = ["172.30.0.11", "172.30.0.12"] as const;
+
+/**
+ * Renders the files of a deployment.
+ *
+ * @param root the application's folder
+ * @param kinds which files; `compose` includes those of `docker`, because it builds the image
+ */
+export async function deploymentFiles(
+  root: string,
+  kinds: readonly DeploymentKind[],
+  facts: DeploymentFacts,
+): Promise<NewFile[]> {
+  const templates = await templatesFor(root, facts);
+  const wanted = new Set<DeploymentKind>(kinds.includes("compose") ? [...kinds, "docker"] : kinds);
+  const chosen = DEPLOYMENT_KINDS.filter((kind) => wanted.has(kind)).flatMap((kind) => templates[kind]);
+  return Promise.all(
+    chosen.map(async ({ path, stub, values }) => ({ path, text: await readStub(`deploy/${stub}`, values) })),
+  );
+}
+
+/** The name that containers, units and accounts get: the package's, without its scope. */
+export async function deployedName(root: string): Promise<string> {
+  const { name = basename(root) } = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as { name?: string };
+  return packageName(name);
+}
+
+async function templatesFor(
+  root: string,
+  facts: DeploymentFacts,
+): Promise<Readonly<Record<DeploymentKind, readonly Template[]>>> {
+  const name = await deployedName(root);
+  const values = { ...commonValues(facts), name };
+  const alone = { ...values, one: `127.0.0.1:${facts.port}`, two: `127.0.0.1:${facts.port + 1}` };
+  const [one, two] = IN_COMPOSE.map((address) => `${address}:${facts.port}`);
+  return {
+    docker: [
+      { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...(await imageValues(root, facts)) } },
+      { path: ".dockerignore", stub: "dockerignore", values },
+    ],
+    compose: [
+      { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...serviceValues(facts) } },
+      { path: "deploy/nginx.compose.conf", stub: "nginx.conf", values: { ...values, one: one!, two: two! } },
+    ],
+    systemd: [{ path: `deploy/${name}@.service`, stub: "systemd.service", values }],
+    nginx: [{ path: "deploy/nginx.conf", stub: "nginx.conf", values: alone }],
+    caddy: [{ path: "deploy/Caddyfile", stub: "Caddyfile", values: alone }],
+    haproxy: [{ path: "deploy/haproxy.cfg", stub: "haproxy.cfg", values: alone }],
+  };
+}
+
+function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
+  const { title, domain, port, up, ready, drainSeconds, shutdownSeconds, maxBodyBytes, dialect } = facts;
+  return {
+    // systemd replaces what follows a percent sign.
+    title: title.replaceAll("%", "%%"),
+    domain,
+    port: String(port),
+    up: up !== null,
+    upPath: up ?? "",
+    ready: ready !== null,
+    readyPath: ready ?? "",
+    sqlite: dialect === "sqlite",
+    drainSeconds: String(drainSeconds),
+    shutdownSeconds: String(shutdownSeconds),
+    stopSeconds: String(Math.ceil(drainSeconds + shutdownSeconds + RESERVE_SECONDS)),
+    keepTime: duration(drainSeconds * KEPT_SHARE),
+    checkTime: duration(Math.min(MAX_CHECK_SECONDS, drainSeconds * CHECK_SHARE)),
+    failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
+    bodySize: `${Math.ceil((2 * maxBodyBytes) / 1024 ** 2)}m`,
+  };
+}
+
+async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<Record<string, string | boolean>> {
+  const { manifests, installManager, install } = await imagePackages(root);
+  return {
+    node: (await nodeOf(root)) ?? currentNode(),
+    manifests: manifests.join(" "),
+    installsManager: installManager !== null,
+    installManager: installManager ?? "",
+    install,
+    writable: dialect === "sqlite" ? "/data" : "/tmp",
+  };
+}
+
+function serviceValues({ dialect, connection, redis }: DeploymentFacts): Record<string, string | boolean> {
+  const server = dialect === "postgres" || dialect === "mariadb";
+  const back = server || redis;
+  return {
+    postgres: dialect === "postgres",
+    mariadb: dialect === "mariadb",
+    migrates: dialect !== null,
+    depends: dialect !== null || redis,
+    server,
+    redis,
+    back,
+    connection: connection ?? "",
+    // Any other database is outside.
+    migrationNetwork: server ? "back" : "front",
+    hasVolumes: back || dialect === "sqlite",
+  };
+}
+
+/** A time as proxies read it: `4s`, or `400ms` if it isn't whole seconds. */
+function duration(time: number): string {
+  const seconds = Math.max(MIN_SECONDS, time);
+  return Number.isInteger(seconds) ? `${seconds}s` : `${Math.round(seconds * 1000)}ms`;
+}

@@ -1,0 +1,93 @@
+import { readIfThere } from "../existing-files.ts";
+import { managerInReadme, PACKAGE_MANAGERS, type PackageManager } from "../package-manager.ts";
+
+/** How the packages of an application get into an image. */
+export interface ImagePackages {
+  /** What `package.json` is copied with: the lock file, and the package manager's own settings. */
+  readonly manifests: readonly string[];
+  /** Installs the package manager; `null` for npm, which comes with Node.js. */
+  readonly installManager: string | null;
+  /** Installs what production needs, as locked. */
+  readonly install: string;
+  /** The lock file that the application doesn't have yet; `null` if it has one. */
+  readonly missingLockFile: string | null;
+}
+
+const LOCK_FILES: readonly (readonly [file: string, manager: PackageManager])[] = [
+  ["package-lock.json", "npm"],
+  ["pnpm-lock.yaml", "pnpm"],
+  ["yarn.lock", "yarn"],
+  ["bun.lock", "bun"],
+  ["bun.lockb", "bun"],
+];
+
+/** What each package manager reads besides `package.json` and its lock file. */
+const SETTINGS: Readonly<Record<PackageManager, readonly string[]>> = {
+  npm: [".npmrc"],
+  pnpm: [".npmrc", "pnpm-workspace.yaml"],
+  yarn: [".npmrc", ".yarnrc", ".yarnrc.yml"],
+  bun: [".npmrc", "bunfig.toml"],
+};
+
+const INSTALL: Readonly<Record<Exclude<PackageManager, "yarn">, string>> = {
+  npm: "npm ci --omit=dev",
+  pnpm: "pnpm install --prod --frozen-lockfile",
+  bun: "bun install --production --frozen-lockfile",
+};
+
+/**
+ * Returns how an application's packages are installed in an image: with the package manager of its lock file, in the
+ * version that `packageManager` in `package.json` names.
+ *
+ * @param root the application's folder
+ */
+export async function imagePackages(root: string): Promise<ImagePackages> {
+  const manifest = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as {
+    readonly packageManager?: string;
+  };
+  const [, named, version] = /^(npm|pnpm|yarn|bun)@([\w.-]+)/.exec(manifest.packageManager ?? "") ?? [];
+  const locked = await lockFileIn(root, named);
+  const manager = locked?.manager ?? PACKAGE_MANAGERS.find((one) => one === named) ?? (await managerOf(root));
+  const lockFile = locked?.file ?? LOCK_FILES.find(([, one]) => one === manager)![0];
+  const manifests = ["package.json", lockFile];
+  for (const file of SETTINGS[manager]) if ((await readIfThere(root, file)) !== null) manifests.push(file);
+  const known = { manifests, missingLockFile: locked === null ? lockFile : null };
+  const at = named === manager ? `@${version}` : "";
+  if (manager !== "yarn") {
+    // Both put their program in place with a script, which npm runs for packages that are named only.
+    const installed = `npm install --global --allow-scripts=${manager} ${manager}${at}`;
+    const installManager = manager === "npm" ? null : installed;
+    return { ...known, installManager, install: INSTALL[manager] };
+  }
+  // Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
+  // replaces that with --force.
+  const isFirst = /^# yarn lockfile v1/m.test((await readIfThere(root, "yarn.lock")) ?? "");
+  const yarn = isFirst ? `yarn${at || "@1"}` : `@yarnpkg/cli-dist${at}`;
+  return {
+    ...known,
+    installManager: `npm install --global --force ${yarn}`,
+    install: isFirst ? "yarn install --production --frozen-lockfile" : "yarn workspaces focus --production",
+  };
+}
+
+/** The application's lock file. If it has several, that of the package manager that `package.json` names counts. */
+async function lockFileIn(
+  root: string,
+  named: string | undefined,
+): Promise<{ readonly file: string; readonly manager: PackageManager } | null> {
+  const found: { readonly file: string; readonly manager: PackageManager }[] = [];
+  for (const [file, manager] of LOCK_FILES) {
+    if ((await readIfThere(root, file)) !== null) found.push({ file, manager });
+  }
+  return found.find(({ manager }) => manager === named) ?? found[0] ?? null;
+}
+
+async function managerOf(root: string): Promise<PackageManager> {
+  return managerInReadme(await readIfThere(root, "README.md"));
+}
+
+/** The major version of Node.js that the application's `.nvmrc` names; `null` if it names none. */
+export async function nodeOf(root: string): Promise<string | null> {
+  const [, major] = /^v?(\d+)/.exec(((await readIfThere(root, ".nvmrc")) ?? "").trim()) ?? [];
+  return major ?? null;
+}

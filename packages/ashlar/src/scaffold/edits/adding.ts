@@ -1,0 +1,40 @@
+import type { Node, ObjectExpression } from "@babel/types";
+import type { StepAddition } from "../../boot/index.ts";
+import { bare, type Code } from "./code.ts";
+import { initialValueOf, propertyOf, withElement, withProperty } from "./declarations.ts";
+import type { Edit } from "./edits.ts";
+import { importsOf, withImport } from "./imports.ts";
+
+/** Adds an element to a list, or a property to an object, with what it uses. */
+export function adding({ imports, to: [variable, ...keys], text }: StepAddition): Edit {
+  return (code) => {
+    let own = code;
+    for (const { name, from } of imports) {
+      const made = withImport(own, name, from);
+      // The text has the name that the value was exported with.
+      if (made === null || made.local !== name) return null;
+      own = made.code;
+    }
+    const place = keys.reduce<Node | null>(
+      (node, key) => (node?.type === "ObjectExpression" ? propertyValue(node, key) : null),
+      initialValueOf(own, variable),
+    );
+    const quoted = text.replaceAll(/"([^"]*)"/g, (_, inside: string) => own.quote(inside));
+    if (place?.type === "ArrayExpression") return withElement(own, place, place.elements.length, quoted);
+    if (place?.type !== "ObjectExpression") return null;
+    const isTaken = propertyOf(place, /^\w*/.exec(text)![0]) !== null;
+    if (isTaken || place.properties.some(({ type }) => type === "SpreadElement")) return null;
+    return withProperty(own, place, quoted, place.properties.length);
+  };
+}
+
+function propertyValue(object: ObjectExpression, key: string): Node | null {
+  const property = propertyOf(object, key);
+  return property && bare(property.value);
+}
+
+/** The lines of a step, without imports that a file has. */
+export function missingLines(code: Code, lines: readonly string[]): readonly string[] {
+  const known = new Set([...importsOf(code).values()].map(({ name, from }) => `import { ${name} } from "${from}";`));
+  return lines.filter((line) => !known.has(line));
+}

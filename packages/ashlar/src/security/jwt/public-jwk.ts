@@ -1,0 +1,107 @@
+import { createPublicKey, hash, type KeyObject } from "node:crypto";
+import { AshlarError } from "../../support/index.ts";
+import type { JwtAlgorithm } from "./algorithms.ts";
+import type { JsonWebKey } from "./key-material.ts";
+import type { VerificationKey } from "./keys.ts";
+import "./errors.ts";
+
+/** The members that make up a public key, per type, in the order that RFC 7638 §3.2 hashes them in. */
+const MEMBERS = { EC: ["crv", "kty", "x", "y"], OKP: ["crv", "kty", "x"], RSA: ["e", "kty", "n"] } as const;
+
+type PairType = keyof typeof MEMBERS;
+
+/** A public key as a JWK (RFC 7517), for those who verify. It has these members, and no others. */
+export interface PublicJwk {
+  /** The key's type. */
+  readonly kty: string;
+  readonly use: "sig";
+  /** The only algorithm that the key is for. */
+  readonly alg: JwtAlgorithm;
+  /** The key's name, which tokens that it signs have in their header. */
+  readonly kid: string;
+  /** The curve of an `EC` or `OKP` key. */
+  readonly crv?: string;
+  readonly x?: string;
+  readonly y?: string;
+  /** The modulus of an RSA key. */
+  readonly n?: string;
+  /** The exponent of an RSA key. */
+  readonly e?: string;
+}
+
+/** A JWK Set (RFC 7517 §5): the document that verifiers read an issuer's keys from. */
+export interface Jwks {
+  readonly keys: readonly PublicJwk[];
+}
+
+/**
+ * The thumbprint of a key (RFC 7638): the SHA-256 of its public members, 43 characters of base64url. The private key and
+ * its public key have the same one.
+ *
+ * @param jwk a key of a pair; its other members don't count
+ * @throws `E_JWT_KEY` if it is a secret, whose hash would give it away, of an unknown type, or lacks a member
+ */
+export function jwkThumbprint(jwk: JsonWebKey | PublicJwk): string {
+  const members: Readonly<Record<string, unknown>> = { ...jwk };
+  const required = Object.hasOwn(MEMBERS, String(jwk.kty)) ? MEMBERS[jwk.kty as PairType] : [];
+  if (required.length === 0 || required.some((name) => typeof members[name] !== "string")) {
+    throw new AshlarError("E_JWT_KEY", "A thumbprint needs a complete JWK of the type EC, OKP or RSA.");
+  }
+  const text = JSON.stringify(Object.fromEntries(required.map((name) => [name, members[name]])));
+  return hash("sha256", text, "base64url");
+}
+
+/**
+ * The public key of a verification key, as a JWK with its algorithm and its `kid`.
+ *
+ * @param key one that was created from a public or private key
+ * @throws `E_JWT_KEY` if it is a secret
+ */
+export function publicJwk(key: VerificationKey): PublicJwk {
+  if (key.publicJwk !== null) return key.publicJwk;
+  throw new AshlarError("E_JWT_KEY", `A key for ${key.algorithm} is a secret, and must not be published.`);
+}
+
+/**
+ * The JWK Set with which others verify tokens (RFC 7517 §5). A key that is listed twice is in it once.
+ *
+ * ```ts
+ * import { generateKeyPairSync } from "node:crypto";
+ *
+ * const signer = createVerificationKey("EdDSA", generateKeyPairSync("ed25519").privateKey);
+ * Route.get("/keys", () => jwks([signer]));
+ * ```
+ *
+ * @param keys the keys that still verify, and those that will sign next
+ * @throws `E_JWT_KEY` if one of them is a secret
+ */
+export function jwks(keys: readonly VerificationKey[]): Jwks {
+  const byName = new Map(keys.map((key) => [`${key.algorithm} ${publicJwk(key).kid}`, publicJwk(key)]));
+  return Object.freeze({ keys: Object.freeze([...byName.values()]) });
+}
+
+/** The members of a public key, without any of a private one. */
+export function publicMembers(key: KeyObject): JsonWebKey {
+  const exported: Readonly<Record<string, unknown>> = { ...jwkReady(key).export({ format: "jwk" }) };
+  const names = MEMBERS[exported.kty as PairType];
+  return Object.fromEntries(names.map((name) => [name, exported[name]]));
+}
+
+/** Node writes no JWK of a key of the type RSASSA-PSS; as one of the type RSA, it is the same numbers. */
+function jwkReady(key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== "rsa-pss") return key;
+  const spki = key.export({ type: "spki", format: "der" });
+  // SEQUENCE { SEQUENCE { algorithm }, BIT STRING { RSAPublicKey } } (RFC 5280 §4.1).
+  const algorithm = element(spki, element(spki, 0).start);
+  // The first byte of a BIT STRING counts unused bits.
+  const { start, end } = element(spki, algorithm.end);
+  return createPublicKey({ key: spki.subarray(start + 1, end), format: "der", type: "pkcs1" });
+}
+
+/** Where the content of the DER element at an offset starts and ends. */
+function element(der: Buffer, offset: number): { readonly start: number; readonly end: number } {
+  const first = der[offset + 1]!;
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
+  const start = offset + 2 + lengthBytes;
+  return { start, end: start + (lengthBytes === 0 ? first : der.readUIntBE(offset + 2, lengthBytes)) };
+}

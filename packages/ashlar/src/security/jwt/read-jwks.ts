@@ -1,0 +1,70 @@
+import { AshlarError, isPlainObject } from "../../support/index.ts";
+import type { JwtAlgorithm } from "./algorithms.ts";
+import type { JsonWebKey } from "./key-material.ts";
+import { createVerificationKey, type VerificationKey } from "./keys.ts";
+import "./errors.ts";
+
+/** What an issuer publishes, as far as it can be used. */
+export interface ReadJwks {
+  readonly keys: readonly VerificationKey[];
+  /** How many entries cannot be used: for another purpose, of an unknown type, weak, malformed, or with a name twice. */
+  readonly ignored: number;
+}
+
+/** The members of private keys and secrets (RFC 7518 §6, RFC 8037 §2). */
+const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+/** An RSA modulus of 8192 bits and an exponent of 64 bits, in base64url: larger ones make each verification slow. */
+const MAX_MODULUS_LENGTH = 1366;
+const MAX_EXPONENT_LENGTH = 11;
+const MAX_KID_LENGTH = 256;
+
+/**
+ * Reads another issuer's JWK Set (RFC 7517 §5). Entries that cannot be used are ignored, as §5 asks for: the set may have
+ * keys for other purposes and of types yet to come. So is one that contains a private key or a secret: others know it.
+ *
+ * @param value the document
+ * @param algorithms those that tokens may be signed with; a key without `alg` is for each of them that it fits
+ * @param maxKeys the largest number of entries
+ * @throws `E_JWT_KEY` if it is not a JWK Set, or has more entries
+ */
+export function readJwks(value: unknown, algorithms: readonly JwtAlgorithm[], maxKeys: number): ReadJwks {
+  const entries = isPlainObject(value) ? value.keys : undefined;
+  if (!Array.isArray(entries)) throw new AshlarError("E_JWT_KEY", 'It is not a JWK Set: it has no list "keys".');
+  if (entries.length > maxKeys) {
+    throw new AshlarError("E_JWT_KEY", `It has ${entries.length} keys; at most ${maxKeys} are read.`);
+  }
+  const keys: VerificationKey[] = [];
+  let ignored = 0;
+  for (const entry of entries) {
+    const jwk = isUsable(entry) ? entry : null;
+    const created = jwk === null ? [] : algorithms.flatMap((algorithm) => keyOf(algorithm, jwk));
+    // Of two keys with one name, only the first is used: which of them was meant cannot be told.
+    const fresh = created.filter((key) => !keys.some((other) => isSame(key, other)));
+    if (fresh.length === 0) ignored++;
+    keys.push(...fresh);
+  }
+  return { keys: Object.freeze(keys), ignored };
+}
+
+function isUsable(entry: unknown): entry is JsonWebKey {
+  if (!isPlainObject(entry) || PRIVATE.some((name) => Object.hasOwn(entry, name))) return false;
+  const { kid, n, e } = entry;
+  return (
+    (kid === undefined || (typeof kid === "string" && kid !== "" && kid.length <= MAX_KID_LENGTH)) &&
+    (n === undefined || (typeof n === "string" && n.length <= MAX_MODULUS_LENGTH)) &&
+    (e === undefined || (typeof e === "string" && e.length <= MAX_EXPONENT_LENGTH))
+  );
+}
+
+function keyOf(algorithm: JwtAlgorithm, jwk: JsonWebKey): VerificationKey[] {
+  try {
+    return [createVerificationKey(algorithm, jwk)];
+  } catch (error) {
+    if (error instanceof AshlarError) return [];
+    throw error;
+  }
+}
+
+function isSame(key: VerificationKey, other: VerificationKey): boolean {
+  return key.kid !== null && key.kid === other.kid && key.algorithm === other.algorithm;
+}

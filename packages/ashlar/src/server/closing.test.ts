@@ -1,0 +1,139 @@
+import { EventEmitter } from "node:events";
+import type { Server } from "node:http";
+import type { Socket, Server as SocketServer } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { acceptWaiting, type CutConnections, close } from "./closing.ts";
+
+/** A connection of which a test says whether anything was read from it. */
+class Connection extends EventEmitter {
+  readonly bytesRead: number;
+  isDestroyed = false;
+
+  constructor(bytesRead: number) {
+    super();
+    this.bytesRead = bytesRead;
+  }
+
+  destroy(): void {
+    if (this.isDestroyed) return;
+    this.isDestroyed = true;
+    setImmediate(() => this.emit("close"));
+  }
+}
+
+/** A server that listens, or gets its connections from another process. */
+function setUp(connections: readonly Connection[], listens: boolean) {
+  const told: string[] = [];
+  const server = Object.assign(new EventEmitter(), {
+    closeIdleConnections: () => void told.push("idle"),
+    close: () => void told.push("closed"),
+  });
+  const stop = (done: () => void): void => {
+    told.push("stopped listening");
+    done();
+  };
+  const closing = {
+    server: server as unknown as Server,
+    listening: listens ? [{ close: stop } as unknown as SocketServer] : [],
+    sockets: new Set(connections as unknown as Socket[]),
+  };
+  return { server, told, end: (seconds: number): Promise<CutConnections> => close(closing, seconds) };
+}
+
+/** Stops the clock, and returns a function that moves it. */
+function stopClock(): (ms: number) => Promise<unknown> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  // The module holds the object, not its name.
+  let time = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
+  onTestFinished(() => {
+    clock.mockRestore();
+    vi.useRealTimers();
+  });
+  return (ms) => {
+    time += ms;
+    return vi.advanceTimersByTimeAsync(ms);
+  };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+}
+
+test("a server whose connections come from another process closes once they have, and is told to stop its checks", async () => {
+  const pass = stopClock();
+  const [busy, silent] = [new Connection(1), new Connection(0)];
+  const { told, end } = setUp([busy, silent], false);
+  let isClosed = false;
+  const ended = end(10).finally(() => {
+    isClosed = true;
+  });
+  await turns(10);
+  expect([silent.isDestroyed, busy.isDestroyed, isClosed, told]).toEqual([true, false, false, ["closed"]]);
+  await pass(20);
+  expect(told).toEqual(["closed", "idle"]);
+  busy.destroy();
+  expect(await ended).toEqual({ requests: 0, connections: 0 });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("what is left when the time is up is cut off, and counted", async () => {
+  const pass = stopClock();
+  const busy = [new Connection(1), new Connection(100)];
+  const { end } = setUp(busy, true);
+  const ended = end(10);
+  await turns(10);
+  await pass(9999);
+  expect(busy.map(({ isDestroyed }) => isDestroyed)).toEqual([false, false]);
+  await pass(1);
+  expect(await ended).toEqual({ requests: 0, connections: 2 });
+  expect(busy.map(({ isDestroyed }) => isDestroyed)).toEqual([true, true]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  [5, 1000],
+  [0.1, 100],
+  [0, 0],
+])("with %d seconds left, connections that keep coming are accepted for %d ms", async (seconds, ms) => {
+  const pass = stopClock();
+  const { server, told, end } = setUp([], true);
+  const ended = end(seconds);
+  for (let passed = 0; passed < ms; passed += 50) {
+    expect(told).not.toContain("stopped listening");
+    server.emit("connection");
+    await pass(50);
+    await turns(1);
+  }
+  await turns(2);
+  expect(told).toContain("stopped listening");
+  await ended;
+});
+
+test("connections are accepted until three turns have brought none, but not for ever", async () => {
+  stopClock();
+  const server = new EventEmitter();
+  let isOver = false;
+  const accepting = acceptWaiting(server as unknown as SocketServer).finally(() => {
+    isOver = true;
+  });
+  for (let count = 0; count < 20; count++) {
+    server.emit("connection");
+    await turns(2);
+    expect(isOver).toBe(false);
+  }
+  await turns(3);
+  expect([isOver, server.listenerCount("connection")]).toEqual([true, 0]);
+  await accepting;
+  let count = 0;
+  const without = acceptWaiting(server as unknown as SocketServer).then(() => "over");
+  const flood = (async () => {
+    for (; count < 2000; count++) {
+      server.emit("connection");
+      await nextTurn();
+    }
+  })();
+  expect(await Promise.race([without.then(() => count < 1500), flood])).toBe(true);
+  await flood;
+});

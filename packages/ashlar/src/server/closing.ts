@@ -1,0 +1,101 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket, Server as SocketServer } from "node:net";
+import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import { logCutOff } from "../kernel/index.ts";
+import { unfinishedResponse } from "../node/index.ts";
+import { isLingering } from "./lingering-close.ts";
+
+/** What a server had to cut off when it closed. */
+export interface CutConnections {
+  /** How many connections were waiting for a response, or were in the middle of one. */
+  readonly requests: number;
+  /** How many others were not idle: their clients were still sending a request. */
+  readonly connections: number;
+}
+
+/** A server to close, with everything that keeps it open. */
+export interface Closing {
+  readonly server: Server;
+  /** The servers that accept connections for it, itself included; none if its connections come from another process. */
+  readonly listening: readonly SocketServer[];
+  /** The open connections. */
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+/** How often a closing server checks for connections that have become idle, in milliseconds. */
+const IDLE_CHECK_MS = 20;
+
+/**
+ * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A
+ * closing server therefore keeps accepting until this many turns of the event loop have passed without a new connection.
+ * Each turn accepts one, and the next reads what it sent.
+ */
+const QUIET_TURNS = 3;
+/** New connections may never stop coming: a closing server stops listening after so many turns, or milliseconds. */
+const MAX_TURNS = 1000;
+const MAX_ACCEPT_MS = 1000;
+
+/** Makes each connection close after its next response, which tells the client so. */
+export function closeAfterResponses({ server, sockets }: Closing): void {
+  for (const event of ["request", "checkContinue"]) {
+    server.prependListener(event, (_request, response: ServerResponse) => {
+      response.shouldKeepAlive = false;
+    });
+  }
+  for (const socket of sockets) {
+    const response = unfinishedResponse(socket);
+    if (response !== null) response.shouldKeepAlive = false;
+  }
+}
+
+/**
+ * Closes a server: it accepts the connections that are already waiting and no others, and lets pending requests finish.
+ * Call {@link closeAfterResponses} first.
+ *
+ * @param timeoutSeconds what is left after that is cut off
+ */
+export async function close(closing: Closing, timeoutSeconds: number): Promise<CutConnections> {
+  const { server, listening, sockets } = closing;
+  const cut = { requests: 0, connections: 0 };
+  const late = setTimeout(() => {
+    for (const socket of sockets) {
+      if (unfinishedResponse(socket) !== null) cut.requests++;
+      else if (!isLingering(socket)) cut.connections++;
+      logCutOff(socket);
+      socket.destroy();
+    }
+  }, timeoutSeconds * 1000);
+  if (listening.length > 0) await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
+  // Otherwise the server would wait for connections that have sent nothing.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
+  // late, because a connection from which nothing has been read yet may count as idle too.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const closed = listening.map((one) => new Promise((done) => one.close(done)));
+  // A server that does not listen itself is not told when its connections have closed.
+  if (listening.length === 0) server.close();
+  await Promise.all([...closed, ...[...sockets].map((socket) => new Promise((done) => socket.once("close", done)))]);
+  clearInterval(idle);
+  clearTimeout(late);
+  return cut;
+}
+
+/**
+ * Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read.
+ *
+ * @param server emits the event `connection` for each
+ */
+export async function acceptWaiting(server: SocketServer, maxMs: number = MAX_ACCEPT_MS): Promise<void> {
+  const endsAt = performance.now() + maxMs;
+  let quietTurns = 0;
+  const accepted = (): void => {
+    quietTurns = 0;
+  };
+  server.on("connection", accepted);
+  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS && performance.now() < endsAt; turn++) {
+    await setImmediate();
+    quietTurns++;
+  }
+  server.off("connection", accepted);
+}

@@ -1,0 +1,70 @@
+import { parseProxies, TrustedProxies } from "../http/index.ts";
+import { ConfigurationError, derived, type Setting, setting, settings } from "../support/index.ts";
+
+/** The shape of `APP.server.health` in `config/app.ts`: where load balancers and monitors ask how the application is. */
+export interface HealthSettings {
+  /** The path that responds with 200 as long as the process handles requests; `false` for none. Default: `/up`. */
+  readonly up?: string | false;
+  /**
+   * The path that responds with 200 if requests should be sent here, and otherwise with 503; `false` for none. Default:
+   * `/ready`.
+   */
+  readonly ready?: string | false;
+  /**
+   * Clients that the response of `ready` tells which check failed, as in `APP.trustedProxies`: addresses, ranges,
+   * `loopback` and `private`; default: `loopback`. All others only get the status.
+   */
+  readonly details?: string | readonly string[];
+}
+
+/** {@link HealthSettings} as read; a path is `null` if there is none. */
+export interface CompleteHealthSettings {
+  readonly up: string | null;
+  readonly ready: string | null;
+  /** Knows the clients that are told details. */
+  readonly details: TrustedProxies;
+}
+
+/** The paths by default: an application's own route with such a path takes precedence. */
+export const DEFAULT_PATHS = { up: "/up", ready: "/ready" } as const;
+
+function path(fallback: string): Setting<string | false, string | false> {
+  return setting<string | false>({
+    what: `a path, such as "${fallback}", or false`,
+    fallback,
+    accept: (value) => {
+      if (value === false) return false;
+      return typeof value === "string" && /^(\/[A-Za-z0-9._~-]+)+$/.test(value) ? value : undefined;
+    },
+  });
+}
+
+const CLIENTS: Setting<readonly string[], string | readonly string[]> = setting({
+  what: 'addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"]',
+  fallback: ["loopback"],
+  accept: (value) => {
+    if (typeof value === "string") return value.split(",").map((entry) => entry.trim());
+    return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
+  },
+});
+
+const SCHEMA = settings<HealthSettings>()(
+  { up: path(DEFAULT_PATHS.up), ready: path(DEFAULT_PATHS.ready), details: CLIENTS },
+  {
+    check({ up, ready }, refuse) {
+      if (up !== false && up === ready) throw refuse("ready", "is the same path as up.", "Choose another.");
+    },
+  },
+);
+
+const OBJECT = derived(SCHEMA, ({ up, ready, details }, where) => {
+  const ranges = parseProxies(details);
+  if (typeof ranges === "string") throw new ConfigurationError(`${where}.details`, ranges, `Write ${CLIENTS.what}.`);
+  return Object.freeze({ up: up || null, ready: ready || null, details: new TrustedProxies(ranges) });
+});
+
+/** `APP.server.health`, which may also be `false`: then there is no such path. */
+export const HEALTH: Setting<CompleteHealthSettings | null, HealthSettings | false> = Object.freeze({
+  what: OBJECT.what,
+  read: (value: unknown, where: string) => (value === false ? null : OBJECT.read(value, where)),
+});

@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { TrustedProxies } from "../http/index.ts";
+import { type Logger, logAbandoned } from "../kernel/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { requestedUrl } from "./host-request.ts";
+import { nodeHandler, type RequestHandler } from "./node-handler.ts";
+
+/** Responds to a request of a `node:http` server that someone else has started. */
+export type HostListener = (message: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Makes a listener for servers of `node:http` that belong to another framework, such as Express or Fastify. It takes the
+ * target, the header fields and the address as they came over the socket, whatever the other framework makes of them.
+ */
+export function hostListener(handler: RequestHandler, proxies: TrustedProxies, logger: Logger): HostListener {
+  const listener = nodeHandler(handler, proxies, logger);
+  const known = new WeakSet<Socket>();
+  return (message, response) => {
+    if (message.httpVersionMajor > 1) {
+      const remedy = "Pass such requests to application.fetch(request, { address }).";
+      throw new AshlarError("E_INTERNAL", `application.handler takes requests of HTTP/1.1. ${remedy}`);
+    }
+    const { socket } = message;
+    if (!known.has(socket)) {
+      known.add(socket);
+      // Reading the address once makes Node remember it after a disconnect.
+      void socket.remoteAddress;
+      socket.once("close", () => logAbandoned(socket));
+    }
+    message.url = requestedUrl(message);
+    joinRepeated(message);
+    listener(message, response);
+  };
+}
+
+/**
+ * Joins header fields that were sent several times, as the framework's own server does (`joinDuplicateHeaders`).
+ *
+ * Security: by default, Node keeps the first of a field that may appear once, such as `Host` and `Authorization`. A proxy may
+ * have checked another one. Joined, they match nothing.
+ */
+function joinRepeated({ headers, rawHeaders }: IncomingMessage): void {
+  const seen = new Map<string, string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase();
+    const value = rawHeaders[index + 1]!;
+    const earlier = seen.get(name);
+    seen.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    // Node joins the others itself, cookies with a semicolon.
+    if (earlier !== undefined && ONCE.has(name)) headers[name] = seen.get(name);
+  }
+}
+
+/** The request header fields of which Node keeps the first. */
+const ONCE: ReadonlySet<string> = new Set([
+  "authorization",
+  "content-length",
+  "content-type",
+  "from",
+  "host",
+  "if-modified-since",
+  "if-unmodified-since",
+  "max-forwards",
+  "proxy-authorization",
+  "referer",
+  "user-agent",
+]);

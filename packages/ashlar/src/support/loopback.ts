@@ -1,0 +1,28 @@
+import { isIP } from "node:net";
+
+/**
+ * Reports whether what is sent to an address stays on this machine: `localhost`, `::1` and 127.0.0.0/8 (RFC 1122 §3.2.1.3,
+ * RFC 4291 §2.5.3).
+ *
+ * Security: a name below `localhost` isn't one. A resolver may ask the network for it.
+ *
+ * @param address without brackets
+ */
+export function isLoopbackAddress(address: string): boolean {
+  return address === "localhost" || address === "::1" || (isIP(address) === 4 && address.startsWith("127."));
+}
+
+/**
+ * Reports whether browsers open a host on their own machine: a loopback address, or a name below `localhost` (RFC 6761
+ * §6.3).
+ *
+ * @param hostname in normal form, as in `URL.hostname`
+ */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname.endsWith(".localhost") || isLoopbackAddress(withoutBrackets(hostname));
+}
+
+/** An IPv6 address as sockets take it, of the form that URLs have. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname;
+}

@@ -1,0 +1,1 @@
+export { TelemetryProvider } from "./telemetry-provider.ts";

@@ -1,0 +1,77 @@
+import { expect, test, vi } from "vitest";
+import { emptyApplication, type LoggedLine, saidOfRedis } from "../../test/support/redis-application.ts";
+import type { RedisLease } from "../redis/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { RedisStore } from "./redis-store.ts";
+
+const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");
+const WINDOW_MS = 60_000;
+
+/** A counter whose Redis and whose other store answer what a test says. */
+async function make() {
+  const lines: LoggedLine[] = [];
+  const { container } = await emptyApplication(lines);
+  const redis = { prefix: "shop:", script: vi.fn(), command: vi.fn() };
+  const other = { add: vi.fn(), takeBack: vi.fn(), get: vi.fn(), delete: vi.fn() };
+  const lease = { connection: redis, release() {} } as unknown as RedisLease;
+  const store = new RedisStore(lease, { counter: () => other, close() {} }, container);
+  const counter = store.counter({ name: "login", by: ["address"], attempts: 5, windowSeconds: WINDOW_MS / 1000 });
+  return { counter, redis, other, said: () => saidOfRedis(lines) };
+}
+
+const inOther = (attempts: number) => ({ attempts, resetInMs: 7 });
+
+test.each([
+  ["more", [3, 1000], inOther(5), inOther(5)],
+  ["as much", [3, 1000], inOther(3), { attempts: 3, resetInMs: 1000 }],
+  ["less", [3, 1000], inOther(2), { attempts: 3, resetInMs: 1000 }],
+  ["nothing", [3, 1000], null, { attempts: 3, resetInMs: 1000 }],
+  ["all", null, inOther(1), inOther(1)],
+  ["nothing, as Redis has,", null, null, null],
+])(
+  "S33 while Redis can be read but not changed, and the other store has %s, the greater count holds",
+  async (_, there, here, found) => {
+    const { counter, redis, other } = await make();
+    redis.script.mockRejectedValueOnce(UNAVAILABLE);
+    await counter.add("a", 1);
+    redis.script.mockResolvedValueOnce(there);
+    other.get.mockResolvedValueOnce(here);
+    expect(await counter.get("a")).toEqual(found);
+  },
+);
+
+test("while Redis works, the other store is not asked", async () => {
+  const { counter, redis, other, said } = await make();
+  redis.script.mockResolvedValue([3, 1000]);
+  expect([await counter.add("a", 1), await counter.get("a")]).toEqual(
+    [1, 2].map(() => ({ attempts: 3, resetInMs: 1000 })),
+  );
+  await counter.takeBack("a", 1);
+  await counter.delete("a");
+  for (const method of Object.values(other)) expect(method).not.toHaveBeenCalled();
+  expect(said()).toEqual([]);
+});
+
+test("a mistake is not an outage: it is thrown, and nothing counts elsewhere", async () => {
+  const { counter, redis, other, said } = await make();
+  const mistake = new TypeError("a mistake");
+  redis.script.mockRejectedValue(mistake);
+  redis.command.mockRejectedValue(mistake);
+  await expect(counter.add("a", 1)).rejects.toBe(mistake);
+  await expect(counter.get("a")).rejects.toBe(mistake);
+  await expect(counter.takeBack("a", 1)).rejects.toBe(mistake);
+  await expect(counter.delete("a")).rejects.toBe(mistake);
+  for (const method of Object.values(other)) expect(method).not.toHaveBeenCalled();
+  expect(said()).toEqual([]);
+});
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [WINDOW_MS, WINDOW_MS],
+  [WINDOW_MS + 5000, WINDOW_MS],
+])("a window with %i ms left ends in %i ms: at some time, and not later than it can", async (left, resetInMs) => {
+  const { counter, redis } = await make();
+  redis.script.mockResolvedValue([2, left]);
+  expect(await counter.add("a", 1)).toEqual({ attempts: 2, resetInMs });
+});

@@ -1,0 +1,475 @@
+import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { builtModule } from "../support/built-module.ts";
+import { ashlar } from "../support/command-line.ts";
+import { COMMAND, freePort } from "../support/generated-application.ts";
+import { type LongProcess, startProcess } from "../support/long-process.ts";
+import { rawSocket } from "../support/raw-socket.ts";
+import { folderWith } from "../support/temporary-folder.ts";
+
+const APP = `
+import { existsSync, readFileSync } from "node:fs";
+import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
+
+if (existsSync(import.meta.dirname + "/broken")) throw new Error("this version is broken");
+if (process.env.TELLS_LOADS) console.log("loaded");
+while (existsSync(import.meta.dirname + "/held")) await new Promise((resolve) => setTimeout(resolve, 20));
+const version = readFileSync(import.meta.dirname + "/version", "utf8");
+const released = () => existsSync(import.meta.dirname + "/released");
+
+export default await createApplication({
+  environment: { APP_ENV: "test", LOG_LEVEL: "info" },
+  config: { app: { APP: { name: "Shop", server: { hostname: "127.0.0.1", ...JSON.parse(process.env.SERVER ?? "{}") } } } },
+  logger: createLogger({ name: "Shop", environment: "test", log: { level: "info", requests: false } }),
+  routes: [
+    Route.get("/", () => ({ pid: process.pid, version })),
+    Route.post("/form", ({ request }) => request.all()),
+    Route.get("/client", ({ request }) => request.clientAddress),
+    Route.get("/slow", async () => {
+      console.log("slow begun");
+      while (!released()) await new Promise((resolve) => setTimeout(resolve, 20));
+      return "slow";
+    }),
+  ],
+});
+`;
+
+interface Instance extends LongProcess {
+  readonly root: string;
+  readonly port: number;
+  readonly url: string;
+}
+
+/** What `ashlar serve --workers` does, with a shorter time until a worker counts as one that hangs. */
+const IMPATIENT = `
+import { processTerminal } from ${source("cli/terminal.ts")};
+import { Primary } from ${source("cli/workers/primary.ts")};
+
+const [workers, stallMs, bootMs, ...args] = process.argv.slice(2);
+new Primary(processTerminal(), Number(workers), args, { stallMs: Number(stallMs), bootMs: Number(bootMs) }).start();
+`;
+
+function source(path: string): string {
+  return JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+}
+
+/**
+ * @param stallMs how long a worker may take no connection; the command's own time if it is left out
+ * @param bootMs with `stallMs`, how long a replacement may take to boot
+ */
+async function start(
+  server: Record<string, unknown> = {},
+  workers = "2",
+  stallMs: number | null = null,
+  bootMs = 60_000,
+): Promise<Instance> {
+  const root = folderWith({ "app.ts": APP, version: "1", "impatient.ts": IMPATIENT });
+  const port = await freePort();
+  const command =
+    stallMs === null ? [COMMAND, "serve", "--workers", workers] : ["impatient.ts", workers, `${stallMs}`, `${bootMs}`];
+  const args = [...command, "--port", String(port)];
+  const instance = startProcess(root, process.execPath, args, { SERVER: JSON.stringify(server), TELLS_LOADS: "1" });
+  await instance.printed(/Shop is listening on (http:\S+)/);
+  const url = `http://127.0.0.1:${port}/`;
+  await expect.poll(() => pids(url)).toHaveLength(Number(workers));
+  return { ...instance, root, port, url };
+}
+
+interface Answer {
+  readonly pid: number;
+  readonly version: string;
+}
+
+const ask = async (url: string): Promise<Answer> =>
+  (await (await fetch(url, { headers: { connection: "close" } })).json()) as Answer;
+
+/** The processes that respond to a few requests, each on a connection of its own. */
+async function pids(url: string): Promise<number[]> {
+  const answers = [];
+  for (let count = 0; count < 4; count++) answers.push(await ask(url));
+  return [...new Set(answers.map(({ pid }) => pid))].sort((a, b) => a - b);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The lines of the log with a sentence. */
+const logged = (instance: LongProcess, sentence: string): Record<string, unknown>[] =>
+  instance
+    .output()
+    .split("\n")
+    .filter((line) => line.startsWith("{") && line.includes(sentence))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+test("connections go to the workers in turn, and a request is handled as by a single process", async () => {
+  const { url, port } = await start({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 0.6 });
+  const answers = [];
+  for (let count = 0; count < 10; count++) answers.push((await ask(url)).pid);
+  expect(new Set(answers.filter((_, index) => index % 2 === 0)).size).toBe(1);
+  expect(new Set(answers).size).toBe(2);
+  const form = await fetch(`${url}form`, { method: "POST", body: new URLSearchParams({ a: "b" }) });
+  expect(await form.json()).toEqual({ a: "b" });
+  expect(await (await fetch(`${url}client`)).text()).toBe("127.0.0.1");
+  // A client that announces its end after its request still gets the response.
+  const half = rawSocket(port);
+  half.socket.end("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect(await half.closed).toMatch(/^HTTP\/1\.1 200 /);
+  // Slow clients are cut off here too.
+  expect(await rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n").closed).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test("connections beyond a worker's limit are closed at once", async () => {
+  const { port } = await start({ maxConnections: 1 }, "1");
+  const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const first = rawSocket(port, get);
+  await expect.poll(first.received).toContain("200 OK");
+  expect(await rawSocket(port, get).closed).toBe("");
+  first.socket.destroy();
+});
+
+test("a worker that dies is replaced, and the log names it", async () => {
+  const instance = await start();
+  const { pid } = await ask(instance.url);
+  process.kill(pid, "SIGKILL");
+  await expect.poll(() => logged(instance, "A worker ended unexpectedly").length).toBe(1);
+  const [line] = logged(instance, "A worker ended unexpectedly");
+  expect(line).toMatchObject({ level: "error", worker: expect.any(Number), signal: "SIGKILL", restartInMs: 0 });
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+  expect(await pids(instance.url)).not.toContain(pid);
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+});
+
+test("connections that wait for a worker that dies go to another one", async () => {
+  const instance = await start();
+  const { pid } = await ask(instance.url);
+  // A process that doesn't run takes one connection from the primary at most; the others wait there.
+  process.kill(pid, "SIGSTOP");
+  const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const sockets = Array.from({ length: 10 }, () => rawSocket(instance.port, get));
+  const answered = () => sockets.filter(({ received }) => received().includes("200 OK"));
+  await expect.poll(() => answered().length).toBeGreaterThanOrEqual(5);
+  process.kill(pid, "SIGKILL");
+  // What the dead one had been given is closed, and no client waits for it.
+  const answers = await Promise.all(sockets.map(({ closed }) => closed));
+  expect(answers.filter((answer) => answer.includes("200 OK")).length).toBeGreaterThanOrEqual(9);
+});
+
+test("a worker that is frozen is killed once connections have waited for it, which others get, and is replaced", async () => {
+  const instance = await start({}, "2", 2000);
+  const { pid } = await ask(instance.url);
+  process.kill(pid, "SIGSTOP");
+  const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const sockets = Array.from({ length: 10 }, () => rawSocket(instance.port, get));
+  const answers = await Promise.all(sockets.map(({ closed }) => closed));
+  // The first one had been sent to the frozen worker, and is closed with it.
+  expect(answers.filter((answer) => answer.includes("200 OK")).length).toBeGreaterThanOrEqual(9);
+  const [line] = logged(instance, "A worker has taken no connection for 2 seconds. It is killed.");
+  expect(line).toMatchObject({ level: "error", worker: expect.any(Number), waiting: expect.any(Number) });
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+});
+
+test("a worker that takes no connections gets no further ones while another one does", async () => {
+  const instance = await start({}, "2", 600_000);
+  const { pid } = await ask(instance.url);
+  process.kill(pid, "SIGSTOP");
+  onTestFinished(() => void process.kill(pid, "SIGCONT"));
+  const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  // One is sent to it, and one waits for it.
+  const first = Array.from({ length: 6 }, () => rawSocket(instance.port, get));
+  await expect
+    .poll(() => first.filter(({ received }) => received().includes("200 OK")).length)
+    .toBeGreaterThanOrEqual(3);
+  for (let count = 0; count < 10; count++) expect((await ask(instance.url)).pid).not.toBe(pid);
+});
+
+test("while no worker is left, connections whose clients have left don't take the place of others", async () => {
+  const instance = await start();
+  await writeFile(join(instance.root, "held"), "");
+  for (const pid of await pids(instance.url)) process.kill(pid, "SIGKILL");
+  await expect.poll(() => logged(instance, "A worker ended unexpectedly").length).toBe(2);
+  const silent = Array.from({ length: 600 }, () => rawSocket(instance.port));
+  await Promise.all(silent.map(({ socket }) => once(socket, "connect")));
+  for (const { socket } of silent) socket.on("error", () => {}).resetAndDestroy();
+  const answer = ask(instance.url);
+  await rm(join(instance.root, "held"));
+  expect((await answer).version).toBe("1");
+});
+
+test("a replacement that never finishes its boot is killed, and the old workers go on", async () => {
+  const instance = await start({ waitSeconds: 0 }, "2", 2000, 20_000);
+  const before = await pids(instance.url);
+  await writeFile(join(instance.root, "held"), "");
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "A new worker has not booted in 20 seconds. It is killed.").length).toBe(1);
+  await expect.poll(() => logged(instance, "A new worker could not boot").length).toBe(1);
+  expect(await pids(instance.url)).toEqual(before);
+  await rm(join(instance.root, "held"));
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
+});
+
+test("the death of a worker is logged also while a roll is replacing it", async () => {
+  const instance = await start();
+  const [pid] = await pids(instance.url);
+  await writeFile(join(instance.root, "held"), "");
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => instance.output().match(/^loaded$/gm)?.length).toBe(3);
+  process.kill(pid!, "SIGKILL");
+  await expect.poll(() => logged(instance, "A worker ended unexpectedly.").length).toBe(1);
+  await rm(join(instance.root, "held"));
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+});
+
+test("workers end within the times of their own version, and one that doesn't is logged", async () => {
+  const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 1 });
+  const { pid } = await ask(instance.url);
+  process.kill(pid, "SIGSTOP");
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  expect(logged(instance, "A worker did not end in time. It is killed.")).toMatchObject([{ level: "error" }]);
+});
+
+test("an application that can't boot ends the command with its error, once", async () => {
+  const root = folderWith({ "app.ts": APP, version: "1", broken: "" });
+  const instance = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "4", "--port", "0"]);
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  expect(instance.output().match(/^Error: this version is broken$/gm)).toHaveLength(1);
+});
+
+test("a port that is in use ends the command with what to do, once", async () => {
+  const { port } = await start();
+  const root = folderWith({ "app.ts": APP, version: "1" });
+  const second = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "2", "--port", String(port)]);
+  expect(await second.ended).toEqual({ code: 1, signal: null });
+  expect(second.output()).toBe(`Port ${port}: Another program is using it. Choose another: PORT=${port + 1}\n`);
+});
+
+test("a worker whose replacements can't boot ends the whole, with the error of the boot", async () => {
+  const instance = await start();
+  await writeFile(join(instance.root, "broken"), "");
+  process.kill((await ask(instance.url)).pid, "SIGKILL");
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  expect(instance.output().match(/^Error: this version is broken$/gm)).toHaveLength(5);
+  expect(logged(instance, "Workers can't boot anymore")).toMatchObject([{ level: "fatal" }]);
+});
+
+/** Sends requests until it is told to end: on connections that are kept, and on new ones. @returns what failed, and how many were sent */
+function load(url: string): { readonly end: () => Promise<{ sent: number; failed: string[]; versions: Set<string> }> } {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  const failed: string[] = [];
+  const versions = new Set<string>();
+  let sent = 0;
+  let isOver = false;
+  const one = (): Promise<void> =>
+    new Promise((resolve) => {
+      sent++;
+      const outgoing = request(url, { agent }, (response) => {
+        let text = "";
+        response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+        response.on("end", () => {
+          if (response.statusCode === 200) versions.add((JSON.parse(text) as Answer).version);
+          else failed.push(String(response.statusCode));
+          resolve();
+        });
+      });
+      outgoing.on("error", (error: NodeJS.ErrnoException) => {
+        failed.push(error.code ?? error.message);
+        resolve();
+      });
+      outgoing.end();
+    });
+  const client = async (): Promise<void> => {
+    while (!isOver) await one();
+  };
+  const clients = Array.from({ length: 4 }, client);
+  return {
+    end: async () => {
+      isOver = true;
+      await Promise.all(clients);
+      agent.destroy();
+      return { sent, failed, versions };
+    },
+  };
+}
+
+test("SIGHUP replaces the workers by new ones, and no request fails", async () => {
+  const instance = await start({ drainSeconds: 0.3 });
+  const before = await pids(instance.url);
+  const clients = load(instance.url);
+  await writeFile(join(instance.root, "version"), "2");
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
+  const { sent, failed, versions } = await clients.end();
+  expect([failed, versions]).toEqual([[], new Set(["1", "2"])]);
+  expect(sent).toBeGreaterThan(10);
+  const after = await pids(instance.url);
+  expect(after).toHaveLength(2);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  expect(before.filter(isAlive)).toEqual([]);
+  // A hang-up doesn't make it forget how to end.
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+});
+
+test("SIGHUP leaves the workers alone if the new version can't boot", async () => {
+  const instance = await start({ drainSeconds: 0 });
+  const before = await pids(instance.url);
+  await writeFile(join(instance.root, "broken"), "");
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "A new worker could not boot").length).toBe(1);
+  expect(await pids(instance.url)).toEqual(before);
+  await rm(join(instance.root, "broken"));
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
+  expect((await pids(instance.url)).filter((pid) => before.includes(pid))).toEqual([]);
+});
+
+/** How many times the application has been loaded. */
+const loads = (instance: LongProcess): number => instance.output().match(/^loaded$/gm)?.length ?? 0;
+
+test("a worker that dies while a roll replaces it has one successor", async () => {
+  const instance = await start({ drainSeconds: 0 });
+  await writeFile(join(instance.root, "held"), "");
+  const before = await pids(instance.url);
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => loads(instance)).toBe(3);
+  for (const pid of before) process.kill(pid, "SIGKILL");
+  await expect.poll(() => logged(instance, "A worker ended unexpectedly").length).toBe(2);
+  await rm(join(instance.root, "held"));
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+  expect(loads(instance)).toBe(4);
+});
+
+test("a roll whose new worker can't boot does not lose the one that died meanwhile", async () => {
+  const instance = await start({ drainSeconds: 0 });
+  await writeFile(join(instance.root, "held"), "");
+  const before = await pids(instance.url);
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => loads(instance)).toBe(3);
+  process.kill(before[0]!, "SIGKILL");
+  await expect.poll(() => isAlive(before[0]!)).toBe(false);
+  await writeFile(join(instance.root, "broken"), "");
+  await rm(join(instance.root, "version"));
+  await rm(join(instance.root, "held"));
+  await expect.poll(() => logged(instance, "A new worker could not boot").length).toBe(1);
+  expect(logged(instance, "A new worker could not boot")).toMatchObject([
+    { reason: expect.stringContaining("no such file") },
+  ]);
+  await writeFile(join(instance.root, "version"), "2");
+  await rm(join(instance.root, "broken"));
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+});
+
+test("a roll kills a worker that hangs, and goes on", async () => {
+  const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 0.2 });
+  const before = await pids(instance.url);
+  process.kill(before[0]!, "SIGSTOP");
+  instance.child.kill("SIGHUP");
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length, { timeout: 30_000 }).toBe(1);
+  expect(logged(instance, "A worker did not end in time. It is killed.")).toMatchObject([{ level: "error" }]);
+  expect(before.filter(isAlive)).toEqual([]);
+  expect(await pids(instance.url)).toHaveLength(2);
+});
+
+test("SIGTERM during a roll starts no further worker", async () => {
+  const instance = await start({ drainSeconds: 0.5 });
+  await writeFile(join(instance.root, "version"), "2");
+  instance.child.kill("SIGHUP");
+  await expect.poll(async () => (await ask(instance.url)).version, { interval: 10 }).toBe("2");
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+  expect(loads(instance)).toBe(3);
+});
+
+test("S50 SIGTERM to all processes, as of a service, finishes the requests that run, and exits with 0", async () => {
+  const instance = await start({ drainSeconds: 0.2 });
+  const slow = fetch(`${instance.url}slow`);
+  await instance.printed(/slow begun/);
+  instance.signalGroup("SIGTERM");
+  await instance.printed(/Shutting down\./);
+  await writeFile(join(instance.root, "released"), "");
+  expect(await (await slow).text()).toBe("slow");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+});
+
+test("S50 while it drains, /ready says so on every worker, and requests are served", async () => {
+  const instance = await start({ drainSeconds: 3000 });
+  instance.child.kill("SIGTERM");
+  await instance.printed(/Shutting down\./);
+  await expect
+    .poll(async () => {
+      const statuses = [];
+      for (let count = 0; count < 4; count++) statuses.push((await fetch(`${instance.url}ready`)).status);
+      return statuses;
+    })
+    .toEqual([503, 503, 503, 503]);
+  const before = await pids(instance.url);
+  expect(before).toHaveLength(2);
+  // A second signal ends all of them at once.
+  instance.child.kill("SIGTERM");
+  await instance.ended;
+  await expect.poll(() => before.filter(isAlive)).toEqual([]);
+});
+
+test("S50 a worker that has to cut something off makes the exit code 1", async () => {
+  const instance = await start({ shutdownTimeoutSeconds: 0.3 });
+  const slow = fetch(`${instance.url}slow`).then(
+    () => "answered",
+    () => "cut off",
+  );
+  await instance.printed(/slow begun/);
+  instance.child.kill("SIGTERM");
+  expect(await slow).toBe("cut off");
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  const [line] = logged(instance, "It cut off: 1 request.");
+  expect(line).toMatchObject({ cutOff: { requests: 1 }, worker: expect.any(Number) });
+});
+
+test("workers end with the process that started them", async () => {
+  const instance = await start();
+  const before = await pids(instance.url);
+  onTestFinished(() => {
+    for (const pid of before.filter(isAlive)) process.kill(pid, "SIGKILL");
+  });
+  instance.child.kill("SIGKILL");
+  await expect.poll(() => before.filter(isAlive)).toEqual([]);
+});
+
+test.each([
+  [["--workers", "0"], "It must be a number from 1 to 256, or auto for one for each processor."],
+  [["--workers", "two"], "It must be a number from 1 to 256, or auto for one for each processor."],
+  [["--workers", "2", "--watch"], "--watch serves in one process. Leave out --workers while you work on the code."],
+])("serve %j is refused", async (args, message) => {
+  const { code, errors } = await ashlar(folderWith({}), "serve", ...args);
+  expect([code, errors]).toEqual([1, expect.stringContaining(message)]);
+});
+
+test("a worker whose provider can't listen ends the start with one sentence", async () => {
+  const app = `
+    import { ConfigurationError, createApplication, Provider } from ${JSON.stringify(builtModule("index"))};
+    class Scraped extends Provider {
+      listening() {
+        throw new ConfigurationError("METRICS.port", "another program is using it.", "Choose another.");
+      }
+    }
+    export default await createApplication({ environment: { APP_ENV: "test" }, providers: [Scraped] });
+  `;
+  const root = folderWith({ "package.json": '{ "type": "module" }', "app.ts": app });
+  const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "2", "--port", "0"]);
+  expect((await ended).code).toBe(1);
+  expect(output()).toContain("METRICS.port: another program is using it. Choose another.");
+  expect(output()).not.toMatch(/^ {4}at /m);
+});

@@ -1,0 +1,167 @@
+import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Connection, createConnection } from "mysql2/promise";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { sql } from "../../src/database/index.ts";
+import { type OwnMariadb, startMariadb, withOwnMariadb } from "../support/own-mariadb.ts";
+import { get, named, refusal, type Shop, shop } from "../support/refusing-shop.ts";
+import { makeDisk, withSmallDisk } from "../support/small-disk.ts";
+
+/** Runs statements as the server's administrator. */
+async function asRoot<T>({ port }: OwnMariadb, use: (client: Connection) => Promise<T>): Promise<T> {
+  const client = await createConnection({ host: "127.0.0.1", port, user: "root", database: "shop" });
+  return await use(client).finally(() => client.end());
+}
+
+/** An application with the rights that it needs. The administrator may also write on a server that only reads. */
+const onServer = ({ port }: OwnMariadb, settings: object = {}): Promise<Shop> =>
+  shop({ driver: "mariadb", host: "127.0.0.1", port, user: "shop", database: "shop", ...settings });
+
+/** Makes the server check everyone's rights, which it starts without. */
+const checkRights = (client: Connection): Promise<unknown> => client.query("flush privileges");
+
+async function prepare(server: OwnMariadb, table: string): Promise<void> {
+  await asRoot(server, async (client) => {
+    await checkRights(client);
+    await client.query("create user shop");
+    await client.query("grant all on shop.* to shop");
+    await client.query(table);
+  });
+}
+
+withOwnMariadb("MariaDB", () => {
+  let server: OwnMariadb;
+  beforeAll(async () => {
+    server = await startMariadb(async () => ["--max-connections=10", "--extra-max-connections=1"]);
+    await prepare(server, "create table notes (text longtext)");
+  }, 120_000);
+  afterAll(() => server?.remove());
+
+  test("that has become read-only is E_DATABASE_READ_ONLY, while reads go on, and accepts changes once it may", async () => {
+    const refused = await onServer(server, { poolSize: 1 });
+    await asRoot(server, (client) => client.query("set global read_only = 1"));
+    expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_READ_ONLY"));
+    expect(await get(refused, "/read")).toBe(200);
+    await asRoot(server, (client) => client.query("set global read_only = 0"));
+    expect(await get(refused, "/write")).toBe(200);
+  });
+
+  test("without a free connection is E_OVERLOADED", async () => {
+    const refused = await onServer(server, { poolSize: 1 });
+    const connection = refused.application.container.make("database").connection();
+    const { rows } = await sql<{ id: number }>`select connection_id() as id`.execute(connection.kysely);
+    const held: Connection[] = [];
+    onTestFinished(async () => {
+      for (const client of held) await client.end();
+    });
+    await asRoot(server, async (root) => {
+      for (let isFull = false; !isFull; ) {
+        const client = await createConnection({ host: "127.0.0.1", port: server.port, user: "shop" }).catch(
+          ({ errno }: { readonly errno: unknown }) => errno,
+        );
+        isFull = client === 1040;
+        if (!isFull) held.push(client as Connection);
+      }
+      await root.query(`kill ${rows[0]!.id}`);
+      // Its place is taken at once by another client.
+      await expect
+        .poll(async () => {
+          const client = await createConnection({ host: "127.0.0.1", port: server.port, user: "shop" }).catch(
+            () => null,
+          );
+          if (client !== null) held.push(client);
+          return connection.dialect.usage?.().open === 0 && client === null;
+        })
+        .toBe(true);
+      expect(await refusal(refused, "/read")).toEqual(named("E_OVERLOADED"));
+    });
+    for (const client of held.splice(0)) await client.end();
+    await expect.poll(() => get(refused, "/read")).toBe(200);
+  });
+
+  test("whose row is locked by another transaction is E_DATABASE_BUSY", async () => {
+    const refused = await onServer(server, { statementTimeoutMs: 60_000 });
+    const database = refused.application.container.make("database");
+    await asRoot(server, async (client) => {
+      await client.query("insert into notes values ('held')");
+      await client.query("begin");
+      await client.query("select * from notes for update");
+      const locking = database.transaction(() => sql`select * from notes for update nowait`.execute(database.kysely));
+      await expect(locking).rejects.toMatchObject({ code: "E_DATABASE_BUSY", databaseCode: "1205", status: 503 });
+      await client.query("rollback");
+    });
+  });
+
+  test("that was killed is E_DATABASE_UNAVAILABLE, and works again once it is back", async () => {
+    const refused = await onServer(server);
+    await server.kill();
+    expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_UNAVAILABLE"));
+    await server.start();
+    await asRoot(server, checkRights);
+    expect(await get(refused, "/write")).toBe(200);
+  });
+});
+
+withOwnMariadb("MariaDB whose tables may not grow any further", () => {
+  test("is E_DATABASE_FULL, while reads go on", async () => {
+    // A limit of its own instead of a small disk: without space on the disk, the server itself may end.
+    const server = await startMariadb(async () => [
+      "--innodb-file-per-table=0",
+      "--innodb-data-file-path=ibdata1:12M:autoextend:max:20M",
+    ]);
+    onTestFinished(() => server.remove());
+    await prepare(server, "create table notes (text longtext)");
+    const full = await onServer(server);
+    let stored = 0;
+    while ((await get(full, "/fill")) === 200) stored++;
+    expect(stored).toBeGreaterThan(0);
+    expect(await refusal(full, "/fill")).toEqual(named("E_DATABASE_FULL"));
+    expect(await get(full, "/read")).toBe(200);
+  }, 120_000);
+});
+
+withSmallDisk("a disk", () => {
+  withOwnMariadb("MariaDB on a disk", () => {
+    test("that is full refuses what writes, or ends, and is used again once there is space", async () => {
+      const disk = makeDisk(160_000);
+      onTestFinished(() => disk.remove());
+      const data = join(disk.folder, "data");
+      const server = await startMariadb(async (folder) => {
+        cpSync(join(folder, "data"), data, { recursive: true });
+        return [`--datadir=${data}`];
+      });
+      onTestFinished(() => server.remove());
+      await prepare(server, "create table notes (text longtext)");
+      const full = await onServer(server);
+      expect(await get(full, "/fill")).toBe(200);
+      const other = join(disk.folder, "other");
+      const fillDisk = () => {
+        for (let size = 1 << 26; size >= 4096; size /= 2) {
+          try {
+            writeFileSync(other, Buffer.alloc(size), { flag: "a" });
+          } catch {
+            // As much as fits is written.
+          }
+        }
+      };
+      fillDisk();
+      while ((await get(full, "/fill")) === 200) fillDisk();
+      const refused = await refusal(full, "/fill");
+      expect([named("E_DATABASE_FULL"), named("E_DATABASE_UNAVAILABLE")]).toContainEqual(refused);
+      rmSync(other);
+      // A server that has ended is started again by whoever watches it.
+      if (!(await isThere(server))) {
+        await server.start();
+        await asRoot(server, checkRights);
+      }
+      await expect.poll(() => get(full, "/fill"), { timeout: 30_000 }).toBe(200);
+    }, 120_000);
+  });
+});
+
+async function isThere(server: OwnMariadb): Promise<boolean> {
+  return await asRoot(server, (client) => client.ping()).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,168 @@
+import { chownSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { sql } from "../../src/database/index.ts";
+import { freePort } from "../support/free-port.ts";
+import { type OwnPostgres, serverUser, startPostgres, withOwnPostgres } from "../support/own-postgres.ts";
+import { get, named, refusal, shop } from "../support/refusing-shop.ts";
+import { makeDisk, type SmallDisk, withSmallDisk } from "../support/small-disk.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const notesIn = (folder: string): string => {
+  const path = join(folder, "app.sqlite");
+  const file = new DatabaseSync(path);
+  file.exec("pragma journal_mode = wal; create table notes (text text)");
+  file.close();
+  return path;
+};
+
+test("a SQLite file that another process has locked is E_DATABASE_BUSY", async () => {
+  const path = notesIn(await temporaryFolder());
+  const { application, lines } = await shop({ driver: "sqlite", path, busyTimeoutMs: 0 });
+  const other = new DatabaseSync(path);
+  onTestFinished(() => other.close());
+  other.exec("begin immediate");
+  expect(await refusal({ application, lines }, "/write")).toEqual(named("E_DATABASE_BUSY"));
+  expect(await get({ application, lines }, "/read")).toBe(200);
+  other.exec("rollback");
+  expect(await get({ application, lines }, "/write")).toBe(200);
+});
+
+test("a damaged SQLite file is E_DATABASE_DAMAGED", async () => {
+  const path = notesIn(await temporaryFolder());
+  // The first page stays: it can be opened, and says where the table is.
+  writeFileSync(path, Buffer.alloc(4096, 0xff), { flag: "r+" as "w" });
+  const file = new DatabaseSync(path);
+  expect(() => file.prepare("select * from notes").all()).toThrow("not a database");
+  file.close();
+  await expect(shop({ driver: "sqlite", path })).rejects.toMatchObject({ code: "E_DATABASE_DAMAGED", status: 503 });
+});
+
+withSmallDisk("SQLite on a disk", () => {
+  let disk: SmallDisk;
+  let path: string;
+  beforeEach(() => {
+    disk = makeDisk(400);
+    path = notesIn(disk.folder);
+    onTestFinished(() => disk.remove());
+  });
+
+  test("that is full is E_DATABASE_FULL, while reads go on, what was stored stays, and space is used once there is some", async () => {
+    const other = join(disk.folder, "other");
+    writeFileSync(other, Buffer.alloc(150_000));
+    const full = await shop({ driver: "sqlite", path });
+    let stored = 0;
+    while ((await get(full, "/fill")) === 200) stored += 1;
+    expect(stored).toBeGreaterThan(0);
+    expect(await refusal(full, "/fill")).toEqual(named("E_DATABASE_FULL"));
+    const response = await full.application.fetch(new Request("https://shop.example/read"));
+    expect(await response.json()).toEqual([{ n: stored }]);
+    rmSync(other);
+    expect(await get(full, "/fill")).toBe(200);
+  });
+});
+
+withOwnPostgres("PostgreSQL", () => {
+  let server: OwnPostgres;
+  beforeAll(async () => {
+    server = await startPostgres(await freePort(), ["max_connections=8", "superuser_reserved_connections=0"]);
+    await server.run("create table notes (text text)");
+    // The server doesn't wait for its disk: one that is killed soon after would not have the table.
+    await server.run("checkpoint");
+  });
+  afterAll(() => server.remove());
+  const onServer = (settings: object = {}) => shop({ driver: "postgres", url: server.url, ...settings });
+
+  test("that was killed is E_DATABASE_UNAVAILABLE, and works again once it is back", async () => {
+    const refused = await onServer();
+    await server.kill();
+    expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_UNAVAILABLE"));
+    await server.start();
+    expect(await get(refused, "/write")).toBe(200);
+  });
+
+  test("that has become read-only is E_DATABASE_READ_ONLY, and each of these costs the connection, not more", async () => {
+    const refused = await onServer({ poolSize: 1 });
+    await server.run("alter system set default_transaction_read_only = on");
+    await server.run("select pg_reload_conf()");
+    await expect.poll(() => get(refused, "/write")).toBe(503);
+    expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_READ_ONLY"));
+    expect(await get(refused, "/read")).toBe(200);
+    await server.run("alter system reset default_transaction_read_only");
+    await server.run("select pg_reload_conf()");
+    await expect.poll(() => get(refused, "/write")).toBe(200);
+  });
+
+  test("a transaction that only reads refuses what writes, as a mistake of the application", async () => {
+    const { application } = await onServer();
+    const database = application.container.make("database");
+    const writing = database.transaction(() => sql`insert into notes values ('x')`.execute(database.kysely), {
+      readOnly: true,
+    });
+    await expect(writing).rejects.toMatchObject({ code: "E_DATABASE", databaseCode: "25006", status: 500 });
+    await database.transaction(() => sql`insert into notes values ('x')`.execute(database.kysely));
+  });
+
+  test("without a free connection is E_OVERLOADED", async () => {
+    const [first, second] = [await onServer({ poolSize: 8 }), await onServer()];
+    await second.application.container.make("database").close();
+    const connection = first.application.container.make("database").connection();
+    const gate = Promise.withResolvers<void>();
+    const held: Promise<unknown>[] = [];
+    // Connections that have just ended may still count.
+    await expect
+      .poll(async () => {
+        held.push(connection.reserved(() => gate.promise).catch(() => null));
+        const { rows } = await server
+          .run("select count(*)::int as n from pg_stat_activity")
+          .catch(() => ({ rows: [{ n: 99 }] }));
+        return rows[0].n;
+      })
+      .toBe(99);
+    const full = await onServer().catch((error: unknown) => error);
+    gate.resolve();
+    await Promise.all(held);
+    expect(full).toMatchObject({ code: "E_OVERLOADED", status: 503, databaseCode: "53300" });
+  });
+
+  test("whose lock is held by another transaction is E_DATABASE_BUSY", async () => {
+    const { application } = await onServer();
+    const database = application.container.make("database");
+    await database.transaction(async () => {
+      await sql`lock table notes`.execute(database.kysely);
+      const other = await shop({ driver: "postgres", url: server.url });
+      const second = other.application.container.make("database");
+      const locking = second.transaction(() => sql`lock table notes nowait`.execute(second.kysely));
+      await expect(locking).rejects.toMatchObject({ code: "E_DATABASE_BUSY", databaseCode: "55P03" });
+    });
+  });
+});
+
+withSmallDisk("a disk", () => {
+  withOwnPostgres("PostgreSQL on a disk", () => {
+    test("that is full is E_DATABASE_FULL, while reads go on, and space is used once there is some", async () => {
+      const server = await startPostgres(await freePort());
+      const disk = makeDisk(2000);
+      const user = await serverUser();
+      if (user !== null) chownSync(disk.folder, user.uid!, user.gid!);
+      onTestFinished(async () => {
+        await server.remove();
+        disk.remove();
+      });
+      await server.run(`create tablespace small location '${disk.folder}'`);
+      await server.run(
+        "create table notes (text text) tablespace small; alter table notes alter text set storage external",
+      );
+      const other = join(disk.folder, "other");
+      writeFileSync(other, Buffer.alloc(500_000));
+      const full = await shop({ driver: "postgres", url: server.url });
+      while ((await get(full, "/fill")) === 200);
+      // What a refused statement had taken, the next one can get.
+      await expect.poll(() => refusal(full, "/fill")).toEqual(named("E_DATABASE_FULL"));
+      expect(await get(full, "/read")).toBe(200);
+      rmSync(other);
+      await expect.poll(() => get(full, "/fill")).toBe(200);
+    });
+  });
+});

@@ -1,0 +1,86 @@
+// Metrics of several workers, in real processes.
+import { expect, test } from "vitest";
+import { builtModule } from "../support/built-module.ts";
+import { runScript } from "../support/script-process.ts";
+
+/** A primary with two workers, which say at /who who they are. Without the relay if the environment says so. */
+const SCRIPT = `
+import cluster from "node:cluster";
+import { createApplication, Route } from "${builtModule("index")}";
+import { MetricsProvider, relayMetrics } from "${builtModule("metrics")}";
+
+if (cluster.isPrimary) {
+  if (process.env.RELAY !== "off") relayMetrics();
+  const listening = new Map();
+  for (const _ of [1, 2]) cluster.fork();
+  process.on("SIGUSR2", () => process.kill(cluster.workers[1].process.pid, "SIGKILL"));
+  cluster.on("message", (worker, message) => {
+    if (message.port === undefined) return;
+    listening.set(worker.id, message);
+    if (listening.size === 2) console.log("metrics " + message.metrics + ", port " + message.port);
+  });
+} else {
+  let metrics = null;
+  class Metrics extends MetricsProvider {
+    async listening(port) {
+      await super.listening(port);
+      metrics = this.port;
+    }
+  }
+  const application = await createApplication({
+    providers: [Metrics],
+    config: { metrics: { METRICS: { port: 0 } } },
+    routes: [
+      Route.get("/who", () => ({ worker: cluster.worker.id })),
+    ],
+  });
+  const { port } = await application.listen({ port: 0, hostname: "127.0.0.1" });
+  process.send({ port, metrics });
+}
+`;
+
+async function start(env: Readonly<Record<string, string>> = {}) {
+  const { child, port, output } = await runScript(SCRIPT, { env });
+  const metricsPort = Number(/metrics (\d+)/.exec(output())![1]);
+  const visit = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: "close" } });
+    return response.text();
+  };
+  const scrape = () => {
+    // Node never closes a connection that it has handed to a worker which was killed before it took it.
+    const signal = AbortSignal.timeout(10_000);
+    return fetch(`http://127.0.0.1:${metricsPort}/metrics`, { headers: { connection: "close" }, signal });
+  };
+  /** The number of successful requests to /who by worker, as any worker shows them. */
+  const counts = async (): Promise<Record<string, number>> => {
+    const text = await (await scrape()).text();
+    const lines = text.matchAll(
+      /^ashlar_http_requests_total\{method="GET",route="\/who",status="2xx",worker="(\d+)"\} (\d+)$/gm,
+    );
+    return Object.fromEntries([...lines].map(([, worker, count]) => [worker, Number(count)]));
+  };
+  return { child, visit, scrape, counts };
+}
+
+test("each worker shows the metrics of all, by worker, and of those that have ended no more", async () => {
+  const { child, visit, counts } = await start();
+  const seen: Record<string, number> = {};
+  // The system decides who gets a connection: until both have had some.
+  while (Object.keys(seen).length < 2) {
+    const { worker } = JSON.parse(await visit("/who")) as { readonly worker: number };
+    seen[worker] = (seen[worker] ?? 0) + 1;
+  }
+  // Whoever is asked.
+  for (let count = 0; count < 6; count++) expect(await counts()).toEqual(seen);
+  child.kill("SIGUSR2");
+  await expect.poll(counts).toEqual({ 2: seen[2] });
+});
+
+test("a primary that does not pass metrics on is told in the response", async () => {
+  const { scrape } = await start({ RELAY: "off" });
+  const response = await scrape();
+  expect([response.status, await response.text()]).toEqual([
+    503,
+    expect.stringContaining("Call relayMetrics() in it."),
+  ]);
+});

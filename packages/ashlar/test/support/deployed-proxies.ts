@@ -1,0 +1,121 @@
+// The proxies of a deployment, with the configurations that `ashlar make:deploy` writes.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type CertificateFiles, makeCertificate } from "./certificate.ts";
+import { freePort } from "./free-port.ts";
+import { execute } from "./generated-application.ts";
+import { startProcess } from "./long-process.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** The proxies that a configuration is written for. */
+export type ProxyName = "nginx" | "caddy" | "haproxy";
+
+/** The host that the configurations are for. */
+export const HOST = "shop.example";
+
+/** A proxy that runs, on ports of its own. */
+export interface DeployedProxy {
+  /** Where it speaks http, if its configuration says so. */
+  readonly plain: number;
+  /** Where it speaks https. */
+  readonly secure: number;
+}
+
+interface Place extends DeployedProxy {
+  readonly folder: string;
+  readonly certificate: CertificateFiles;
+}
+
+/** Replaces texts that a configuration must contain, because they differ here. */
+function replaced(text: string, changes: readonly (readonly [from: string, to: string])[]): string {
+  for (const [from] of changes) expect(text).toContain(from);
+  return changes.reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
+}
+
+async function nginx(text: string, { folder, plain, secure, certificate }: Place): Promise<string[]> {
+  const server = replaced(text, [
+    ["listen 80", `listen 127.0.0.1:${plain}`],
+    ["listen 443", `listen 127.0.0.1:${secure}`],
+    [`/etc/letsencrypt/live/${HOST}/fullchain.pem`, certificate.chain],
+    [`/etc/letsencrypt/live/${HOST}/privkey.pem`, certificate.key],
+  ]);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  const file = join(folder, "nginx.conf");
+  const process = `daemon off; pid ${folder}/nginx.pid; error_log stderr; worker_processes 2; events {}`;
+  await writeFile(file, `${process}\nhttp { access_log off; ${temporary.join(" ")}\n${server}\n}`);
+  const args = ["-p", folder, "-c", file, "-e", "stderr"];
+  await succeeds(folder, "nginx", ["-t", ...args]);
+  return args;
+}
+
+async function caddy(text: string, { folder, secure, certificate }: Place): Promise<string[]> {
+  const written = join(folder, "written");
+  await writeFile(written, text);
+  // It warns of files that it would format differently, too.
+  await succeeds(folder, "caddy", ["validate", "--config", written, "--adapter", "caddyfile"], caddyFolders(folder));
+  const site = replaced(text, [
+    [`${HOST} {`, `https://${HOST}:${secure} {\n  bind 127.0.0.1\n  tls ${certificate.chain} ${certificate.key}`],
+  ]);
+  const file = join(folder, "Caddyfile");
+  // It must not ask for a certificate, nor listen on its usual ports.
+  await writeFile(file, `{\n  admin off\n  auto_https off\n  skip_install_trust\n}\n${site}\n`);
+  return ["run", "--config", file, "--adapter", "caddyfile"];
+}
+
+/** Where Caddy keeps its state. */
+function caddyFolders(folder: string): Record<string, string> {
+  return { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+}
+
+async function haproxy(text: string, { folder, plain, secure, certificate }: Place): Promise<string[]> {
+  const bundle = join(folder, "bundle.pem");
+  await writeFile(bundle, (await readFile(certificate.chain, "utf8")) + (await readFile(certificate.key, "utf8")));
+  const file = join(folder, "haproxy.cfg");
+  const changed = replaced(text, [
+    ["bind :80", `bind 127.0.0.1:${plain}`],
+    ["bind :443", `bind 127.0.0.1:${secure}`],
+    [`/etc/haproxy/certificates/${HOST}.pem`, bundle],
+    // The user of the tests runs it.
+    ["  user haproxy\n  group haproxy\n", ""],
+    ["log /dev/log local0", "log stdout format raw local0"],
+  ]);
+  await writeFile(file, changed);
+  await succeeds(folder, "haproxy", ["-c", "-f", file]);
+  return ["-db", "-f", file];
+}
+
+const CONFIGURE = { nginx, caddy, haproxy };
+
+/** Runs a program that checks a configuration. It must not warn either. */
+async function succeeds(
+  folder: string,
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { code, output } = await execute(folder, program, args, environment);
+  expect(code, output).toBe(0);
+  expect(output).not.toMatch(/\bwarn(?:ing)?\b/i);
+}
+
+/**
+ * Checks a configuration with its program, and runs it on free ports, with a certificate signed by itself. It ends with
+ * the test.
+ *
+ * @param text the configuration, for two instances of an application that run already
+ */
+export async function startProxy(name: ProxyName, text: string): Promise<DeployedProxy> {
+  const folder = await temporaryFolder();
+  const place = {
+    folder,
+    plain: await freePort(),
+    secure: await freePort(),
+    certificate: makeCertificate(folder, HOST),
+  };
+  const args = await CONFIGURE[name](text, place);
+  startProcess(folder, name, args, name === "caddy" ? caddyFolders(folder) : {});
+  return place;
+}

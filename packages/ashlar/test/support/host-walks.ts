@@ -1,0 +1,151 @@
+import { expect } from "vitest";
+import { PageVisitor } from "./page-visitor.ts";
+import { exchange } from "./raw-socket.ts";
+
+const EMAIL = "ada@example.com";
+const PASSWORD = "a password of hers";
+/** The password that an account has in the end. */
+const LAST_PASSWORD = "another password of hers";
+
+/** The path of the link in the newest mail. */
+async function mailedPath(url: string, pattern: RegExp): Promise<string> {
+  const mails = (await (await fetch(`${url}dev/mailbox.json`)).json()) as { text: string }[];
+  const link = pattern.exec(mails[0]?.text ?? "")?.[0];
+  expect(link).toBeDefined();
+  return link!;
+}
+
+/**
+ * Goes through the life of an account on a new generated application: registration, the mailed link, logins, also remembered
+ * ones, a changed and a forgotten password, a form without a CSRF token, and the API.
+ *
+ * @param headers of every request, as the host expects them
+ */
+export async function walkAccount(url: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  const ada = await new PageVisitor(url, headers).register();
+  expect((await ada.open("/email/verify/notice")).html).toContain(EMAIL);
+  expect((await ada.open(await mailedPath(url, /\/email\/verify\/\S+/))).status).toBe(200);
+  const home = await ada.open("/home");
+  expect([home.path, home.status]).toEqual(["/home", 200]);
+  expect(home.html).toContain("Ada &lt;b&gt;");
+
+  const forged = await ada.open("/logout", { method: "POST", body: new URLSearchParams() });
+  expect([forged.status, (await ada.open("/home")).path]).toEqual([419, "/home"]);
+  expect((await ada.send("/logout", home, {})).path).toBe("/login");
+  expect((await ada.open("/home")).path).toBe("/login");
+
+  const credentials = { email: EMAIL, password: PASSWORD };
+  expect((await ada.send("/login", await ada.open("/login"), { ...credentials, password: "wrong" })).path).toBe(
+    "/login",
+  );
+  expect((await ada.send("/login", await ada.open("/login"), credentials)).path).toBe("/home");
+  expect(ada.lifetimeOf("token")).toBe(null);
+
+  const phone = new PageVisitor(url, headers);
+  await phone.send("/login", await phone.open("/login"), { ...credentials, remember: "on" });
+  expect(phone.lifetimeOf("token")).toBeGreaterThan(29 * 86_400);
+
+  const changed = "a changed password of hers";
+  const account = await ada.open("/account/password");
+  const change = { current_password: PASSWORD, password: changed, password_confirmation: changed };
+  await ada.send("/account/password", account, change);
+  expect([(await ada.open("/home")).path, (await phone.open("/home")).path]).toEqual(["/home", "/login"]);
+
+  const other = new PageVisitor(url, headers);
+  await other.send("/change_password", await other.open("/change_password"), { email: EMAIL });
+  const form = await other.open(await mailedPath(url, /\/password_reset\?token=\S+/));
+  const [, token = ""] = /name="token" value="([^"]+)"/.exec(form.html) ?? [];
+  const password = LAST_PASSWORD;
+  await other.send("/password_reset", form, { token, password, password_confirmation: password });
+  expect((await ada.open("/home")).path).toBe("/login");
+  const login = await other.open("/login");
+  expect((await other.send("/login", login, { ...credentials, password })).path).toBe("/home");
+
+  const body = new URLSearchParams({ username: EMAIL, password });
+  const authenticated = await fetch(`${url}api/auth`, { method: "POST", body, headers });
+  const { data } = (await authenticated.json()) as { data: string };
+  const me = await fetch(`${url}api/me`, { headers: { ...headers, authorization: `Bearer ${data}` } });
+  expect(await me.json()).toMatchObject({ email: EMAIL });
+}
+
+/**
+ * Goes through a page of the host's own, `/whoami`: as a guest, as a user, and with what changes something. The account is
+ * that of {@link walkAccount}.
+ *
+ * @param address what the application knows of the socket
+ */
+export async function walkAuthentication(url: string, address: string | null): Promise<void> {
+  const guest = await fetch(`${url}whoami`, { headers: { accept: "application/json" } });
+  expect([guest.status, await guest.json()]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
+
+  const visitor = new PageVisitor(url);
+  expect((await visitor.open("/whoami")).path).toBe("/login");
+  const credentials = { email: EMAIL, password: LAST_PASSWORD };
+  const page = await visitor.send("/login", await visitor.open("/login"), credentials);
+  expect([page.path, page.headers.get("cache-control")]).toEqual(["/whoami", expect.stringContaining("no-store")]);
+  const { csrfToken, ...known } = JSON.parse(page.html) as { csrfToken: string };
+  expect(known).toEqual({ email: EMAIL, address });
+
+  const post = async (headers: Record<string, string>): Promise<number> => {
+    const { status } = await visitor.open("/whoami", { method: "POST", body: "item=tea" }, headers);
+    return status;
+  };
+  expect(await post({})).toBe(419);
+  expect(await post({ "x-csrf-token": csrfToken })).toBe(200);
+  expect(await post({ "x-csrf-token": csrfToken, "sec-fetch-site": "cross-site" })).toBe(419);
+}
+
+/**
+ * Asks for files, streams, large bodies, HEAD and errors.
+ *
+ * @param address what the application knows of the socket
+ */
+export async function walkResponses(
+  { url, port }: { url: string; port: number },
+  address: string | null,
+): Promise<void> {
+  const get = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(new URL(path, url), init);
+    const text = await response.text();
+    return [response.status, response.headers.get("content-type"), text.length > 100 ? text.length : text] as const;
+  };
+  for (let round = 0; round < 3; round++) {
+    expect(await get("/favicon.svg")).toEqual([200, "image/svg+xml", expect.any(Number)]);
+    expect(await get("/large.txt")).toEqual([200, "text/plain; charset=utf-8", 300_000]);
+    expect(await get("/large.txt", { headers: { range: "bytes=10-19" } })).toEqual([
+      206,
+      "text/plain; charset=utf-8",
+      "x".repeat(10),
+    ]);
+    expect(await get("/large.txt", { method: "HEAD" })).toEqual([200, "text/plain; charset=utf-8", ""]);
+  }
+  const { headers } = await fetch(`${url}large.txt`);
+  const etag = headers.get("etag") ?? "";
+  expect((await get("/large.txt", { headers: { "if-none-match": etag } })).slice(0, 1)).toEqual([304]);
+  expect((await get("/..%2fpackage.json"))[0]).toBe(404);
+  expect(await get("/stream")).toEqual([200, "text/plain", 64 * 65536]);
+  expect(await get("/stream", { method: "HEAD" })).toEqual([200, "text/plain", ""]);
+  expect(await get("/platform")).toEqual([201, "text/plain;charset=UTF-8", "from the platform"]);
+  expect((await get("/failing", { headers: { accept: "application/json" } })).slice(0, 2)).toEqual([
+    500,
+    "application/problem+json",
+  ]);
+  expect((await get("/nowhere"))[0]).toBe(404);
+  expect(await (await fetch(`${url}address`)).json()).toEqual({ address });
+  expect((await get("/", { method: "OPTIONS" }))[0]).toBe(204);
+  // S118: a page whose own name leads to this machine sends that name.
+  for (const host of ["evil.example", `evil.example:${port}`, "localhost.evil.example", "127.0.0.1.evil.example"]) {
+    expect(await exchange(port, "GET /dev/mailbox.json", `Host: ${host}`)).toMatch(/^HTTP\/1\.1 404 /);
+  }
+  expect((await get("/dev/mailbox.json"))[0]).toBe(200);
+  // HEAD has the length of GET, and its connection serves the next request.
+  expect(await exchange(port, "HEAD /large.txt", "Host: a")).toMatch(
+    /^HTTP\/1\.1 200 [^\n]*\n(?=.*content-length: 300000\n)/is,
+  );
+
+  const visitor = new PageVisitor(url);
+  const large = await visitor.send("/echo", await visitor.open("/login"), { text: "x".repeat(900_000) });
+  expect(JSON.parse(large.html)).toEqual({ length: 900_000 });
+  const tooLarge = await visitor.send("/echo", await visitor.open("/login"), { text: "x".repeat(1_200_000) });
+  expect(tooLarge.status).toBe(413);
+}

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ashlar } from "./command-line.ts";
+import { generateApplication } from "./generated-application.ts";
+import { shellEnvironment } from "./shell-environment.ts";
+
+/** A program that prints `port <number>` once it serves on that port. */
+export interface HostProgram {
+  readonly url: string;
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** What it has printed so far, on both streams. */
+  readonly output: () => string;
+}
+
+/** An application served by a host, in a separate process. */
+export interface HostedApplication extends HostProgram {
+  readonly root: string;
+  /** Ends the process, and removes the application. */
+  readonly end: () => Promise<void>;
+}
+
+/** Routes to compare hosts with, besides those of a generated application. It exports the application, and its `fetch`. */
+const SERVED = `
+import { createApplication, Route } from "ashlar";
+import { Kernel } from "./app/kernel.ts";
+
+export const application = await createApplication({
+  root: import.meta.dirname,
+  kernel: Kernel,
+  routes: [
+    Route.post("/echo", ({ request }) => ({ length: request.input("text").length })),
+    Route.get("/stream", ({ response }) => response.stream((async function* () {
+      for (let piece = 0; piece < 64; piece++) yield String.fromCharCode(97 + (piece % 26)).repeat(65536);
+    })(), "text/plain")),
+    Route.get("/address", ({ request }) => ({ address: request.remoteAddress })),
+    Route.get("/seen", ({ request }) => ({
+      address: request.clientAddress,
+      token: request.bearerToken(),
+      cookie: request.cookie("b"),
+      path: request.getPath(),
+    })),
+    Route.get("/platform", () => new Response("from the platform", { status: 201, headers: { "content-type": "text/plain;charset=UTF-8" } })),
+    Route.get("/failing", () => { throw new Error("no s3cret"); }),
+  ],
+});
+export const { fetch } = application;
+
+/** A handler of another framework, which wants to know who it is. */
+export async function whoami(request, options) {
+  try {
+    const visitor = await application.authenticate(request, options);
+    if (visitor.user === null) return await visitor.refuse();
+    const csrfToken = await visitor.csrfToken();
+    return visitor.apply(Response.json({ email: visitor.user.email, address: visitor.clientAddress, csrfToken }));
+  } catch (error) {
+    return await application.errorResponse(request, error, options);
+  }
+}
+`;
+
+/** How an application is served by a host. */
+export interface HostOptions {
+  /** The program, which imports the application from `./served.ts`. */
+  readonly program: string;
+  /** What runs it, without the name of its file; default: this Node. */
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Generates an application, and serves it by a host. */
+export async function hostedApplication({ program, command, environment }: HostOptions): Promise<HostedApplication> {
+  const { root, remove } = await generateApplication();
+  try {
+    await ashlar(root, "migrate");
+    await writeFile(join(root, "served.ts"), SERVED);
+    await writeFile(join(root, "host.ts"), program);
+    await writeFile(join(root, "public/large.txt"), "x".repeat(300_000));
+    const run = [...(command ?? [process.execPath]), "host.ts"];
+    const host = await startHost(root, run, { APP_URL: "http://localhost:3000", ...environment });
+    const end = async (): Promise<void> => {
+      host.child.kill("SIGKILL");
+      await remove();
+    };
+    return { ...host, root, end };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Starts a program in a folder, and waits until it serves. */
+export async function startHost(
+  root: string,
+  [command = "", ...args]: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  announcement: RegExp = /port (\d+)/,
+): Promise<HostProgram> {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...shellEnvironment(), APP_ENV: "development", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const port = await new Promise<number>((resolve, reject) => {
+    const read = (data: Buffer): void => {
+      output += String(data);
+      const found = announcement.exec(output);
+      if (found !== null) resolve(Number(found[1]));
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("error", reject);
+    child.on("close", (code) => reject(new Error(`The host ended (${code}):\n${output}`)));
+  });
+  return { url: `http://127.0.0.1:${port}/`, port, child, output: () => output };
+}

@@ -1,0 +1,71 @@
+import { Agent, request } from "node:https";
+
+/** What a visitor got. */
+export interface VisitorResponse {
+  readonly status: number;
+  readonly text: string;
+  readonly cookies: readonly string[];
+}
+
+/** A browser at a proxy: it keeps its connection and its cookies. */
+export class HttpsVisitor {
+  readonly #agent: Agent;
+  readonly #options: { readonly port: number; readonly host: string; readonly localAddress: string };
+  readonly #cookies = new Map<string, string>();
+
+  /**
+   * @param port the proxy's, on this machine
+   * @param host the host that is asked for
+   * @param localAddress the address that the visitor comes from
+   */
+  constructor(port: number, host: string, localAddress: string) {
+    this.#options = { port, host, localAddress };
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  }
+
+  /** Asks for a page, or sends a form. */
+  ask(
+    path: string,
+    form: Readonly<Record<string, string>> | null = null,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<VisitorResponse> {
+    const { port, host, localAddress } = this.#options;
+    const body = form === null ? "" : new URLSearchParams(form).toString();
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        {
+          ...{ host: "127.0.0.1", port, path, localAddress, agent: this.#agent },
+          ...{ servername: host, rejectUnauthorized: false, method: form === null ? "GET" : "POST" },
+          headers: {
+            host,
+            cookie: [...this.#cookies].map((pair) => pair.join("=")).join("; "),
+            ...(form !== null && {
+              "content-type": "application/x-www-form-urlencoded",
+              "content-length": String(body.length),
+            }),
+            ...headers,
+          },
+        },
+        (response) => {
+          const cookies = response.headers["set-cookie"] ?? [];
+          for (const cookie of cookies) this.#keep(cookie);
+          let text = "";
+          response.on("data", (chunk: Buffer) => (text += chunk.toString()));
+          response.on("error", reject);
+          response.on("end", () => resolve({ status: response.statusCode!, text, cookies }));
+        },
+      );
+      sent.on("error", reject).end(body);
+    });
+  }
+
+  /** Closes the connection. */
+  leave(): void {
+    this.#agent.destroy();
+  }
+
+  #keep(cookie: string): void {
+    const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+    if (name !== undefined && value !== undefined) this.#cookies.set(name, value);
+  }
+}

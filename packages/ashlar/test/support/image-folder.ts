@@ -1,0 +1,89 @@
+// Follows a Dockerfile in folders of this machine: what an image would contain, and how it would be run.
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
+import { join, matchesGlob } from "node:path";
+import { expect } from "vitest";
+import { execute } from "./generated-application.ts";
+
+/** An image, as far as it can be followed without containers. */
+export interface ImageFolder {
+  /** The image that it is based on. */
+  readonly base: string;
+  /** The folder that stands for `/`. */
+  readonly folder: string;
+  /** The folder that the command runs in. */
+  readonly workFolder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly user: string;
+  readonly command: readonly string[];
+  /** The command that tells whether the container is healthy. */
+  readonly healthCheck: readonly string[];
+}
+
+/** The instructions of a Dockerfile, in order. */
+function instructions(text: string): readonly (readonly [name: string, rest: string])[] {
+  const lines = text
+    .replaceAll(/^#.*\n/gm, "")
+    .replaceAll(/\\\n\s*/g, "")
+    .split("\n");
+  return lines.flatMap((line) => {
+    const [, name, rest] = /^([A-Z]+) (.+)$/.exec(line) ?? [];
+    return name === undefined || rest === undefined ? [] : [[name, rest] as const];
+  });
+}
+
+/** The files and folders of a build that `.dockerignore` doesn't leave out, at the top. */
+async function contextOf(root: string): Promise<string[]> {
+  const patterns = (await readFile(join(root, ".dockerignore"), "utf8")).trim().split("\n");
+  const entries = await readdir(root);
+  return entries.filter((entry) => !patterns.some((pattern) => matchesGlob(entry, pattern)));
+}
+
+/**
+ * Does what a Dockerfile says, except for changes of owners.
+ *
+ * @param root the folder that it is in
+ * @param folder where the stages are built
+ * @param variables for its commands
+ */
+export async function buildImage(
+  root: string,
+  folder: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<ImageFolder> {
+  const stages = new Map<string, string>();
+  let [base, stage, work, user] = ["", "", "/", "root"];
+  let environment: Record<string, string> = {};
+  let command: string[] = [];
+  let healthCheck: string[] = [];
+  const place = (path: string): string => join(stage, path.startsWith("/") ? path : join(work, path));
+  for (const [name, rest] of instructions(await readFile(join(root, "Dockerfile"), "utf8"))) {
+    if (name === "FROM") {
+      const [image = "", , alias = "last"] = rest.split(" ");
+      stage = await mkdtemp(join(folder, "stage-"));
+      await chmod(stage, 0o755);
+      stages.set(alias, stage);
+      [base, work, user, environment] = [image, "/", "root", {}];
+    } else if (name === "WORKDIR") {
+      work = rest;
+      await mkdir(place(rest), { recursive: true });
+    } else if (name === "COPY") {
+      const words = rest.split(" ");
+      const from = words[0]?.startsWith("--from=") ? stages.get(words.shift()!.slice("--from=".length))! : root;
+      const to = place(words.pop()!);
+      for (const source of words.join() === "." ? await contextOf(root) : words) {
+        // A folder's content is copied, not the folder; `COPY . .` copies each of them under its name.
+        const target = from === root ? join(to, source) : to;
+        await cp(join(from, source), target, { recursive: true, verbatimSymlinks: true });
+      }
+    } else if (name === "RUN") {
+      const line = rest.replaceAll(/ && chown \S+ \S+/g, "").replace(/(?<=mkdir )(?=\/)/, stage);
+      const { code, output } = await execute(place("."), "sh", ["-c", line], variables);
+      expect(code, output).toBe(0);
+    } else if (name === "ENV") {
+      Object.assign(environment, Object.fromEntries(rest.split(" ").map((pair) => pair.split("="))));
+    } else if (name === "USER") user = rest;
+    else if (name === "CMD") command = JSON.parse(rest) as string[];
+    else if (name === "HEALTHCHECK") healthCheck = JSON.parse(rest.slice(rest.indexOf("["))) as string[];
+  }
+  return { base, folder: stage, workFolder: place("."), environment, user, command, healthCheck };
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What a database contained when it was kept. */
+export interface KeptContents {
+  /** Returns whether the tables are still the same. */
+  readonly schema: string;
+  /** The statements that restore the rows. */
+  readonly restore: string;
+}
+
+/** A server on which tests create databases. */
+export interface DatabaseServer {
+  /** The folder of its databases in that of the run. */
+  readonly name: string;
+  create(name: string): Promise<void>;
+  drop(name: string): Promise<void>;
+  /** Undoes all changes. @returns whether it has the kept contents; an empty one does if nothing was kept */
+  clear(name: string, kept: KeptContents | null): Promise<boolean>;
+  contentsOf(name: string): Promise<KeptContents>;
+}
+
+/** A database that nothing else uses until it is returned. */
+export interface TakenDatabase {
+  readonly name: string;
+  /** Whether it has the kept contents; otherwise it is empty. */
+  readonly isFilled: boolean;
+  /** Keeps what the database contains now as the initial contents for later tests. */
+  keep(): Promise<void>;
+  giveBack(): Promise<void>;
+}
+
+/**
+ * The databases of one test run. The server takes longer to create a database or its tables than most tests take, so
+ * what one test returns, the next one gets, with all changes undone.
+ */
+export class KeptDatabases {
+  readonly #server: DatabaseServer;
+  readonly #folder: string;
+
+  /** @param folder the run's folder. It has a file for each database, which all processes of the run see. */
+  constructor(server: DatabaseServer, folder: string) {
+    this.#server = server;
+    this.#folder = join(folder, server.name);
+  }
+
+  /** @param contents the name of the database's contents, once a test has kept them */
+  async take(contents: string): Promise<TakenDatabase> {
+    const name = (await this.#claim(contents)) ?? (await this.#create(contents));
+    const file = this.#file(name, contents, "taken");
+    const text = await readFile(file, "utf8");
+    const kept = text === "" ? null : (JSON.parse(text) as KeptContents);
+    return {
+      name,
+      isFilled: await this.#server.clear(name, kept),
+      keep: async () => await writeFile(file, JSON.stringify(await this.#server.contentsOf(name))),
+      giveBack: async () => await rename(file, this.#file(name, contents, "free")),
+    };
+  }
+
+  /** Drops them all. */
+  async drop(): Promise<void> {
+    for (const file of await readdir(this.#folder).catch(() => [])) {
+      await this.#server.drop(file.split(".")[0]!);
+    }
+  }
+
+  /** A free database with these contents. Of several processes that rename its file, one succeeds. */
+  async #claim(contents: string): Promise<string | null> {
+    const ending = `.${contents}.free`;
+    const files = await readdir(this.#folder).catch(() => []);
+    for (const file of files.filter((one) => one.endsWith(ending))) {
+      const name = file.slice(0, -ending.length);
+      const claim = rename(join(this.#folder, file), this.#file(name, contents, "taken"));
+      if (await claim.then(...SUCCEEDS)) return name;
+    }
+    return null;
+  }
+
+  async #create(contents: string): Promise<string> {
+    const name = `ashlar_test_${randomBytes(6).toString("hex")}`;
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(this.#file(name, contents, "taken"), "");
+    await this.#server.create(name);
+    return name;
+  }
+
+  #file(name: string, contents: string, state: "taken" | "free"): string {
+    return join(this.#folder, `${name}.${contents}.${state}`);
+  }
+}
+
+const SUCCEEDS = [() => true, () => false] as const;

@@ -1,0 +1,106 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { createConnection } from "mysql2/promise";
+import { describe } from "vitest";
+import { freePort } from "./free-port.ts";
+
+const PROGRAMS = { server: "/usr/sbin/mariadbd", install: "/usr/bin/mariadb-install-db" };
+
+/** A server whose data need not survive, and that root may log in to without a password. */
+const SETTINGS = [
+  "--no-defaults",
+  "--skip-grant-tables",
+  "--innodb-flush-log-at-trx-commit=0",
+  "--innodb-buffer-pool-size=16M",
+  "--innodb-log-file-size=8M",
+  "--bind-address=127.0.0.1",
+];
+
+/** A MariaDB server that a test may stop, freeze and break. */
+export interface OwnMariadb {
+  readonly port: number;
+  /** Where its data and other files of the test are. */
+  readonly folder: string;
+  /** Freezes the server, as a machine does that swaps or is suspended. */
+  freeze(): void;
+  thaw(): void;
+  /** Kills the server; connections end. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends the server, and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** Defines a suite that starts a server of its own. Without its programs it is skipped, by name; with `CI` set, it fails. */
+export function withOwnMariadb(title: string, define: () => void): void {
+  const isMissing = process.env.CI === undefined && !Object.values(PROGRAMS).every((path) => existsSync(path));
+  describe.skipIf(isMissing)(isMissing ? `${title} (MariaDB's programs are not installed)` : title, define);
+}
+
+/**
+ * Creates and starts a server on a free port, with an empty database `shop`.
+ *
+ * @param prepare writes files into the server's folder, and returns settings that name them
+ */
+export async function startMariadb(prepare: (folder: string) => Promise<readonly string[]>): Promise<OwnMariadb> {
+  const folder = mkdtempSync(join(tmpdir(), "ashlar-mariadb-"));
+  const port = await freePort();
+  const data = join(folder, "data");
+  // As root, the server would refuse to start.
+  const user = process.getuid?.() === 0 ? ["--user=root"] : [];
+  await promisify(execFile)(PROGRAMS.install, [
+    "--no-defaults",
+    `--datadir=${data}`,
+    "--auth-root-authentication-method=normal",
+    "--skip-test-db",
+    ...user,
+  ]);
+  const options = [
+    ...SETTINGS,
+    ...user,
+    `--datadir=${data}`,
+    `--port=${port}`,
+    `--socket=${join(folder, "socket")}`,
+    ...(await prepare(folder)),
+  ];
+  let child: ChildProcess;
+  const start = async (): Promise<void> => {
+    child = spawn(PROGRAMS.server, options, { stdio: "ignore" });
+    await responds(port, child);
+  };
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  await start();
+  const client = await createConnection({ host: "127.0.0.1", port, user: "root" });
+  await client.query("create database shop");
+  await client.end();
+  return {
+    port,
+    folder,
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
+    kill,
+    start,
+    async remove() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function responds(port: number, child: ChildProcess): Promise<void> {
+  while (child.exitCode === null) {
+    const client = await createConnection({ host: "127.0.0.1", port, user: "root" }).catch(() => null);
+    if (client !== null) return await client.end();
+    await sleep(50);
+  }
+  throw new Error(`The server has ended with ${child.exitCode}.`);
+}

@@ -1,0 +1,67 @@
+import { onTestFinished } from "vitest";
+import { type Application, createApplication, createLogger } from "../../src/boot/index.ts";
+import { DatabaseProvider, sql } from "../../src/database/index.ts";
+import { Route } from "../../src/routing/index.ts";
+import { generateSecret } from "../../src/security/index.ts";
+import { folderWith } from "./temporary-folder.ts";
+
+/** An application that looks at what the database refuses, and the lines that it logs. */
+export interface Shop {
+  readonly application: Application;
+  readonly lines: Record<string, unknown>[];
+}
+
+/** An application whose error page uses the database too, as a layout does that greets the user. */
+export async function shop(main: object): Promise<Shop> {
+  const lines: Record<string, unknown>[] = [];
+  const query = (text: string) => sql.raw(text).execute(application.container.make("database").kysely);
+  const application: Application = await createApplication({
+    root: folderWith({}),
+    providers: [DatabaseProvider],
+    config: { database: { DATABASES: { default: "main", main } } },
+    routes: [
+      Route.get("/read", async () => (await query("select count(*) as n from notes")).rows),
+      Route.get("/write", () => query("insert into notes values ('x')").then(() => "written")),
+      Route.get("/fill", () => query(`insert into notes values ('${"x".repeat(100_000)}')`).then(() => "written")),
+    ],
+    environment: { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY: generateSecret() },
+    logger: createLogger(
+      { name: "test", environment: "production", log: { level: "warn", requests: false } } as never,
+      {
+        write: (line: string) => void lines.push(JSON.parse(line)),
+      },
+    ),
+  });
+  onTestFinished(() => application.shutdown());
+  return { application, lines };
+}
+
+/** The status, the time to wait, and the code of the response, as JSON and as a page, and of each line in the log. */
+export async function refusal({ application, lines }: Shop, path: string): Promise<unknown> {
+  lines.length = 0;
+  const seen: unknown[] = [];
+  for (const accept of ["application/json", "text/html"]) {
+    const request = new Request(`https://shop.example${path}`, { headers: { accept } });
+    const response = await application.fetch(request, { address: "203.0.113.7" });
+    const text = await response.text();
+    seen.push([response.status, response.headers.get("retry-after"), accept === "text/html" || JSON.parse(text).code]);
+  }
+  return [seen, lines.map(({ level, code, msg }) => [level, code, String(msg).split(": ")[0]])];
+}
+
+/** What {@link refusal} returns for a failure with a name. */
+export const named = (code: string): unknown => [
+  [
+    [503, "5", code],
+    [503, "5", true],
+  ],
+  [
+    ["warn", code, "The request was refused"],
+    ["warn", code, "The request was refused"],
+  ],
+];
+
+/** The status of a response. */
+export async function get({ application }: Shop, path: string): Promise<number> {
+  return (await application.fetch(new Request(`https://shop.example${path}`), { address: "203.0.113.7" })).status;
+}

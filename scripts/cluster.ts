@@ -1,0 +1,82 @@
+// `npm run test:cluster`: tries on real processes of this machine what the manual promises operators, and writes the figures
+// to docs/operations.md. A scenario that fails ends with code 1, and leaves the page as it is.
+//
+//   npm run test:cluster                 all scenarios
+//   npm run test:cluster -- rolling      those with these names
+//   npm run test:cluster -- --list       only their names
+import { readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { GALERA } from "./cluster/galera.ts";
+import { KILLS } from "./cluster/kills.ts";
+import { PGBOUNCER } from "./cluster/pgbouncer.ts";
+import { PROMOTION } from "./cluster/promotion.ts";
+import { withResults } from "./cluster/results.ts";
+import { ROLLING } from "./cluster/rolling.ts";
+import type { Outcome, Scenario } from "./cluster/scenario.ts";
+import { SENTINEL } from "./cluster/sentinel.ts";
+import { undoEverything } from "./cluster/undoing.ts";
+
+const SCENARIOS: readonly Scenario[] = [ROLLING, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA];
+const PAGE = join(import.meta.dirname, "../docs/operations.md");
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { list: { type: "boolean", default: false } },
+});
+const unknown = positionals.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+const chosen = SCENARIOS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+
+/** Runs a scenario, for no longer than it may take: then what it has started ends with the process. */
+async function bounded({ name, seconds, run }: Scenario): Promise<Outcome> {
+  const timer = setTimeout(() => {
+    console.error(`${name} took longer than ${seconds} seconds.`);
+    void end(1);
+  }, seconds * 1000);
+  try {
+    return await run();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+let isEnding = false;
+
+async function end(exitCode: number): Promise<void> {
+  isEnding = true;
+  await undoEverything();
+  process.exit(exitCode);
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => void end(128 + constants.signals[signal]));
+}
+
+if (unknown.length > 0) {
+  console.error(`Unknown: ${unknown.join(", ")}. The scenarios are: ${SCENARIOS.map(({ name }) => name).join(", ")}.`);
+  process.exitCode = 1;
+} else if (flags.list) {
+  for (const { name, title } of SCENARIOS) console.log(`${name}: ${title}`);
+} else {
+  for (const scenario of chosen) {
+    if (isEnding) break;
+    console.log(`${scenario.name} (at most ${scenario.seconds} s)`);
+    try {
+      const outcome = await bounded(scenario);
+      console.table(outcome.rows);
+      for (const failure of outcome.failures) console.error(`FAILED ${scenario.name}: ${failure}`);
+      if (outcome.failures.length > 0) process.exitCode = 1;
+      else
+        writeFileSync(
+          PAGE,
+          withResults(readFileSync(PAGE, "utf8"), scenario, outcome, new Date().toISOString().slice(0, 10)),
+        );
+    } catch (error) {
+      // What a scenario has started ends before it does, if the process is told to end.
+      if (isEnding) break;
+      console.error(error);
+      process.exitCode = 1;
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
+import { freePort } from "../../packages/ashlar/test/support/free-port.ts";
+import { until } from "./instances.ts";
+import type { Undo } from "./undoing.ts";
+
+/** A node of a cluster, which can be frozen and killed. */
+export interface GaleraNode {
+  readonly port: number;
+  freeze(): void;
+  thaw(): void;
+  kill(): Promise<void>;
+}
+
+const USER = "shop";
+const SIZE = 3;
+
+interface Ports {
+  readonly sql: number;
+  readonly group: number;
+  readonly ist: number;
+  readonly sst: number;
+}
+
+/**
+ * Starts a cluster of three nodes with an empty database `shop`, which its user `shop` may use without a password.
+ *
+ * All begin with the same data: the first one's, copied while it is stopped. So none has to send its state to another.
+ */
+export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
+  const folder = mkdtempSync(join(tmpdir(), "ashlar-galera-"));
+  undo(() => rmSync(folder, { recursive: true, force: true }));
+  const ports: Ports[] = [];
+  for (let index = 0; index < SIZE; index++) {
+    ports.push({ sql: await freePort(), group: await freePort(), ist: await freePort(), sst: await freePort() });
+  }
+  await giveToServer(folder);
+  const data = (index: number): string => join(folder, `node-${index}`);
+  await promisify(execFile)("/usr/bin/mariadb-install-db", [
+    "--no-defaults",
+    `--datadir=${data(0)}`,
+    "--skip-test-db",
+    ...asServer,
+  ]);
+  const run = (index: number, ...more: string[]): ChildProcess => {
+    const log = openSync(join(folder, `node-${index}.log`), "a");
+    return spawn("/usr/sbin/mariadbd", [...optionsOf(folder, index, ports), ...more], { stdio: ["ignore", log, log] });
+  };
+  const logOf = (index: number) => () => readFileSync(join(folder, `node-${index}.log`), "utf8").slice(-4000);
+  const first = run(0, "--wsrep-new-cluster", "--skip-grant-tables");
+  undo(() => end(first, "SIGKILL"));
+  await until(() => hasJoined(ports[0]!.sql, 1), logOf(0));
+  const client = await createConnection({ host: "127.0.0.1", port: ports[0]!.sql, user: "root" });
+  await client.query("create database shop");
+  await client.query("flush privileges");
+  await client.query(`create user ${USER}@'%'`);
+  await client.query(`grant all on *.* to ${USER}@'%'`);
+  await client.end();
+  await end(first, "SIGTERM");
+  for (let index = 1; index < SIZE; index++) cpSync(data(0), data(index), { recursive: true });
+  await giveToServer(folder);
+  const nodes: GaleraNode[] = [];
+  for (let index = 0; index < SIZE; index++) {
+    const child = run(index, ...(index === 0 ? ["--wsrep-new-cluster"] : []));
+    undo(() => end(child, "SIGKILL"));
+    await until(() => hasJoined(ports[index]!.sql, index + 1), logOf(index));
+    nodes.push({
+      port: ports[index]!.sql,
+      freeze: () => void child.kill("SIGSTOP"),
+      thaw: () => void child.kill("SIGCONT"),
+      kill: () => end(child, "SIGKILL"),
+    });
+  }
+  return nodes;
+}
+
+/**
+ * The server refuses to run as root, and rsync, by which a node gets what it needs to join, would write as nobody. So with
+ * root's rights, all of it belongs to Debian's user for the server.
+ */
+const isRoot = process.getuid?.() === 0;
+const asServer = isRoot ? ["--user=mysql"] : [];
+
+async function giveToServer(folder: string): Promise<void> {
+  if (isRoot) await promisify(execFile)("chown", ["-R", "mysql:mysql", folder]);
+}
+
+function optionsOf(folder: string, index: number, ports: readonly Ports[]): string[] {
+  const { sql, group, ist, sst } = ports[index]!;
+  const provider = {
+    base_port: group,
+    "gmcast.listen_addr": `tcp://127.0.0.1:${group}`,
+    "ist.recv_addr": `127.0.0.1:${ist}`,
+    "gcache.size": "64M",
+  };
+  return [
+    "--no-defaults",
+    ...asServer,
+    `--datadir=${join(folder, `node-${index}`)}`,
+    `--port=${sql}`,
+    `--socket=${join(folder, `${index}.sock`)}`,
+    "--bind-address=127.0.0.1",
+    "--innodb-buffer-pool-size=32M",
+    "--binlog-format=ROW",
+    "--innodb-autoinc-lock-mode=2",
+    "--wsrep-on=ON",
+    "--wsrep-provider=/usr/lib/galera/libgalera_smm.so",
+    "--wsrep-cluster-name=shop",
+    `--wsrep-cluster-address=gcomm://${ports.map((one) => `127.0.0.1:${one.group}`).join(",")}`,
+    `--wsrep-node-name=node-${index}`,
+    `--wsrep-node-address=127.0.0.1:${group}`,
+    `--wsrep-sst-receive-address=127.0.0.1:${sst}`,
+    "--wsrep-sst-method=rsync",
+    "--wsrep-sync-wait=1",
+    `--wsrep-provider-options=${Object.entries(provider)
+      .map((pair) => pair.join("="))
+      .join(";")}`,
+  ];
+}
+
+/** Whether a node is in step with a cluster of so many nodes. */
+async function hasJoined(port: number, size: number): Promise<boolean> {
+  for (const user of [USER, "root"]) {
+    try {
+      const client = await createConnection({ host: "127.0.0.1", port, user });
+      const [rows] = await client.query<RowDataPacket[]>("show status like 'wsrep_%'");
+      await client.end();
+      const status = Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
+      return status.wsrep_local_state_comment === "Synced" && Number(status.wsrep_cluster_size) === size;
+    } catch {
+      // It is not there yet, or does not know this user yet.
+    }
+  }
+  return false;
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
+}

@@ -1,0 +1,74 @@
+import { freePort } from "../../packages/ashlar/test/support/free-port.ts";
+import { startPostgres, startStandby } from "../../packages/ashlar/test/support/own-postgres.ts";
+import { CROWD, type CrowdResult } from "./crowd.ts";
+import { startDatabaseProxy } from "./database-proxy.ts";
+import { startFleet, versionsOfFleet } from "./fleet.ts";
+import { until } from "./instances.ts";
+import { DURABLE } from "./kills.ts";
+import { versionOf } from "./programs.ts";
+import type { Scenario } from "./scenario.ts";
+import { openShop } from "./shop.ts";
+import { undoing } from "./undoing.ts";
+
+/** How long people use the primary, how long it is gone before the replica is promoted, and how long they go on then. */
+export interface PromotionOptions {
+  readonly beforeMs: number;
+  readonly awayMs: number;
+  readonly afterMs: number;
+  readonly people: number;
+}
+
+/** Kills a primary, and promotes its synchronous replica, while people use an application that reaches both by a proxy. */
+export function promote(options: PromotionOptions): Promise<CrowdResult> {
+  return undoing(async (undo) => {
+    const primary = await startPostgres(await freePort(), DURABLE);
+    undo(() => primary.remove());
+    const replica = await startStandby(primary, await freePort(), DURABLE);
+    undo(() => replica.remove());
+    await primary.run("alter system set synchronous_standby_names = '*'");
+    await primary.run("select pg_reload_conf()");
+    await until(
+      async () => (await primary.run("select sync_state from pg_stat_replication")).rows[0]?.sync_state === "sync",
+      () => "The replica doesn't replicate synchronously.",
+    );
+    const port = await startDatabaseProxy(undo, "option pgsql-check user postgres", [primary.port, replica.port]);
+    const shop = await openShop("postgres", `postgres://postgres@127.0.0.1:${port}/postgres`, (edit) => {
+      edit("config/database.ts", "poolSize: 10,", `poolSize: 10, read: [${JSON.stringify(replica.url)}],`);
+      edit("app/kernel.ts", "httpMiddleware = [IpMiddleware]", "httpMiddleware = [IpMiddleware, ReadReplicas]");
+      edit("app/kernel.ts", "import {", 'import { ReadReplicas } from "ashlar/database";\nimport {');
+    });
+    undo(() => shop.remove());
+    const { crowd } = await startFleet(undo, shop, options.people);
+    await pause(options.beforeMs);
+    await crowd.fault(async () => {
+      await primary.kill();
+      await pause(options.awayMs);
+      // It would wait for a replica of its own.
+      await replica.run("alter system set synchronous_standby_names = ''");
+      await replica.run("select pg_promote()");
+    }, options.afterMs);
+    return await crowd.finish();
+  });
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const BIG = { beforeMs: 15_000, awayMs: 3000, afterMs: 20_000, people: 6 };
+
+export const PROMOTION: Scenario = {
+  name: "promotion",
+  title: "A PostgreSQL replica promoted",
+  about:
+    "Two instances with two workers each, on a PostgreSQL primary with a streaming replica, which also answers reads " +
+    "(`read`, `ReadReplicas`). `DATABASE_URL` leads to an HAProxy that passes connections to the primary, and to the replica " +
+    "while the primary is away. For nothing to be lost, the replica is synchronous (`synchronous_standby_names`, with " +
+    "`synchronous_commit` on): with an asynchronous one, PostgreSQL itself loses what it hasn't sent. The primary is killed, " +
+    `and ${BIG.awayMs / 1000} seconds later, which are part of the recovery, the replica is promoted. The old primary must not ` +
+    `come back by itself; a cluster manager such as Patroni sees to that, and to the promotion. ${CROWD}`,
+  seconds: 240,
+  async run() {
+    const { row, failures } = await promote(BIG);
+    const versions = { ...versionsOfFleet(), PostgreSQL: versionOf("psql", "--version") };
+    return { versions, rows: [row], failures };
+  },
+};
