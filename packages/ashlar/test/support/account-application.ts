@@ -176,8 +176,10 @@ export class TestAccounts extends ObservedApplication {
     return this.User.findOrFail(id);
   }
 
+  /** The rows of a table, by `id` where it has one: PostgreSQL moves rows that it updates. */
   async rows(table: string): Promise<Row[]> {
-    return (await this.database.kysely.selectFrom(table).selectAll().execute()) as Row[];
+    const rows = (await this.database.kysely.selectFrom(table).selectAll().execute()) as Row[];
+    return rows.toSorted((one, other) => Number(one.id ?? 0) - Number(other.id ?? 0));
   }
 
   head(path: string): Promise<Response> | Response {
