@@ -9,9 +9,8 @@ export function withSection(results: string, section: readonly string[]): string
   const parts = partsOf(results);
   const index = parts.findIndex((part) => part.startsWith(`${section[0]}\n`));
   const text = `${section.join("\n")}\n`;
-  return (
-    index === -1 ? [...parts, `${parts.at(-1)!.endsWith("\n\n") ? "" : "\n"}${text}`] : parts.with(index, text)
-  ).join("");
+  const all = index === -1 ? [...parts, text] : parts.with(index, text);
+  return `${all.map((part) => part.trimEnd()).join("\n\n")}\n`;
 }
 
 /** A section by its heading; empty if the results don't have it. */

@@ -15,12 +15,13 @@ export interface Booted {
 }
 
 /**
- * What a worker tells the primary process: `serving` once it takes connections; `failed`, with the error's message, if it
- * can't, before it ends.
+ * What a worker tells the primary process: `serving` once it takes connections; `taken` for each that it gets, in their
+ * order; `failed`, with the error's message, if it can't serve, before it ends.
  */
 export type FromWorker =
   | Booted
   | { readonly type: "serving"; readonly url: string }
+  | { readonly type: "taken" }
   | { readonly type: "failed"; readonly reason: string };
 
 /**

@@ -19,8 +19,8 @@ class Process extends EventEmitter {
   readonly id: number;
   /** What it was told, except of connections. */
   readonly told: string[] = [];
-  /** The connections that it was sent, each with the function that says that it has arrived. */
-  readonly sockets: { readonly socket: Socket; readonly arrived: (error: Error | null) => void }[] = [];
+  /** The connections that it was sent, each with the function that reports that it could not be. */
+  readonly sockets: { readonly socket: Socket; readonly fails: (error: Error) => void }[] = [];
   readonly killed: string[] = [];
   isGone = false;
 
@@ -33,9 +33,16 @@ class Process extends EventEmitter {
     return !this.isGone;
   }
 
-  send(message: { readonly type: string }, socket?: Socket, _?: object, arrived?: (error: Error | null) => void): void {
-    if (message.type === "connection") this.sockets.push({ socket: socket!, arrived: arrived! });
-    else this.told.push(message.type);
+  send(message: { readonly type: string }, socket?: Socket, _?: object, sent?: (error: Error | null) => void): void {
+    if (message.type !== "connection") return void this.told.push(message.type);
+    this.sockets.push({ socket: socket!, fails: sent! });
+    // As far as Node knows, all is well: the channel has room.
+    if (this.sockets.length === 1) sent!(null);
+  }
+
+  /** Takes connections, of those that it was sent. */
+  takes(count = this.sockets.length): void {
+    for (let taken = 0; taken < count; taken++) this.emit("message", { type: "taken" });
   }
 
   kill(signal: string): void {
@@ -178,7 +185,7 @@ describe("connections", () => {
     for (let count = 0; count < 4; count++) await connection();
     expect(processes.map(({ count }) => count)).toEqual([2, 2]);
     const [first, second] = processes;
-    for (const { arrived } of second!.sockets) arrived(null);
+    second!.takes();
     for (let count = 0; count < 2; count++) await connection();
     expect(processes.map(({ count }) => count)).toEqual([2, 4]);
     expect(first!.sockets.map(({ socket }) => socket.destroyed)).toEqual([false, false]);
@@ -189,7 +196,7 @@ describe("connections", () => {
     await serving(3);
     for (let count = 0; count < 6; count++) {
       await connection();
-      for (const { sockets } of processes) for (const { arrived } of sockets) arrived(null);
+      for (const process of processes) process.takes();
     }
     expect(processes.map(({ count }) => count)).toEqual([2, 2, 2]);
   });
@@ -216,7 +223,7 @@ describe("connections", () => {
     await connection();
     const given = processes.find(({ count }) => count === 1)!;
     vi.spyOn(given, "isConnected").mockReturnValue(false);
-    given.sockets[0]!.arrived(new Error("write EPIPE"));
+    given.sockets[0]!.fails(new Error("write EPIPE"));
     const other = processes.find((one) => one !== given)!;
     expect([other.count, other.sockets[0]!.socket]).toEqual([1, given.sockets[0]!.socket]);
     expect(other.sockets[0]!.socket.destroyed).toBe(false);
@@ -231,7 +238,7 @@ describe("connections", () => {
       expect.arrayContaining(first!.sockets.map(({ socket }) => socket)),
     );
     // Node may report later what it has not delivered.
-    for (const { arrived } of first!.sockets) arrived(new Error("ERR_IPC_CHANNEL_CLOSED"));
+    for (const { fails } of first!.sockets) fails(new Error("ERR_IPC_CHANNEL_CLOSED"));
     expect(second!.count).toBe(4);
     expect(second!.sockets.some(({ socket }) => socket.destroyed)).toBe(false);
   });
@@ -279,19 +286,33 @@ describe("a worker", () => {
     const [hanging, slow] = processes;
     await pass(STALL_MS - 1000);
     expect(hanging!.killed).toEqual([]);
-    slow!.sockets[0]!.arrived(null);
+    slow!.takes(1);
     await pass(1000);
     expect([hanging!.killed, slow!.killed]).toEqual([["SIGKILL"], []]);
-    slow!.sockets[1]!.arrived(null);
+    slow!.takes(1);
     await pass(STALL_MS * 2);
     expect(slow!.killed).toEqual([]);
+  });
+
+  test("that does not take the only connection that waits is killed, and another one gets that", async () => {
+    await serving(2);
+    await connection();
+    const hanging = processes.find(({ count }) => count === 1)!;
+    await pass(STALL_MS - 1000);
+    expect(hanging.killed).toEqual([]);
+    await pass(1000);
+    expect(hanging.killed).toEqual(["SIGKILL"]);
+    const { socket } = hanging.sockets[0]!;
+    expect(socket.destroyed).toBe(false);
+    hanging.dies(null, "SIGKILL");
+    expect(processes.find((one) => one !== hanging)!.sockets.map((given) => given.socket)).toEqual([socket]);
   });
 
   test("that takes one connection and then no other is killed as well", async () => {
     await serving(1);
     for (let count = 0; count < 2; count++) await connection();
     await pass(STALL_MS - 1000);
-    processes[0]!.sockets[0]!.arrived(null);
+    processes[0]!.takes(1);
     await pass(STALL_MS - 1000);
     expect(processes[0]!.killed).toEqual([]);
     await pass(1000);
@@ -312,7 +333,7 @@ describe("a worker", () => {
     for (let count = 0; count < 2; count++) await connection();
     const [first, second] = processes;
     first!.dies(1);
-    for (const { arrived } of second!.sockets) arrived(null);
+    second!.takes();
     await pass(STALL_MS * 2);
     expect([first!.killed, second!.killed]).toEqual([[], []]);
   });

@@ -36,7 +36,7 @@ interface Member {
   booted: Booted | null;
   /** Notices that it never boots. */
   readonly boot: Stall;
-  /** Handed over to it, and not sent yet: Node sends one connection after the other, each when the last has arrived. */
+  /** Handed over to it, and not taken yet: Node sends one connection after the other, each when the last has arrived. */
   readonly queued: Set<Socket>;
   /** Notices that it takes none of them. */
   readonly stall: Stall;
@@ -135,6 +135,7 @@ export class Primary {
     worker.on("message", (message: FromWorker) => {
       if (message.type === "booted") void this.#admit(member, message);
       else if (message.type === "failed") member.reason = message.reason;
+      else if (message.type === "taken") this.#taken(member);
       // Metrics pass through as well; see `relayMetrics`.
       else if (message.type === "serving") this.#serves(member, message.url);
     });
@@ -215,13 +216,22 @@ export class Primary {
   #send({ worker, queued, stall }: Member, socket: Socket): void {
     queued.add(socket);
     stall.waits();
-    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
+    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before. The callback says
+    // only that the connection has been written to the channel, which a frozen worker does not read.
     worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
-      if (!queued.delete(socket)) return;
+      if (error === null || !queued.delete(socket)) return;
       stall.taken(queued.size > 0);
-      if (error === null) socket.destroy();
-      else this.#handOver(socket);
+      this.#handOver(socket);
     });
+  }
+
+  /** A worker has got the connection that waited longest for it. */
+  #taken({ queued, stall }: Member): void {
+    const [socket] = queued;
+    if (socket === undefined) return;
+    queued.delete(socket);
+    stall.taken(queued.size > 0);
+    socket.destroy();
   }
 
   /** Kills a worker that hangs: what waits for it goes to the others, and it is replaced. */

@@ -48,9 +48,11 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     if (isFirst) await warnOfPendingMigrations(application);
   };
   process.on("message", (message: FromPrimary, socket?: Socket) => {
-    // A connection that was closed on its way arrives without its socket.
-    if (message.type === "connection") socket !== undefined && take(socket);
-    else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
+    if (message.type === "connection") {
+      tell({ type: "taken" });
+      // A connection that was closed on its way arrives without its socket.
+      if (socket !== undefined) take(socket);
+    } else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
     else if (message.type === "drain") {
       isEnding = true;
       running?.drain(false);
@@ -94,6 +96,7 @@ async function tellReason(error: unknown): Promise<void> {
     await new Promise((sent) => process.send!({ type: "failed", reason } satisfies FromWorker, sent));
 }
 
+/** Tells the primary process something. If it is gone, `disconnect` follows, and ends this one. */
 function tell(message: FromWorker): void {
-  process.send!(message);
+  process.send?.(message, () => {});
 }

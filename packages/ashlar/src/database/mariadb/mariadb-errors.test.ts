@@ -71,6 +71,7 @@ describe("failures have names", () => {
     ["no connection left", 1040, "E_OVERLOADED"],
     ["a full disk", 1021, "E_DATABASE_FULL"],
     ["a disk on which the server waits for space", 20, "E_DATABASE_FULL"],
+    ["a host that is blocked", 1129, "E_DATABASE_UNAVAILABLE"],
     ["a binary log that can't be written", 1598, "E_DATABASE_UNAVAILABLE"],
     ["a full table", 1114, "E_DATABASE_FULL"],
     ["a table that is damaged", 1194, "E_DATABASE_DAMAGED"],

@@ -55,8 +55,9 @@ const TEMPORARY: ReadonlyMap<number, DatabaseErrorCode> = new Map([
   ...codes("E_DATABASE_FULL", [20, 1021, 1114]),
   ...codes("E_DATABASE_DAMAGED", [1034, 1035, 1194, 1195, 1712, 1877]),
   ...codes("E_OVERLOADED", [1040, 1203, 1226]),
-  // No memory, threads or locks left; a statement that took too long; a server that is stopping, or can't write its binary log.
-  ...codes("E_DATABASE_UNAVAILABLE", [1037, 1038, 1041, 1135, 1206, 1317, 1598, 1969, 3024]),
+  // No memory, threads or locks left; a host that is blocked after failed attempts (1129); a statement that took too long; a
+  // server that is stopping, or can't write its binary log.
+  ...codes("E_DATABASE_UNAVAILABLE", [1037, 1038, 1041, 1129, 1135, 1206, 1317, 1598, 1969, 3024]),
 ]);
 /**
  * Ends of the session: the server is stopping, or has ended it; a node of a cluster isn't part of it (1047); a server that
@@ -65,7 +66,10 @@ const TEMPORARY: ReadonlyMap<number, DatabaseErrorCode> = new Map([
 const END_OF_SESSION: ReadonlySet<number> = new Set([1047, 1053, 1077, 1079, 1080, 1836, 1927, 1950, 4031]);
 /** Those whose messages contain names and no values: about columns, tables and keys, and about the text of a statement. */
 const QUOTABLE: ReadonlySet<number> = new Set([
-  ...[1005, 1007, 1008, 1044, 1045, 1049, 1050, 1051, 1060, 1061, 1064, 1068, 1071, 1072, 1091, 1101, 1102, 1142, 1143],
+  ...[
+    1005, 1007, 1008, 1044, 1045, 1049, 1050, 1051, 1060, 1061, 1064, 1068, 1071, 1072, 1091, 1101, 1102, 1129, 1142,
+    1143,
+  ],
   ...[1146, 1170, 1193, 1305, 1701, 1792, 1830, 1832, 1834, 3730, 3780, 3819, 4025, 4161],
 ]);
 /** From here on, each server has its own errors. */
