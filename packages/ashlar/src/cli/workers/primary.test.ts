@@ -1,5 +1,7 @@
 import cluster from "node:cluster";
 import { EventEmitter, once } from "node:events";
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -33,8 +35,15 @@ class Process extends EventEmitter {
     return !this.isGone;
   }
 
-  send(message: { readonly type: string }, socket?: Socket, _?: object, sent?: (error: Error | null) => void): void {
+  send(
+    message: { readonly type: string },
+    socket?: Socket,
+    options?: { readonly keepOpen?: boolean },
+    sent?: (error: Error | null) => void,
+  ): void {
     if (message.type !== "connection") return void this.told.push(message.type);
+    // Node gives the socket away, unless it is told to keep it.
+    if (options?.keepOpen !== true) socket!.destroy();
     this.sockets.push({ socket: socket!, fails: sent! });
     // As far as Node knows, all is well: the channel has room.
     if (this.sockets.length === 1) sent!(null);
@@ -50,7 +59,7 @@ class Process extends EventEmitter {
   }
 
   boots(more: Partial<Booted> = {}): void {
-    const log = { name: "Shop", environment: "test", log: { level: "silent" } } as const;
+    const log = { name: "Shop", environment: "test", log: { level: "debug" } } as const;
     const address = { port: 0, hostname: "127.0.0.1", isLocal: false };
     const times = { drainSeconds: DRAIN_SECONDS, shutdownTimeoutSeconds: SHUTDOWN_SECONDS, waitSeconds: 0 };
     this.emit("message", { type: "booted", address, log, ...times, ...more });
@@ -73,11 +82,22 @@ class Process extends EventEmitter {
 
 let processes: Process[] = [];
 let exits: unknown[] = [];
+/** The lines of the log, without what all of them have. */
+let lines: object[] = [];
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] });
   processes = [];
   exits = [];
+  lines = [];
+  const { writeSync } = fs;
+  vi.spyOn(fs, "writeSync").mockImplementation(((descriptor: number, data: string, ...more: []) => {
+    if (descriptor !== 1) return writeSync(descriptor, data, ...more);
+    const { time, app, ...line } = JSON.parse(data);
+    lines.push(line);
+    return Buffer.byteLength(data);
+  }) as typeof writeSync);
+  syncBuiltinESMExports();
   vi.spyOn(cluster, "setupPrimary").mockImplementation(() => {});
   vi.spyOn(cluster, "fork").mockImplementation(() => {
     const process = new Process(processes.length + 1);
@@ -100,6 +120,7 @@ afterEach(async () => {
   for (const event of ["message", "disconnect"]) cluster.removeAllListeners(event);
   vi.useRealTimers();
   vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 async function turns(): Promise<void> {
@@ -175,6 +196,25 @@ async function connection(): Promise<ReturnType<typeof rawSocket>> {
   const socket = rawSocket(port);
   await until(() => total() > before);
   return socket;
+}
+
+/** Lets a worker die, and reports after how many milliseconds another one was started. */
+async function replacedAfter(process: Process): Promise<number> {
+  const before = processes.length;
+  process.dies(1);
+  for (let ms = 0; ms <= 60_000; ms += 100) {
+    await pass(ms === 0 ? 0 : 100);
+    if (processes.length > before) return ms;
+  }
+  throw new Error("It has not been replaced.");
+}
+
+/** Lets the worker that was started last serve and die this many times, and another one serve. */
+async function diesOften(count: number): Promise<void> {
+  for (let death = 0; death < count; death++) {
+    await replacedAfter(processes.at(-1)!);
+    await admit(processes.at(-1)!);
+  }
 }
 
 const total = (): number => processes.reduce((sum, { count }) => sum + count, 0);
@@ -429,6 +469,37 @@ describe("a worker", () => {
     expect(exits).toEqual([]);
   });
 
+  test("that dies again and again is replaced after two seconds if another one serves, and after one if none does", async () => {
+    await serving(2);
+    await diesOften(3);
+    expect(await replacedAfter(processes.at(-1)!)).toBe(2000);
+    // The other one is the last that serves: the new one only boots.
+    expect(await replacedAfter(processes[0]!)).toBe(1000);
+  });
+
+  test("that is the last to serve beside one that retires is replaced after a second at most", async () => {
+    await serving(1);
+    await diesOften(3);
+    const retiring = processes.at(-1)!;
+    await signal("SIGHUP");
+    await admit(processes.at(-1)!);
+    await turns();
+    expect(retiring.told).toEqual(["serve", "retire"]);
+    expect(await replacedAfter(processes.at(-1)!)).toBe(1000);
+  });
+
+  test("that has served for ten seconds is replaced at once, however many died before", async () => {
+    await serving(2);
+    // Only the time in which it served counts.
+    await pass(60_000);
+    await diesOften(3);
+    await pass(9999);
+    expect(await replacedAfter(processes.at(-1)!)).toBe(2000);
+    await admit(processes.at(-1)!);
+    await pass(10_000);
+    expect(await replacedAfter(processes.at(-1)!)).toBe(0);
+  });
+
   test("that can't be reached is no failure of this process", async () => {
     await serving(1);
     processes[0]!.emit("error", new Error("write EPIPE"));
@@ -561,6 +632,31 @@ describe("a roll", () => {
     expect(processes).toHaveLength(4);
   });
 
+  test("replaces a worker that still boots, and kills it if it doesn't end", async () => {
+    await begin(2);
+    processes[0]!.boots();
+    await until(() => processes[0]!.told.includes("serve"));
+    processes[0]!.serves();
+    const booting = processes[1];
+    await signal("SIGHUP");
+    await admit(processes[2]!);
+    await turns();
+    processes[0]!.dies(0);
+    await turns();
+    await admit(processes[3]!);
+    await turns();
+    expect([booting!.told, processes.length]).toEqual([["retire"], 4]);
+    await pass((DRAIN_SECONDS + SHUTDOWN_SECONDS) * 1000 + GRACE_MS - 1);
+    expect(booting!.killed).toEqual([]);
+    await pass(1);
+    expect(booting!.killed).toEqual(["SIGKILL"]);
+    booting!.dies(null, "SIGKILL");
+    await turns();
+    // The next one begins.
+    await signal("SIGHUP");
+    expect(processes).toHaveLength(5);
+  });
+
   test("doesn't begin, or go on, once all end", async () => {
     await serving(2);
     await signal("SIGHUP");
@@ -597,6 +693,176 @@ describe("a roll", () => {
   });
 });
 
+describe("the log", () => {
+  const UNEXPECTED = "A worker ended unexpectedly.";
+  const LATE = "A worker did not end in time. It is killed.";
+  /** The lines since the last call, as far as they are warnings or worse. */
+  const problems = (): object[] => {
+    const all = lines as { readonly level: string }[];
+    lines = [];
+    return all.filter(({ level }) => level !== "info" && level !== "debug");
+  };
+
+  test("says where a server in production listens, with how many workers, and when it ends", async () => {
+    await begin(1);
+    const log = { name: "Shop", environment: "production", log: { level: "info" } } as const;
+    processes[0]!.boots({ log });
+    await until(() => processes[0]!.told.includes("serve"));
+    processes[0]!.serves();
+    await signal("SIGINT");
+    expect(lines).toEqual([
+      { level: "info", url: "http://127.0.0.1/", workers: 1, msg: "Shop is listening on http://127.0.0.1/" },
+      { level: "info", signal: "SIGINT", msg: "Shutting down." },
+    ]);
+  });
+
+  test("names a worker that is replaced, how it ended, and why it could not serve", async () => {
+    await serving(2);
+    processes[0]!.dies(null, "SIGSEGV");
+    await pass(0);
+    processes[2]!.emit("message", { type: "failed", reason: "Port 9000 is in use." });
+    processes[2]!.dies(1);
+    const msg = "A worker ended unexpectedly. It is replaced.";
+    expect(problems()).toEqual([
+      { level: "error", worker: 1, code: null, signal: "SIGSEGV", restartInMs: 0, msg },
+      { level: "error", worker: 3, code: 1, signal: null, reason: "Port 9000 is in use.", restartInMs: 500, msg },
+    ]);
+  });
+
+  test("says so when workers can't boot anymore, and not that a signal ends all", async () => {
+    await serving(1);
+    processes[0]!.dies(1);
+    for (let count = 0; count < 5; count++) {
+      await pass(30_000);
+      problems();
+      processes.at(-1)!.dies(1);
+    }
+    await until(() => exits.length > 0);
+    const msg = "Workers can't boot anymore. The process is shutting down.";
+    expect(lines).toEqual([{ level: "fatal", worker: 6, code: 1, signal: null, msg }]);
+  });
+
+  test("says when a roll begins, and when it has ended", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    expect(lines).toEqual([{ level: "info", msg: "Replacing the workers." }]);
+    await admit(processes[1]!);
+    await turns();
+    processes[0]!.dies(0);
+    await turns();
+    expect(lines.slice(1)).toEqual([{ level: "info", msg: "The workers have been replaced." }]);
+  });
+
+  test("says why the new worker of a roll could not boot", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    processes[1]!.emit("message", { type: "failed", reason: "A mistake." });
+    processes[1]!.dies(1);
+    await turns();
+    const msg = "A new worker could not boot. The others go on serving.";
+    expect(lines.slice(1)).toEqual([{ level: "error", worker: 2, reason: "A mistake.", msg }]);
+  });
+
+  test.each([
+    [1, null, [UNEXPECTED]],
+    [null, "SIGKILL", [UNEXPECTED]],
+    [0, null, []],
+  ])("names a worker that dies with %s, %s while its successor boots: %o", async (code, killedBy, messages) => {
+    await serving(1);
+    await signal("SIGHUP");
+    processes[0]!.dies(code, killedBy);
+    await turns();
+    expect(problems()).toEqual(messages.map((msg) => ({ level: "error", worker: 1, code, signal: killedBy, msg })));
+  });
+
+  // It has logged itself what it cut off.
+  test.each([
+    [1, null, []],
+    [null, "SIGSEGV", [UNEXPECTED]],
+    [0, null, []],
+  ])("names a retired worker that ends with %s, %s: %o", async (code, killedBy, messages) => {
+    await serving(1);
+    await signal("SIGHUP");
+    await admit(processes[1]!);
+    await turns();
+    processes[0]!.dies(code, killedBy);
+    await turns();
+    expect(problems()).toEqual(messages.map((msg) => ({ level: "error", worker: 1, code, signal: killedBy, msg })));
+  });
+
+  test("says once that a retired worker is killed", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    await admit(processes[1]!);
+    await pass((DRAIN_SECONDS + SHUTDOWN_SECONDS) * 1000 + GRACE_MS);
+    processes[0]!.dies(null, "SIGKILL");
+    await turns();
+    expect(problems()).toEqual([{ level: "error", worker: 1, msg: LATE }]);
+  });
+
+  test("says once that the new worker of a roll never boots", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    await pass(BOOT_MS);
+    processes[1]!.dies(null, "SIGKILL");
+    await turns();
+    expect(problems()).toEqual([
+      { level: "error", worker: 2, msg: "A new worker has not booted in 60 seconds. It is killed." },
+      { level: "error", worker: 2, msg: "A new worker could not boot. The others go on serving." },
+    ]);
+  });
+
+  test("says once that a retired worker takes no connections", async () => {
+    await serving(1);
+    await connection();
+    await signal("SIGHUP");
+    await admit(processes[1]!);
+    await pass(STALL_MS);
+    processes[0]!.dies(null, "SIGKILL");
+    await turns();
+    const msg = "A worker has taken no connection for 15 seconds. It is killed.";
+    expect(problems()).toEqual([{ level: "error", worker: 1, waiting: 1, msg }]);
+  });
+
+  test("names only workers that were killed by others when all end, also during a roll", async () => {
+    await serving(4);
+    await signal("SIGHUP");
+    await admit(processes[4]!);
+    await turns();
+    processes[0]!.dies(0);
+    await turns();
+    // The second worker's successor boots, and is killed.
+    await signal("SIGTERM");
+    processes[1]!.dies(1);
+    processes[5]!.dies(null, "SIGKILL");
+    processes[2]!.dies(null, "SIGSEGV");
+    processes[3]!.dies(1);
+    await pass(DRAIN_SECONDS * 1000);
+    await until(() => processes[4]!.told.includes("end"));
+    await pass(SHUTDOWN_SECONDS * 1000 + GRACE_MS);
+    processes[4]!.dies(null, "SIGKILL");
+    await until(() => exits.length > 0);
+    expect([problems(), exits]).toEqual([
+      [
+        { level: "error", worker: 3, code: null, signal: "SIGSEGV", msg: UNEXPECTED },
+        { level: "error", worker: 5, msg: LATE },
+      ],
+      [1],
+    ]);
+  });
+});
+
+test.each([
+  [1, null, []],
+  [null, "SIGKILL", ["The application was ended by SIGKILL while it booted."]],
+])("a first worker that ends with %s, %s while it boots is reported, unless it has said why", async (...ended) => {
+  const { printed } = await begin(2);
+  const [code, killedBy, messages] = ended;
+  processes[0]!.dies(code, killedBy);
+  await until(() => exits.length > 0);
+  expect([printed, exits, processes.length]).toEqual([messages, [1], 1]);
+});
+
 describe("the end", () => {
   test("drains first, then closes the port and tells the workers to end, and waits for them", async () => {
     await serving(2);
@@ -620,6 +886,18 @@ describe("the end", () => {
     expect(exits).toEqual([0]);
     await pass(60_000);
     expect(processes.map(({ killed }) => killed)).toEqual([[], []]);
+  });
+
+  test("hands over the connections that the system has accepted by then", async () => {
+    await serving(1);
+    await signal("SIGTERM");
+    await pass(DRAIN_SECONDS * 1000 - 1);
+    for (let count = 0; count < 3; count++) rawSocket(port);
+    // By now they wait for this process, which has not looked for them.
+    await new Promise((resolve) => void process.nextTick(resolve));
+    vi.advanceTimersByTime(1);
+    await until(() => processes[0]!.told.includes("end"));
+    expect(processes[0]!.count).toBe(3);
   });
 
   test("is a failure if a worker had to cut something off", async () => {
@@ -724,6 +1002,21 @@ test("a port that can't be had is reported once, and ends all with 1", async () 
   expect([first!.killed, processes.length]).toEqual([["SIGKILL"], 1]);
   first!.dies(null, "SIGKILL");
   await until(() => exits.length > 0);
+  expect([printed, exits]).toEqual([[expect.stringContaining(`Port ${taken}`)], [1]]);
+});
+
+test("a port that can't be had while all end is reported, and the end comes once", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port: taken } = other.address() as AddressInfo;
+  const { printed } = await begin(1);
+  processes[0]!.boots({ address: { port: taken, hostname: "127.0.0.1", isLocal: false } });
+  await signal("SIGTERM");
+  await until(() => printed.length > 0);
+  processes[0]!.dies(null, "SIGKILL");
+  await until(() => exits.length > 0);
+  await turns();
   expect([printed, exits]).toEqual([[expect.stringContaining(`Port ${taken}`)], [1]]);
 });
 

@@ -258,8 +258,8 @@ export class Primary {
     // A roll is replacing it already.
     const isReplaced = successor !== null && this.#members.has(successor);
     if (this.#ending !== null || isApart || isReplaced) {
-      // A worker that ends by itself has logged what it cut off.
-      const isUntold = signal !== null || (isReplaced && code !== 0);
+      // A worker that was told to end has logged what it cut off.
+      const isUntold = signal !== null || (this.#ending === null && !isApart && code !== 0);
       if (isUntold && !isKilled && !member.isLogged) this.#logger?.error(line, "A worker ended unexpectedly.");
       return;
     }
@@ -315,7 +315,8 @@ export class Primary {
     if (!this.#members.has(old)) return;
     old.isApart = true;
     tell(old, { type: "retire" });
-    const { drainSeconds, shutdownTimeoutSeconds } = old.booted!;
+    // One that still boots has not said its times.
+    const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;
     const late = setTimeout(() => this.#killLate(old), (drainSeconds + shutdownTimeoutSeconds) * 1000 + GRACE_MS);
     await old.ended.promise;
     clearTimeout(late);
