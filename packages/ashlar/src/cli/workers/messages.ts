@@ -15,13 +15,13 @@ export interface Booted {
 }
 
 /**
- * What a worker tells the primary process: `serving` once it takes connections; `taken` for each that it gets, in their
- * order; `failed`, with the error's message, if it can't serve, before it ends.
+ * What a worker tells the primary process: `serving` once it takes connections; `pong` in answer to `ping`; `failed`, with
+ * the error's message, if it can't serve, before it ends.
  */
 export type FromWorker =
   | Booted
   | { readonly type: "serving"; readonly url: string }
-  | { readonly type: "taken" }
+  | { readonly type: "pong" }
   | { readonly type: "failed"; readonly reason: string };
 
 /**
@@ -29,10 +29,11 @@ export type FromWorker =
  *
  * - `serve`: connections will come, which were accepted on this port.
  * - `connection`: here is one, sent along.
+ * - `ping`: the connections that were sent before have arrived, if they can.
  * - `drain`: all will end soon.
  * - `retire`: end, after draining; another worker has taken over.
  * - `end`: end now; no more connections will come.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }
-  | { readonly type: "connection" | "drain" | "retire" | "end" };
+  | { readonly type: "connection" | "ping" | "drain" | "retire" | "end" };

@@ -21,10 +21,15 @@ class Process extends EventEmitter {
   readonly id: number;
   /** What it was told, except of connections. */
   readonly told: string[] = [];
-  /** The connections that it was sent, each with the function that reports that it could not be. */
-  readonly sockets: { readonly socket: Socket; readonly fails: (error: Error) => void }[] = [];
+  /** The connections that it was handed, each with the function that says that it was sent, or that it could not be. */
+  readonly sockets: { readonly socket: Socket; readonly sent: (error: Error | null) => void }[] = [];
+  /** For each ping, how many connections come before it. */
+  readonly #pings: number[] = [];
+  #taken = 0;
   readonly killed: string[] = [];
   isGone = false;
+  /** Whether it does not run. Its channel has room for one connection. */
+  isFrozen = false;
 
   constructor(id: number) {
     super();
@@ -41,17 +46,31 @@ class Process extends EventEmitter {
     options?: { readonly keepOpen?: boolean },
     sent?: (error: Error | null) => void,
   ): void {
+    if (message.type === "ping") {
+      this.#pings.push(this.sockets.length);
+      return this.#pong();
+    }
     if (message.type !== "connection") return void this.told.push(message.type);
     // Node gives the socket away, unless it is told to keep it.
     if (options?.keepOpen !== true) socket!.destroy();
-    this.sockets.push({ socket: socket!, fails: sent! });
-    // As far as Node knows, all is well: the channel has room.
-    if (this.sockets.length === 1) sent!(null);
+    this.sockets.push({ socket: socket!, sent: sent! });
+    if (this.isFrozen && this.sockets.length === 1) sent!(null);
   }
 
-  /** Takes connections, of those that it was sent. */
-  takes(count = this.sockets.length): void {
-    for (let taken = 0; taken < count; taken++) this.emit("message", { type: "taken" });
+  /** Takes connections, of those that it was handed, and answers what was asked before the next one. */
+  takes(count = this.sockets.length - this.#taken): void {
+    for (const last = this.#taken + count; this.#taken < last; ) {
+      const { sent } = this.sockets[this.#taken++]!;
+      sent(null);
+      this.#pong();
+    }
+  }
+
+  #pong(): void {
+    while (this.#pings.length > 0 && this.#pings[0]! <= this.#taken) {
+      this.#pings.shift();
+      this.emit("message", { type: "pong" });
+    }
   }
 
   kill(signal: string): void {
@@ -263,7 +282,7 @@ describe("connections", () => {
     await connection();
     const given = processes.find(({ count }) => count === 1)!;
     vi.spyOn(given, "isConnected").mockReturnValue(false);
-    given.sockets[0]!.fails(new Error("write EPIPE"));
+    given.sockets[0]!.sent(new Error("write EPIPE"));
     const other = processes.find((one) => one !== given)!;
     expect([other.count, other.sockets[0]!.socket]).toEqual([1, given.sockets[0]!.socket]);
     expect(other.sockets[0]!.socket.destroyed).toBe(false);
@@ -278,7 +297,7 @@ describe("connections", () => {
       expect.arrayContaining(first!.sockets.map(({ socket }) => socket)),
     );
     // Node may report later what it has not delivered.
-    for (const { fails } of first!.sockets) fails(new Error("ERR_IPC_CHANNEL_CLOSED"));
+    for (const { sent } of first!.sockets) sent(new Error("ERR_IPC_CHANNEL_CLOSED"));
     expect(second!.count).toBe(4);
     expect(second!.sockets.some(({ socket }) => socket.destroyed)).toBe(false);
   });
@@ -334,18 +353,47 @@ describe("a worker", () => {
     expect(slow!.killed).toEqual([]);
   });
 
-  test("that does not take the only connection that waits is killed, and another one gets that", async () => {
-    await serving(2);
+  test("that does not take the only connection that it was sent is killed", async () => {
+    await serving(1);
+    const [frozen] = processes;
+    frozen!.isFrozen = true;
     await connection();
-    const hanging = processes.find(({ count }) => count === 1)!;
+    expect(frozen!.sockets[0]!.socket.destroyed).toBe(true);
     await pass(STALL_MS - 1000);
-    expect(hanging.killed).toEqual([]);
+    expect(frozen!.killed).toEqual([]);
     await pass(1000);
-    expect(hanging.killed).toEqual(["SIGKILL"]);
-    const { socket } = hanging.sockets[0]!;
-    expect(socket.destroyed).toBe(false);
-    hanging.dies(null, "SIGKILL");
-    expect(processes.find((one) => one !== hanging)!.sockets.map((given) => given.socket)).toEqual([socket]);
+    expect(frozen!.killed).toEqual(["SIGKILL"]);
+    // Security: it may have read the connection.
+    frozen!.dies(null, "SIGKILL");
+    await pass(0);
+    await admit(processes[1]!);
+    expect(processes[1]!.count).toBe(0);
+  });
+
+  test("that takes each connection late is not killed", async () => {
+    await serving(1);
+    const [worker] = processes;
+    for (let count = 0; count < 3; count++) {
+      await connection();
+      await pass(STALL_MS - 1000);
+      worker!.takes(1);
+    }
+    await pass(STALL_MS * 2);
+    expect(worker!.killed).toEqual([]);
+  });
+
+  test("that was sent another connection before it confirmed the last is asked about that, too", async () => {
+    await serving(1);
+    const [worker] = processes;
+    for (let count = 0; count < 2; count++) {
+      await connection();
+      worker!.sockets[count]!.sent(null);
+    }
+    worker!.takes(1);
+    await pass(STALL_MS - 1000);
+    expect(worker!.killed).toEqual([]);
+    await pass(1000);
+    expect(worker!.killed).toEqual(["SIGKILL"]);
   });
 
   test("that takes one connection and then no other is killed as well", async () => {

@@ -36,8 +36,12 @@ interface Member {
   booted: Booted | null;
   /** Notices that it never boots. */
   readonly boot: Stall;
-  /** Handed over to it, and not taken yet: Node sends one connection after the other, each when the last has arrived. */
+  /** Handed over to it, and not sent yet: Node sends one connection after the other, each when the last has arrived. */
   readonly queued: Set<Socket>;
+  /** Whether it was asked if what was sent has arrived, and has not answered. */
+  isPinged: boolean;
+  /** Whether more was sent since. */
+  isUnconfirmed: boolean;
   /** Notices that it takes none of them. */
   readonly stall: Stall;
   /** What a roll replaces it with; `null` if none does. */
@@ -124,6 +128,8 @@ export class Primary {
       booted: null,
       boot: new Stall(this.#bootMs, () => this.#neverBooted(member)),
       queued: new Set(),
+      isPinged: false,
+      isUnconfirmed: false,
       stall: new Stall(this.#stallMs, () => this.#stalled(member)),
       successor: null,
       serves: Promise.withResolvers(),
@@ -135,7 +141,7 @@ export class Primary {
     worker.on("message", (message: FromWorker) => {
       if (message.type === "booted") void this.#admit(member, message);
       else if (message.type === "failed") member.reason = message.reason;
-      else if (message.type === "taken") this.#taken(member);
+      else if (message.type === "pong") this.#ponged(member);
       // Metrics pass through as well; see `relayMetrics`.
       else if (message.type === "serving") this.#serves(member, message.url);
     });
@@ -213,25 +219,35 @@ export class Primary {
     else this.#waiting.add(socket);
   }
 
-  #send({ worker, queued, stall }: Member, socket: Socket): void {
+  #send(member: Member, socket: Socket): void {
+    const { worker, queued, stall } = member;
     queued.add(socket);
     stall.waits();
-    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before. The callback says
-    // only that the connection has been written to the channel, which a frozen worker does not read.
+    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
     worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
-      if (error === null || !queued.delete(socket)) return;
-      stall.taken(queued.size > 0);
-      this.#handOver(socket);
+      if (!queued.delete(socket)) return;
+      stall.taken(true);
+      this.#ping(member);
+      // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
+      // request.
+      if (error === null) socket.destroy();
+      else this.#handOver(socket);
     });
   }
 
-  /** A worker has got the connection that waited longest for it. */
-  #taken({ queued, stall }: Member): void {
-    const [socket] = queued;
-    if (socket === undefined) return;
-    queued.delete(socket);
-    stall.taken(queued.size > 0);
-    socket.destroy();
+  /** Asks whether the connections that were sent have arrived: also a frozen worker is sent one. */
+  #ping(member: Member): void {
+    member.isUnconfirmed = true;
+    if (member.isPinged) return;
+    member.isPinged = true;
+    member.isUnconfirmed = false;
+    tell(member, { type: "ping" });
+  }
+
+  #ponged(member: Member): void {
+    member.isPinged = false;
+    if (member.isUnconfirmed) this.#ping(member);
+    member.stall.taken(member.isPinged || member.queued.size > 0);
   }
 
   /** Kills a worker that hangs: what waits for it goes to the others, and it is replaced. */

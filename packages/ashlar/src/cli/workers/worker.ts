@@ -48,11 +48,10 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     if (isFirst) await warnOfPendingMigrations(application);
   };
   process.on("message", (message: FromPrimary, socket?: Socket) => {
-    if (message.type === "connection") {
-      tell({ type: "taken" });
-      // A connection that was closed on its way arrives without its socket.
-      if (socket !== undefined) take(socket);
-    } else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
+    // A connection that was closed on its way arrives without its socket.
+    if (message.type === "connection") socket !== undefined && take(socket);
+    else if (message.type === "ping") tell({ type: "pong" });
+    else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
     else if (message.type === "drain") {
       isEnding = true;
       running?.drain(false);
