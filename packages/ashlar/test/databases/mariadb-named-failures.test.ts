@@ -2,7 +2,7 @@ import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { sql } from "../../src/database/index.ts";
+import { Database, mariadb, sql } from "../../src/database/index.ts";
 import { type OwnMariadb, startMariadb, withOwnMariadb } from "../support/own-mariadb.ts";
 import { get, named, refusal, type Shop, shop } from "../support/refusing-shop.ts";
 import { makeDisk, withSmallDisk } from "../support/small-disk.ts";
@@ -44,6 +44,19 @@ withOwnMariadb("MariaDB", () => {
     expect(await get(refused, "/read")).toBe(200);
     await asRoot(server, (client) => client.query("set global read_only = 0"));
     expect(await get(refused, "/write")).toBe(200);
+  });
+
+  test("that refuses a session before it has begun keeps no connection of it", async () => {
+    await asRoot(server, async (root) => {
+      await root.query("create user counted with max_queries_per_hour 2");
+      onTestFinished(() => asRoot(server, async (client) => void (await client.query("drop user counted"))));
+      const main = mariadb({ host: "127.0.0.1", port: server.port, user: "counted" });
+      const database = new Database({ default: "main", main }, server.folder);
+      onTestFinished(() => database.close());
+      await expect(database.connect()).rejects.toMatchObject({ code: "E_OVERLOADED", databaseCode: "1226" });
+      const left = "select 1 from information_schema.processlist where user = 'counted'";
+      await expect.poll(async () => (await root.query(left))[0]).toEqual([]);
+    });
   });
 
   test("without a free connection is E_OVERLOADED", async () => {

@@ -27,19 +27,17 @@ test("a new table's text compares byte by byte, and references are constraints, 
   );
 });
 
-test("a table whose author has chosen how text compares stays so", () => {
-  const table = kysely.schema
-    .createTable("notes")
-    .addColumn("text", "varchar(20)")
-    .modifyEnd(sql`collate utf8mb4_german2_ci`);
-  expect(table.compile().sql).toBe(
-    'create table "notes" ("text" varchar(20)) engine=InnoDB collate utf8mb4_german2_ci',
-  );
-});
+test.each(["collate utf8mb4_german2_ci", "default charset=latin1", "CHARACTER SET latin1"])(
+  "a table whose author has chosen how text compares stays so: %s",
+  (choice) => {
+    const table = kysely.schema.createTable("notes").addColumn("text", "varchar(20)").modifyEnd(sql.raw(choice));
+    expect(table.compile().sql).toBe(`create table "notes" ("text" varchar(20)) engine=InnoDB ${choice}`);
+  },
+);
 
-test("a table whose author has chosen an engine keeps it", () => {
-  const table = kysely.schema.createTable("hits").addColumn("n", "integer").modifyEnd(sql`engine = memory`);
-  expect(table.compile().sql).toBe(`create table "hits" ("n" integer) ${BYTE_BY_BYTE} engine = memory`);
+test.each(["engine = memory", "ENGINE=MyISAM"])("a table whose author has chosen an engine keeps it: %s", (choice) => {
+  const table = kysely.schema.createTable("hits").addColumn("n", "integer").modifyEnd(sql.raw(choice));
+  expect(table.compile().sql).toBe(`create table "hits" ("n" integer) ${BYTE_BY_BYTE} ${choice}`);
 });
 
 test("an added column's reference is a constraint too", () => {
@@ -54,4 +52,5 @@ test("an added column's reference is a constraint too", () => {
 test("a row of defaults, and names with quotes", () => {
   expect(kysely.insertInto("notes").defaultValues().compile().sql).toBe('insert into "notes" () values ()');
   expect(kysely.selectFrom('a"b').select("c`d").compile().sql).toBe('select "c`d" from "a""b"');
+  expect(kysely.selectFrom('"a"').select("n").compile().sql).toBe('select "n" from """a"""');
 });

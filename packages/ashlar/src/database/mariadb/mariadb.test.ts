@@ -62,6 +62,8 @@ test.each([
     { read: ["mariadb://h/d", "http://u:hunter2@h/d"] },
     "DATABASES.main.read: is a list in which an entry is not the address",
   ],
+  [{ read: ["http://h/d?x=1"] }, "DATABASES.main.read: is a list in which an entry is not the address"],
+  [{ read: ["mariadb://h/d?x=1"] }, "is a list in which an entry is an address with parameters"],
   [{ read: ["mariadb://10.0.0.2/d"], host: "db.example", ssl: true }, "read: has a numeric address"],
   [{ maxWaiting: 0 }, "maxWaiting: is 0. Write a whole number from 1 to 1000000"],
   [{ port: 70_000 }, "port: is 70000."],
@@ -82,6 +84,8 @@ test.each([
   "postgres://u:hunter2@h/d",
   "hunter2",
   "mariadb://u:hunter2%@h/d",
+  "mariadb://hunter2%@h/d",
+  "mariadb://u:hunter2@h/d%",
   "mariadb://",
   "mariadb://u:hunter2@h/d#x",
 ])("the URL %s is refused, and its password not repeated", (url) => {
