@@ -4,7 +4,16 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { copyDatabase } from "../../src/cli/database-copy/copy-database.ts";
 import { Database, Migrations, type Row, sql } from "../../src/database/index.ts";
 import { DATABASE_MODULE } from "../support/migration-folder.ts";
-import { onEachDatabase, sqlite, type TestDatabase } from "../support/services.ts";
+import {
+  mariadb,
+  onEachDatabase,
+  onMariadb,
+  onPostgres,
+  postgres,
+  sqlite,
+  type TestDatabase,
+  type TestEngine,
+} from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const MIGRATION = `
@@ -244,6 +253,72 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
   });
 });
 
+const SEEDS = `
+  import { json, sql, timestamp } from "${DATABASE_MODULE}";
+  export async function up(database) {
+    const isPostgres = json(database) === "jsonb";
+    await database.schema.createTable("seeds").addColumn("n", "integer").addColumn("is_on", "boolean")
+      .addColumn("data", json(database)).addColumn("photo", isPostgres ? "bytea" : "blob")
+      .addColumn("price", "decimal(12, 2)").addColumn("note", "varchar(40)").addColumn("at", timestamp(database)).execute();
+    const row = (values) => database.insertInto("seeds").values(values).execute();
+    await row({ n: 1, is_on: isPostgres || 1, data: '{"b":[{"d":1,"c":2}],"a":null}', photo: Buffer.of(0, 255), price: "1.25", note: "a", at: new Date() });
+    await row({ n: 2 });
+  }`;
+
+await onEachDatabase("db:copy over what migrations insert", (engine) => {
+  test("sees every difference but those of times", async () => {
+    const root = await temporaryFolder();
+    await mkdir(join(root, "database/migrations"), { recursive: true });
+    await writeFile(join(root, "database/migrations/2026_01_01_000000_seeds.ts"), SEEDS);
+    const [from, to] = [await sqlite.open(), await engine.open()];
+    for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
+    const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
+    const copy = async (): Promise<string> => {
+      const copied = copyDatabase(both, { root, from: "from", to: "to", skip: [], progress: () => {} });
+      return await copied.then(
+        () => "copied",
+        ({ message }: Error) => message,
+      );
+    };
+    const { kysely } = to.database;
+    const off = engine.name === "postgres" ? false : 0;
+    const changes = [
+      { is_on: off },
+      { is_on: null },
+      { data: '{"b":[{"d":1,"c":3}],"a":null}' },
+      { data: '{"b":[{"d":1}],"a":null}' },
+      { photo: Buffer.of(0, 254) },
+      { price: "1.26" },
+      { note: "null" },
+    ];
+    for (const change of changes) {
+      const before = await kysely.selectFrom("seeds").selectAll().where("n", "=", 1).executeTakeFirstOrThrow();
+      await kysely.updateTable("seeds").set(change).where("n", "=", 1).execute();
+      expect(await copy(), JSON.stringify(change)).toContain("rows that no migration inserts: seeds.");
+      const [column] = Object.keys(change) as [string];
+      const value = column === "data" ? '{"b":[{"d":1,"c":2}],"a":null}' : before[column];
+      await kysely
+        .updateTable("seeds")
+        .set({ [column]: value })
+        .where("n", "=", 1)
+        .execute();
+    }
+    await kysely.insertInto("seeds").values({ n: 2 }).execute();
+    expect(await copy()).toContain("rows that no migration inserts: seeds.");
+    await kysely.deleteFrom("seeds").where("n", "=", 2).execute();
+    expect(await copy()).toContain("rows that no migration inserts: seeds.");
+    await kysely.insertInto("seeds").values({ n: 2 }).execute();
+    await kysely
+      .updateTable("seeds")
+      .set({ at: new Date(0) })
+      .where("n", "=", 1)
+      .execute();
+    expect(await copy()).toBe("copied");
+    await both.close();
+    await Promise.all([from.drop(), to.drop()]);
+  });
+});
+
 await onEachDatabase("db:copy back to SQLite", (engine) => {
   test("everything is as it was", async () => {
     const root = await temporaryFolder();
@@ -280,6 +355,42 @@ await onEachDatabase("db:copy back to SQLite", (engine) => {
     for (const { drop } of all) await drop();
   });
 });
+
+await onPostgres("db:copy from PostgreSQL", () => defineFromServer(postgres));
+await onMariadb("db:copy from MariaDB", () => defineFromServer(mariadb));
+
+function defineFromServer(engine: TestEngine): void {
+  test.each([
+    ["that is there", []],
+    ["that is deleted again", ["delete from authors where biography = 'new'"]],
+  ])("a row with a new key %s is noticed, although no version tells of it", async (_, further) => {
+    const root = await temporaryFolder();
+    await mkdir(join(root, "database/migrations"), { recursive: true });
+    await writeFile(join(root, "database/migrations/2026_01_01_000000_before.ts"), BEFORE);
+    const [from, to] = [await engine.open(), await engine.open()];
+    for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
+    await from.database.kysely.insertInto("authors").values({ biography: "old" }).execute();
+    const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
+    // The copy is held where it deletes what the migrations have inserted: it knows the last keys by then.
+    const isHeld = Promise.withResolvers<void>();
+    both.connection("to").onQuery(({ sql: text }) => void (text.startsWith("delete from") && isHeld.resolve()));
+    let copying: Promise<unknown> | null = null;
+    await to.database.transaction(async () => {
+      await to.database.kysely.selectFrom("countries").selectAll().forUpdate().execute();
+      copying = copyDatabase(both, { root, from: "from", to: "to", skip: [], progress: () => {} }).catch(
+        ({ message }: Error) => message,
+      );
+      await Promise.race([isHeld.promise, copying]);
+      await from.database.kysely.insertInto("authors").values({ biography: "new" }).execute();
+      for (const statement of further) await sql.raw(statement).execute(from.database.kysely);
+    });
+    expect(await copying).toContain('Something wrote to "from" while it was copied, so nothing was copied.');
+    expect(await to.database.kysely.selectFrom("authors").selectAll().execute()).toEqual([]);
+    expect(await to.database.kysely.selectFrom("countries").selectAll().execute()).toHaveLength(2);
+    await both.close();
+    await Promise.all([from.drop(), to.drop()]);
+  });
+}
 
 async function fill({ kysely }: Database): Promise<void> {
   await kysely
