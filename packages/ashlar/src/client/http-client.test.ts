@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type ClientError, createTokenClient } from "./index.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { type ClientError, createSessionClient, createTokenClient } from "./index.ts";
 
 /** What the server does with a request, by path. */
 const HANDLERS: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
@@ -192,4 +192,95 @@ test("a call that was aborted before it began sends nothing, also where signals 
   const signal = { aborted: true, addEventListener() {}, removeEventListener() {} } as unknown as AbortSignal;
   await expect(client({ fetch }).get("/echo", { signal })).rejects.toMatchObject({ name: "AbortError" });
   expect(count).toBe(0);
+});
+
+test("only a client with sessions sends cookies, with each of its requests, and takes those of the response", async () => {
+  const sent: [string, unknown][] = [];
+  const fetch = (async (url: string, { credentials }: RequestInit) => {
+    sent.push([new URL(url).pathname, credentials]);
+    return Response.json({ token: "a token", data: "a token" });
+  }) as typeof globalThis.fetch;
+  const sessions = createSessionClient({ url: "https://shop.example", fetch });
+  await sessions.post("/orders", {});
+  await sessions.send("GET", "/orders");
+  const tokens = createTokenClient({ url: "https://shop.example", fetch });
+  await tokens.login({ username: "ada@example.com", password: "secret" });
+  await tokens.post("/orders", {});
+  await tokens.logout();
+  expect(sent).toEqual([
+    ["/csrf", "include"],
+    ["/orders", "include"],
+    ["/orders", "include"],
+    ["/api/auth", "omit"],
+    ["/orders", "omit"],
+    ["/api/logout", "omit"],
+  ]);
+});
+
+test("a call that has ended leaves no timer behind, and no listener on its signal", async () => {
+  const timers = new Set<unknown>();
+  const { setTimeout: begin, clearTimeout: end } = globalThis;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number, ...args: []) => {
+    const timer = begin(work, ms, ...args);
+    // Those of the client: 12345 ms is used by no one else.
+    if (ms === 12_345) timers.add(timer);
+    return timer;
+  }) as typeof setTimeout);
+  vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
+    timers.delete(timer);
+    end(timer);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { signal } = new AbortController();
+  const [added, removed] = [vi.spyOn(signal, "addEventListener"), vi.spyOn(signal, "removeEventListener")];
+  const options = { signal, timeoutMs: 12_345 };
+  await client().get("/empty", options);
+  await failure(client().get("/foreign", options));
+  const own = client({ paths: { login: "/step" } });
+  await failure(own.login({ username: "ada@example.com", password: "no" }, options));
+  await expect.poll(() => timers.size).toBe(0);
+  expect(added).toHaveBeenCalledTimes(3);
+  expect(removed.mock.calls).toEqual(added.mock.calls);
+});
+
+test.each([
+  ["0", 0],
+  ["soon", null],
+  ["-5", null],
+  ["1.5", null],
+  ["Thu, 01 Jan 2099 00:01:30 GMT", 90],
+  ["Thu, 01 Jan 2099 00:00:00 GMT", 0],
+  ["Wed, 31 Dec 2098 23:59:00 GMT", null],
+])("Retry-After: %s is %j seconds", async (header, seconds) => {
+  vi.spyOn(Date, "now").mockReturnValue(Date.UTC(2099, 0, 1));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const fetch = (async () =>
+    Response.json(
+      { code: "E_OVERLOADED" },
+      { status: 503, headers: { "retry-after": header } },
+    )) as typeof globalThis.fetch;
+  expect((await failure(client({ fetch }).get("/"))).retryAfter).toBe(seconds);
+});
+
+test.each([
+  ["one sentence instead of a list", { email: "In use." }, { email: ["In use."] }],
+  ["one object", { email: { message: "In use." } }, { email: ["In use."] }],
+  ["several", { email: ["In use.", { message: "Too long." }] }, { email: ["In use.", "Too long."] }],
+  ["nothing for a field", { email: [] }, { email: [] }],
+  ["what is no sentence", { email: [null, 7] }, { email: ["null", "7"] }],
+  ["text", "In use.", {}],
+  ["nothing", null, {}],
+])("the sentences by field of a response that has %s", async (_, errors, fields) => {
+  const fetch = (async () =>
+    Response.json({ code: "E_INVALID_INPUT", errors }, { status: 422 })) as typeof globalThis.fetch;
+  expect((await failure(client({ fetch }).get("/"))).fields).toEqual(fields);
+});
+
+test.each([
+  [{ code: "E_OVERLOADED", detail: "Come back later.", title: "Busy" }, "Come back later."],
+  [{ code: "E_OVERLOADED", title: "Busy" }, "Busy"],
+  [{ code: "E_OVERLOADED" }, "E_OVERLOADED"],
+])("the message of an error is the detail, or else the title, or else the code: %j", async (body, text) => {
+  const fetch = (async () => Response.json(body, { status: 503 })) as typeof globalThis.fetch;
+  expect((await failure(client({ fetch }).get("/"))).message).toBe(text);
 });

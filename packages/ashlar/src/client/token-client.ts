@@ -62,6 +62,7 @@ class Tokens implements Authorization<Proof> {
   #unwritten: Proof | undefined;
   #renewal: { readonly access: string; readonly tokens: Promise<StoredTokens> } | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(transport: Transport, { url, store = memoryTokens(), paths, onStoreError }: TokenClientOptions) {
     this.#transport = transport;
@@ -100,9 +101,16 @@ class Tokens implements Authorization<Proof> {
   /** Stores tokens, or removes them. What can't be written stays in memory, where it counts. */
   async write(tokens: Proof): Promise<void> {
     this.#unwritten = tokens;
-    try {
+    // One write after another: a slow one of earlier tokens must not be the last.
+    const turn = this.#writing.then(async () => {
+      // They have been written since, or others count.
+      if (this.#unwritten !== tokens) return;
       await (tokens === null ? this.#store.remove() : this.#store.set(JSON.stringify(tokens)));
       if (this.#unwritten === tokens) this.#unwritten = undefined;
+    });
+    this.#writing = turn.catch(() => {});
+    try {
+      await turn;
     } catch (error) {
       this.#onStoreError?.(error);
     }
