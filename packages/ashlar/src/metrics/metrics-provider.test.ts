@@ -1,6 +1,9 @@
-import { Counter } from "prom-client";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { Counter, Gauge } from "prom-client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../test/support/free-port.ts";
+import { type LoggedLine, loggerInto } from "../../test/support/redis-application.ts";
 import { createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import { Route } from "../routing/index.ts";
@@ -11,7 +14,7 @@ import { MetricsProvider } from "./metrics-provider.ts";
 
 const TOKEN = generateSecret();
 
-async function make(metrics: object) {
+async function make(metrics: object, options: Partial<Parameters<typeof createApplication>[0]> = {}) {
   const made: MetricsProvider[] = [];
   class Metrics extends MetricsProvider {
     constructor(...given: ConstructorParameters<typeof MetricsProvider>) {
@@ -27,6 +30,7 @@ async function make(metrics: object) {
       Route.get("/orders/@id:int", ({ request }) => ({ id: request.param("id") })),
       Route.post("/orders", () => undefined),
     ],
+    ...options,
   });
   onTestFinished(() => application.shutdown());
   const visit = async (path: string, init: RequestInit = {}) => {
@@ -123,6 +127,56 @@ describe("at a path", () => {
   });
 });
 
+/** The response to a request that no client would send, as text. */
+async function written(port: number, head: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.end(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  return await text(socket);
+}
+
+describe("a response", () => {
+  test("to HEAD has no body, and one to another method says which are allowed", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    const head = await visit("/metrics", { ...bearer(TOKEN), method: "HEAD" });
+    expect([head.status, head.text, head.headers.get("content-type")]).toEqual([
+      200,
+      "",
+      "text/plain; version=0.0.4; charset=utf-8",
+    ]);
+    const refused = await visit("/metrics", { ...bearer(TOKEN), method: "DELETE" });
+    expect([refused.status, refused.text, refused.headers.get("allow")]).toEqual([
+      405,
+      "Method not allowed\n",
+      "GET, HEAD",
+    ]);
+  });
+
+  test("S82 is stored nowhere, and taken for nothing else, whatever it is", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    const answers = [
+      await visit("/metrics", bearer(TOKEN)),
+      await visit("/metrics"),
+      await visit("/metrics/more", bearer(TOKEN)),
+      await visit("/metrics", { ...bearer(TOKEN), method: "POST" }),
+    ];
+    expect(
+      answers.map(({ status, headers }) => [
+        status,
+        ...["cache-control", "x-content-type-options", "content-type"].map((name) => headers.get(name)),
+      ]),
+    ).toEqual([
+      [200, "no-store", "nosniff", "text/plain; version=0.0.4; charset=utf-8"],
+      ...[401, 404, 405].map((status) => [status, "no-store", "nosniff", "text/plain"]),
+    ]);
+  });
+
+  test("S82 to a stranger is the same for every method", async () => {
+    const { visit } = await make({ path: "/metrics", token: TOKEN });
+    for (const method of ["GET", "HEAD", "POST", "DELETE"])
+      expect((await visit("/metrics", { method })).status).toBe(401);
+  });
+});
+
 describe("at a port of its own", () => {
   const listen = { port: 0, hostname: "127.0.0.1", handleSignals: false };
 
@@ -165,5 +219,52 @@ describe("at a port of its own", () => {
       code: "E_INVALID_CONFIGURATION",
       message: `config/metrics.ts: METRICS.port: another program is using 127.0.0.1:${first.port()}. Choose another port, one for each instance on this machine, or set path and token.`,
     });
+  });
+
+  test("an address that this machine doesn't have ends the start, with what the system says", async () => {
+    const { application } = await make({ port: 0, hostname: "192.0.2.1", token: TOKEN });
+    await expect(application.listen(listen)).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("METRICS.port: cannot be used: 192.0.2.1:0 reports EADDRNOTAVAIL."),
+    });
+  });
+
+  test("metrics that can't be read are a response without details, and a line of the log", async () => {
+    const lines: LoggedLine[] = [];
+    const { application, port } = await make({ port: 0 }, { logger: loggerInto(lines) });
+    await application.listen(listen);
+    const registers = [application.container.make("metrics")];
+    const collect = () => {
+      throw new Error("no stock");
+    };
+    new Gauge({ name: "shop_stock", help: "Stock.", registers, collect });
+    const response = await fetch(`http://127.0.0.1:${port()}/metrics`);
+    expect([response.status, await response.text()]).toEqual([500, ""]);
+    expect(lines.filter(({ msg }) => msg === "The metrics could not be read.")).toMatchObject([
+      { level: "error", err: { message: "no stock" } },
+    ]);
+  });
+
+  test("S82 a request that is none of a scraper's is refused, and the next one is answered", async () => {
+    const lines: LoggedLine[] = [];
+    const { application, port } = await make({ port: 0 }, { logger: loggerInto(lines) });
+    await application.listen(listen);
+    for (const head of ["TRACE /metrics HTTP/1.1", "GET http:// HTTP/1.1"]) {
+      expect(await written(port()!, head), head).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    expect(await written(port()!, "GET /metrics HTTP/1.1")).toMatch(/^HTTP\/1\.1 200 [\s\S]*ashlar_uptime_seconds /);
+    expect(lines.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::1", "[::1]"],
+  ])("the log says where the metrics are: %s", async (hostname, written) => {
+    const lines: LoggedLine[] = [];
+    const environment = { APP_ENV: "production", APP_KEY: generateSecret(), APP_URL: "http://localhost" };
+    const { application, port } = await make({ port: 0, hostname }, { environment, logger: loggerInto(lines) });
+    await application.listen(listen);
+    const url = `http://${written}:${port()}/metrics`;
+    expect(lines.filter(({ msg }) => msg.startsWith("Metrics"))).toMatchObject([{ url, msg: `Metrics are at ${url}` }]);
   });
 });

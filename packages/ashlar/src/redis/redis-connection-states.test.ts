@@ -203,6 +203,54 @@ test("closing ends the waiting of commands at once", async () => {
   expect(outcome.is).toBe("the connection was closed.");
 });
 
+test("a closed connection is not made again, whatever its client does", async () => {
+  const { client, connection, send, pass, connected } = make();
+  await connected();
+  const connect = vi.spyOn(client, "connect");
+  client.status = "end";
+  // The client has given up, and would be told to begin again in a moment.
+  client.emit("end");
+  connection.close();
+  expect(client.isDisconnected).toBe(false);
+  await pass(60_000);
+  expect([connect.mock.calls, client.isDisconnected]).toEqual([[], true]);
+  client.emit("end");
+  await pass(60_000);
+  client.ready();
+  const outcome = send();
+  await pass(0);
+  expect([connect.mock.calls, outcome.is, client.sent]).toEqual([[], "the connection was closed.", ["PING"]]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a client that has given up is told to begin again, unless it has begun by itself", async () => {
+  const { client, send, pass, connected } = make();
+  await connected();
+  const connect = vi.spyOn(client, "connect");
+  client.status = "connecting";
+  client.emit("end");
+  await pass(100);
+  expect(connect).not.toHaveBeenCalled();
+  client.status = "end";
+  client.emit("end");
+  await pass(99);
+  expect(connect).not.toHaveBeenCalled();
+  await pass(1);
+  expect(connect).toHaveBeenCalledTimes(1);
+  client.ready();
+  const outcome = send();
+  await pass(0);
+  expect(outcome.is).toBe("PING");
+});
+
+test("a connection whose client can't be created can be closed", async () => {
+  const settings = readRedisSettings({ url: "redis://127.0.0.1" }, "test", "Shop");
+  const connection = new RedisConnection(settings, () => Promise.reject(new Error("no code")));
+  await expect(connection.command("PING")).rejects.toThrow("the connection was lost");
+  connection.close();
+  await expect(connection.command("PING")).rejects.toThrow("the connection was closed");
+});
+
 test("the nodes of a cluster are not asked for their role: one that is a replica says nothing about the others", async () => {
   for (const [url, message] of [
     ["redis://127.0.0.1", "the server is a read-only replica (READONLY)."],

@@ -163,6 +163,16 @@ withProgram("redis-server", () => {
     await expect.poll(connections).toBe(0);
   });
 
+  test("closing ends a command that a server doesn't answer", async () => {
+    const connection = connect({ commandTimeoutMs: 60_000 });
+    await connection.command("PING");
+    server.freeze();
+    const sending = messageOf(connection.command("INCR", "count"));
+    connection.close();
+    expect(await sending).toBe("Redis can't be used: the connection was lost.");
+    server.thaw();
+  });
+
   describe("the stores of an application", () => {
     test("share a connection if they have the same settings, until the last one is closed", async () => {
       const { container } = await emptyApplication();

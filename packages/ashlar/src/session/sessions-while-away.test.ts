@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { MemorySessions } from "../../test/support/memory-sessions.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import "../redis/index.ts";
@@ -187,6 +187,105 @@ test("stores that expire sessions by themselves are not asked to", async () => {
   const both = new SessionsWhileAway(expiring(), expiring());
   expect(await both.prune(2, 2)).toBe(0);
   await expect(both.check()).resolves.toBeUndefined();
+});
+
+test("a request for a session that has ended begins to delete it, once the first store is back", async () => {
+  const { first, both } = stores();
+  await both.create("one", session("Ada"), LATER);
+  first.isAway = true;
+  await both.read("one");
+  first.isAway = false;
+  expect(await both.read("one")).toBeNull();
+  await expect.poll(() => first.sessions.size).toBe(0);
+});
+
+test("S19 a logout at a moment when the first store has just gone is remembered, though nothing was asked for before", async () => {
+  const { first, both } = stores();
+  await both.create("one", session("Ada"), LATER);
+  await both.create("two", session("Grace"), LATER);
+  first.isAway = true;
+  await both.destroy("one");
+  first.isAway = false;
+  await both.read("two");
+  await expect.poll(() => [...first.sessions.keys()]).toEqual(["two"]);
+});
+
+test("while what has ended is being deleted, no other request deletes it too", async () => {
+  const { first, both } = stores();
+  for (let index = 0; index < 10; index++) await both.create(`key ${index}`, session("Ada"), LATER);
+  first.isAway = true;
+  for (let index = 0; index < 10; index++) await both.read(`key ${index}`);
+  first.isAway = false;
+  const destroy = vi.spyOn(first, "destroy");
+  await Promise.all([both.read("one"), both.read("two"), both.read("key 0")]);
+  await expect.poll(() => first.sessions.size).toBe(0);
+  expect(destroy).toHaveBeenCalledTimes(10);
+});
+
+test("closing waits for what is being deleted, and for both stores", async () => {
+  const { first, other, both } = stores();
+  await both.create("one", session("Ada"), LATER);
+  await both.create("two", session("Grace"), LATER);
+  first.isAway = true;
+  await both.read("one");
+  await both.read("two");
+  first.isAway = false;
+  await both.read("three");
+  const order: unknown[] = [];
+  Object.assign(first, { close: () => void order.push(first.sessions.size) });
+  Object.assign(other, { close: () => void order.push("other") });
+  await both.close();
+  expect(order).toEqual([0, "other"]);
+});
+
+test("both stores are connected, one after the other, and one without a connection is not asked", async () => {
+  const order: string[] = [];
+  const connecting = (name: string): SessionStore =>
+    Object.assign(new MemorySessions(), {
+      async connect() {
+        order.push(`${name} begins`);
+        await nextTurn();
+        order.push(`${name} ends`);
+      },
+    });
+  await new SessionsWhileAway(connecting("first"), connecting("other")).connect();
+  expect(order).toEqual(["first begins", "first ends", "other begins", "other ends"]);
+  await expect(new SessionsWhileAway(new MemorySessions(), new MemorySessions()).connect()).resolves.toBeUndefined();
+});
+
+test.each(["first", "other"] as const)("a check fails if the %s store can't be reached", async (name) => {
+  const { both, ...each } = stores();
+  Object.assign(each[name], { check: () => Promise.reject(new Error("away")) });
+  await expect(both.check()).rejects.toThrow("away");
+});
+
+test("what was pruned in both stores counts together", async () => {
+  const { first, both } = stores();
+  await both.create("one", session("Ada"), LATER);
+  first.isAway = true;
+  await both.create("two", session("Grace"), LATER);
+  await both.create("three", session("Eve"), LATER);
+  first.isAway = false;
+  expect(await both.prune(2, 0)).toBe(3);
+});
+
+test("a session may be as large as both stores allow", () => {
+  const sized = (maxBytes: number): SessionStore => Object.assign(new MemorySessions(), { maxBytes });
+  expect(new SessionsWhileAway(sized(100), sized(200)).maxBytes).toBe(100);
+  expect(new SessionsWhileAway(sized(200), sized(100)).maxBytes).toBe(100);
+});
+
+test("as many sessions as may be are remembered, and no more", async () => {
+  const [first, other] = [new Leaving(), new MemorySessions()];
+  const both = new SessionsWhileAway(first, other, 3);
+  const keys = ["one", "two", "three", "four"];
+  for (const key of keys) await both.create(key, session(key), LATER);
+  first.isAway = true;
+  for (const key of keys) await both.read(key);
+  first.isAway = false;
+  // What is asked for now has no time to be deleted in between.
+  const found = await Promise.all(keys.toReversed().map((key) => both.read(key)));
+  expect(found.toReversed()).toEqual([session("one"), null, null, null]);
 });
 
 test("at most 100,000 sessions that have ended are remembered, the latest ones", async () => {

@@ -1,8 +1,10 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../test/support/free-port.ts";
 import { emptyApplication, type LoggedLine, saidOfRedis } from "../../test/support/redis-application.ts";
 import type { RedisLease } from "../redis/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { RedisStore } from "./redis-store.ts";
+import { databaseStore, memoryStore } from "./index.ts";
+import { RedisStore, type RedisStoreSettings, redisStore } from "./redis-store.ts";
 
 const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");
 const WINDOW_MS = 60_000;
@@ -11,12 +13,13 @@ const WINDOW_MS = 60_000;
 async function make() {
   const lines: LoggedLine[] = [];
   const { container } = await emptyApplication(lines);
-  const redis = { prefix: "shop:", script: vi.fn(), command: vi.fn() };
+  const redis = { prefix: "shop:", script: vi.fn(), command: vi.fn(), connect: vi.fn() };
+  const release = vi.fn();
   const other = { add: vi.fn(), takeBack: vi.fn(), get: vi.fn(), delete: vi.fn() };
-  const lease = { connection: redis, release() {} } as unknown as RedisLease;
+  const lease = { connection: redis, release } as unknown as RedisLease;
   const store = new RedisStore(lease, { counter: () => other, close() {} }, container);
   const counter = store.counter({ name: "login", by: ["address"], attempts: 5, windowSeconds: WINDOW_MS / 1000 });
-  return { counter, redis, other, said: () => saidOfRedis(lines) };
+  return { store, counter, redis, other, release, said: () => saidOfRedis(lines) };
 }
 
 const inOther = (attempts: number) => ({ attempts, resetInMs: 7 });
@@ -75,3 +78,70 @@ test.each([
   redis.script.mockResolvedValue([2, left]);
   expect(await counter.add("a", 1)).toEqual({ attempts: 2, resetInMs });
 });
+
+test("S33 while Redis is away, each operation is done in the other store", async () => {
+  const { counter, redis, other } = await make();
+  redis.script.mockRejectedValue(UNAVAILABLE);
+  redis.command.mockRejectedValue(UNAVAILABLE);
+  other.add.mockResolvedValue(inOther(4));
+  other.get.mockResolvedValue(inOther(4));
+  expect([await counter.add("a", 2), await counter.get("a")]).toEqual([inOther(4), inOther(4)]);
+  await counter.takeBack("a", 3);
+  await counter.delete("a");
+  const calls = Object.entries(other).map(([name, { mock }]) => [name, ...mock.calls]);
+  expect(calls).toEqual([
+    ["add", ["a", 2]],
+    ["takeBack", ["a", 3]],
+    ["get", ["a"]],
+    ["delete", ["a"]],
+  ]);
+});
+
+test("Redis is back once an attempt was counted there, not because it can be read, and the other store is asked no longer", async () => {
+  let time = 5000;
+  vi.spyOn(performance, "now").mockImplementation(() => time);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { counter, redis, other, said } = await make();
+  redis.script.mockRejectedValueOnce(UNAVAILABLE);
+  await counter.add("a", 1);
+  time += 1000;
+  redis.script.mockResolvedValue([3, 1000]);
+  await counter.get("a");
+  await counter.takeBack("a", 1);
+  await counter.delete("a");
+  expect(said()).toHaveLength(1);
+  await counter.add("a", 1);
+  expect(said().slice(1)).toEqual(["Redis can be used again. Limits count there."]);
+  other.get.mockReset();
+  await counter.get("a");
+  expect(other.get).not.toHaveBeenCalled();
+});
+
+test("a mistake ends the start, and a store that is closed releases its connection", async () => {
+  const { store, redis, release } = await make();
+  const mistake = new TypeError("a mistake");
+  redis.connect.mockRejectedValue(mistake);
+  await expect(store.connect!()).rejects.toBe(mistake);
+  expect(release).not.toHaveBeenCalled();
+  await store.close();
+  expect(release).toHaveBeenCalledTimes(1);
+});
+
+test.each<[string, RedisStoreSettings["whenAway"], string]>([
+  ["no other store", "refuse", "Requests that have a limit are refused"],
+  ["the database", databaseStore(), "Limits count in the database"],
+  ["memory", memoryStore(), "Limits count in the memory of each process, so each allows all attempts,"],
+  ["the default", undefined, "Limits count in the database, or else in the memory of each process,"],
+  ["one of its own", { counter: () => null as never, close() {} }, "Limits count in the other store"],
+])(
+  "S33 an application starts without Redis, and the log says what happens meanwhile: %s",
+  async (_, whenAway, text) => {
+    const lines: LoggedLine[] = [];
+    const { container } = await emptyApplication(lines);
+    const settings = { url: `redis://127.0.0.1:${await freePort()}`, ...(whenAway !== undefined && { whenAway }) };
+    const store = redisStore(settings)(container);
+    onTestFinished(() => store.close());
+    await store.connect!();
+    expect(saidOfRedis(lines)).toEqual([expect.stringContaining(`. ${text} until it can be used again.`)]);
+  },
+);

@@ -105,6 +105,17 @@ withProgram("redis-server", () => {
     expect(Number(await server.run("PTTL", key!))).toBeGreaterThan(0);
   });
 
+  test("S33 a window counts on if the server's clock was set back by less than a minute", async () => {
+    const prefix = `test-${++prefixes}:`;
+    const counter = (await ownStore({ url: server.url, whenAway: "refuse", prefix, ...PATIENT })).counter(LOGIN);
+    await counter.add("a", 3);
+    const [key] = (await server.run("KEYS", `${prefix}*`)) as string[];
+    await server.run("PEXPIRE", key!, 60_000 + 59_000);
+    expect(await counter.add("a", 1)).toEqual({ attempts: 4, resetInMs: 60_000 });
+    await counter.takeBack("a", 2);
+    expect(await counter.get("a")).toEqual({ attempts: 2, resetInMs: 60_000 });
+  });
+
   test("S64 applications with different prefixes share no count, and no key shows what is counted", async () => {
     const [one, other] = [
       await ownStore({ url: server.url, prefix: "one:" }),

@@ -340,9 +340,12 @@ describe("S16 every response of a token endpoint has Cache-Control: no-store", (
       await api.post("/api/auth", "{", json),
       await api.post("/api/auth", "a".repeat(1024 * 1024 + 1), json),
       await api.get("/api/auth"),
+      await api.post("/api/logout", {}, { token: await api.token() }),
+      await api.post("/api/logout", { token: "garbage" }),
+      await api.post("/api/logout"),
     ];
     expect(answers.map(({ status, headers }) => [status, headers.get("cache-control")])).toEqual(
-      [200, 200, 401, 401, 422, 400, 413, 405].map((status) => [status, "no-store"]),
+      [200, 200, 401, 401, 422, 400, 413, 405, 204, 204, 401].map((status) => [status, "no-store"]),
     );
   });
 });

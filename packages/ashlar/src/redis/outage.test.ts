@@ -1,0 +1,63 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type LoggedLine, loggerInto } from "../../test/support/redis-application.ts";
+import { Outage } from "./outage.ts";
+import { RedisReason, redisUnavailable } from "./redis-failure.ts";
+
+const AWAY = "Limits count elsewhere until it can be used again.";
+const BACK = "Limits count there.";
+
+/** An outage on a clock that a test moves, and what the log says. */
+function make() {
+  let time = 5000;
+  vi.spyOn(performance, "now").mockImplementation(() => time);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const lines: LoggedLine[] = [];
+  const outage = new Outage(loggerInto(lines), { away: AWAY, back: BACK });
+  return {
+    outage,
+    lines,
+    said: () => lines.splice(0).map(({ level, msg }) => [level, msg]),
+    pass: (ms: number) => {
+      time += ms;
+    },
+    fail: (reason = "the connection was lost") => outage.failed(redisUnavailable(new RedisReason(reason))),
+  };
+}
+
+const BEGINS = ["warn", `Redis can't be used: the connection was lost. ${AWAY}`];
+const ENDS = ["info", `Redis can be used again. ${BACK}`];
+
+test("the log says once that it begins, with the first reason, and once that it ends", () => {
+  const { outage, said, pass, fail } = make();
+  fail();
+  fail("the server's memory is full");
+  fail();
+  expect([outage.isAway, said()]).toEqual([true, [BEGINS]]);
+  pass(1000);
+  outage.succeeded();
+  outage.succeeded();
+  expect([outage.isAway, said()]).toEqual([false, [ENDS]]);
+  fail();
+  expect([outage.isAway, said()]).toEqual([true, [BEGINS]]);
+});
+
+test("Redis is back when it has worked for a second since the last failure", () => {
+  const { outage, said, pass, fail } = make();
+  fail();
+  pass(999);
+  outage.succeeded();
+  // One node of a cluster may be away alone.
+  fail();
+  pass(999);
+  outage.succeeded();
+  expect([outage.isAway, said()]).toEqual([true, [BEGINS]]);
+  pass(1);
+  outage.succeeded();
+  expect([outage.isAway, said()]).toEqual([false, [ENDS]]);
+});
+
+test("a Redis that was never away is not said to be back", () => {
+  const { outage, said } = make();
+  outage.succeeded();
+  expect([outage.isAway, said()]).toEqual([false, []]);
+});
