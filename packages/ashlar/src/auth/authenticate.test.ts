@@ -213,6 +213,35 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
   });
 });
 
+await onEachDatabase("the session of another framework's request", (engine: TestEngine) => {
+  test("counts as used once its CSRF token is checked, unless nothing may be stored", async () => {
+    const web = await shop({ engine, session: { store: databaseSessions() } });
+    await createSessionDataTable(web.database.kysely);
+    const usedAt = async (): Promise<readonly unknown[]> => {
+      const rows = await web.database.kysely.selectFrom("session_data").select("last_used_at").execute();
+      return rows.map(({ last_used_at }) => new Date(last_used_at as Date | string).getTime());
+    };
+    const ada = await web.loggedIn();
+    const token = await csrfTokenFor(web, ada);
+    const begun = await usedAt();
+    const post = (headers: object = { "x-csrf-token": token }) =>
+      sent(ada, { method: "POST", headers: { ...HERE, ...headers } });
+
+    travel(30);
+    const silent = await web.application.authenticate(post(), { readOnly: true });
+    expect([silent.user, silent.headers.getSetCookie(), await usedAt()]).toMatchObject([ADA, [], begun]);
+
+    const authentication = await web.application.authenticate(post());
+    // What is to be sent back is known by then, and what is stored, stored.
+    expect(authentication.headers.getSetCookie()).toEqual([expect.stringMatching(/^session=/)]);
+    expect(await usedAt()).toEqual([now()]);
+
+    travel(30);
+    await expect(web.application.authenticate(post({}))).rejects.toMatchObject({ code: "E_CSRF" });
+    expect(await usedAt()).toEqual([now()]);
+  });
+});
+
 describe("a guest of another framework's page", () => {
   test("is sent to the login page, and from there back to the page", async () => {
     const web = await shop({ routes: [Route.get("/intended", ({ visitor }) => visitor?.intended("none"))] });
@@ -301,6 +330,25 @@ describe("another framework's request", () => {
     });
   });
 
+  test("is answered to a guest with the challenge of the first guard that has one", async () => {
+    const web = await shop({
+      guards: {
+        badge: { driver: "badge", model: class Badge extends TestUser {} },
+        device: { driver: "device", model: class Device extends TestUser {} },
+      },
+      providers: [SessionProvider, DeviceProvider],
+    });
+    for (const [guard, headers] of [
+      [["badge", "device"], { "WWW-Authenticate": "Badge" }],
+      [["device", "badge"], { "WWW-Authenticate": "Device" }],
+      [["web", "badge", "device"], { "WWW-Authenticate": "Badge" }],
+      [["web"], {}],
+    ] as const) {
+      const guest = await web.application.authenticate(sent(null), { guard });
+      expect(() => guest.requireUser()).toThrow(expect.objectContaining({ headers }));
+    }
+  });
+
   test("is refused once the application has shut down", async () => {
     const web = await shop();
     await web.application.shutdown();
@@ -335,14 +383,25 @@ class DeviceGuard extends RequestGuard {
   }
 }
 
+class BadgeGuard extends DeviceGuard {
+  override get challenge(): string {
+    return "Badge";
+  }
+}
+
 class DeviceProvider extends Provider {
   override boot(): void {
     const guards = this.application.container.make("auth");
-    guards.registerDriver(
-      "device",
-      ({ name, model }) =>
-        (context) =>
-          new DeviceGuard(name, context, model),
-    );
+    for (const [driver, Guard] of [
+      ["device", DeviceGuard],
+      ["badge", BadgeGuard],
+    ] as const) {
+      guards.registerDriver(
+        driver,
+        ({ name, model }) =>
+          (context) =>
+            new Guard(name, context, model),
+      );
+    }
   }
 }

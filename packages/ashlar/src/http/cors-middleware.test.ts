@@ -153,6 +153,16 @@ describe("S106 a page of a trusted origin", () => {
   });
 });
 
+test("only an OPTIONS request that says what it asks for is a preflight request, and others reach their routes", async () => {
+  const application = await make();
+  const asking = { origin: FRONT_END, "access-control-request-method": "PUT" };
+  const own = await ask(application, "/own", "OPTIONS", { origin: FRONT_END });
+  expect([own.status, await own.response.text(), own.cors]).toEqual([200, "own options", PERMISSION]);
+  const orders = await ask(application, "/orders", "GET", asking);
+  expect([orders.status, await orders.response.text(), orders.cors]).toEqual([200, "GET", PERMISSION]);
+  expect((await ask(application, "/own", "OPTIONS", asking)).status).toBe(204);
+});
+
 describe("S106 a page of any other origin", () => {
   test.each(OTHERS)("may read nothing: %j", async (origin) => {
     const application = await make();
@@ -209,6 +219,38 @@ test("a subclass allows more headers, methods and seconds", async () => {
     "access-control-allow-headers": expect.stringMatching(/, Idempotency-Key$/),
     "access-control-expose-headers": "Link",
     "access-control-max-age": "60",
+  });
+});
+
+describe("S106 each of several trusted origins", () => {
+  const OFFICE = "https://office.shop.example";
+  const BOTH = [FRONT_END, OFFICE];
+  const permissionOf = (origin: string) => ({ ...PERMISSION, "access-control-allow-origin": origin });
+
+  test("is named in the responses to its own pages, whichever asked before", async () => {
+    const application = await make({}, BOTH);
+    for (const origin of [...BOTH, ...BOTH]) {
+      for (const path of ["/orders", "/boom", "/nowhere"]) {
+        expect((await ask(application, path, "GET", { origin })).cors).toEqual(permissionOf(origin));
+      }
+      const preflight = await ask(application, "/orders", "OPTIONS", {
+        origin,
+        "access-control-request-method": "PUT",
+      });
+      expect(preflight.cors).toMatchObject({ ...permissionOf(origin), "access-control-max-age": "7200" });
+    }
+    const { cors, vary } = await ask(application, "/orders", "GET", { origin: "https://evil.example" });
+    expect([cors, vary]).toEqual([{}, "Origin"]);
+  });
+
+  test("is named in responses that no middleware has seen", () => {
+    const headers = originHeaders(new CorsMiddleware(), new TrustedOrigins(BOTH));
+    for (const origin of [...BOTH, ...BOTH]) {
+      expect(headers.of(origin)).toEqual({ ...permissionOf(origin), vary: "Origin" });
+      const preflight = { method: "OPTIONS", origin, requestedMethod: "POST" };
+      expect(headers.ofPreflight(preflight)).toMatchObject(permissionOf(origin));
+    }
+    expect(headers.of("https://evil.example")).toEqual({ vary: "Origin" });
   });
 });
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Application, type ApplicationOptions, createApplication } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import { Route } from "../routing/index.ts";
@@ -370,4 +370,43 @@ describe("events", () => {
       },
     ]);
   });
+});
+
+describe("the stats", () => {
+  test("count the mails that wait, that were sent, and that will never be", async () => {
+    const application = await create("test");
+    const { container } = application;
+    const mailer = container.make("mail");
+    const mail = () => application.stats().mail;
+    expect(mail()).toEqual({ queued: 0, sent: 0, failed: 0, outbox: null });
+    for (const address of ["jane@shop.example", "joe@shop.example"]) mailer.queue(new Welcome(), address);
+    mailer.queue(new Other(), "jane@shop.example");
+    expect(mail()).toEqual({ queued: 3, sent: 0, failed: 0, outbox: null });
+    await mailer.settled();
+    await container.make("events").settled();
+    expect(mail()).toEqual({ queued: 0, sent: 2, failed: 1, outbox: null });
+  });
+
+  test("count only the mails that wait in an application without events", async () => {
+    const application = await create("test", undefined, { providers: [ViewProvider, MailProvider] });
+    const mailer = application.container.make("mail");
+    mailer.queue(new Welcome(), "jane@shop.example");
+    expect(application.stats().mail).toEqual({ queued: 1, sent: 0, failed: 0, outbox: null });
+    await mailer.settled();
+    expect(application.stats().mail).toEqual({ queued: 0, sent: 0, failed: 0, outbox: null });
+  });
+});
+
+test.each([
+  [10, 9],
+  [4, 3.2],
+])("of a shutdown's %s seconds, mails get %s, so that those that are lost can be logged", async (seconds, ofMails) => {
+  vi.spyOn(performance, "now").mockReturnValue(1000);
+  const close = vi.spyOn(Mailer.prototype, "close");
+  onTestFinished(() => void vi.restoreAllMocks());
+  const application = await create("test", undefined, {
+    config: { app: { APP: { log: { level: "silent" }, server: { shutdownTimeoutSeconds: seconds } } } },
+  });
+  await application.shutdown();
+  expect(close.mock.calls).toEqual([[ofMails]]);
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Database, primaryKey } from "../../src/database/index.ts";
 import { Events } from "../../src/events/index.ts";
 import { Background } from "../../src/kernel/index.ts";
+import { UnitOfWork } from "../../src/support/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
 declare module "../../src/events/event-map.ts" {
@@ -168,6 +169,54 @@ await onEachDatabase("after the commit", (engine) => {
     gate.resolve();
     await left;
     expect(done).toEqual(["left running"]);
+  });
+
+  test("code that is still running while its transaction is rolled back is outside of it", async () => {
+    let left: Promise<void> = Promise.resolve();
+    await refused(async () => {
+      const unit = UnitOfWork.current!;
+      left = place("a").then(() => {
+        done.push(unit.isOpen ? "open" : "given up");
+        later("left running");
+      });
+      // The rollback waits for this one as well.
+      void place("b");
+      throw NO;
+    });
+    await left;
+    expect(done).toEqual(["given up", "left running"]);
+  });
+
+  test("what a transaction has to wait for is part of it, also what that adds, and fails it", async () => {
+    const inside: boolean[] = [];
+    const slow = async (name: string, next?: () => Promise<unknown>): Promise<void> => {
+      await nextTurn();
+      inside.push(database.connection().inTransaction);
+      await place(name);
+      if (next !== undefined) UnitOfWork.current!.awaitBeforeCommit(next());
+    };
+    const names = async () => {
+      const rows = await database.kysely.selectFrom("orders").select("name").orderBy("name").execute();
+      return rows.map(({ name }) => name);
+    };
+    await database.transaction(() => UnitOfWork.current!.awaitBeforeCommit(slow("a", () => slow("b"))));
+    expect([inside, await names()]).toEqual([
+      [true, true],
+      ["a", "b"],
+    ]);
+    const failing = async (): Promise<void> => {
+      await nextTurn();
+      throw NO;
+    };
+    await refused(async () => UnitOfWork.current!.awaitBeforeCommit(slow("c", failing)));
+    // A nested one waits, and fails, on its own.
+    await database.transaction(async () => {
+      await place("d");
+      await refused(async () => UnitOfWork.current!.awaitBeforeCommit(slow("e", failing)));
+      await database.transaction(() => UnitOfWork.current!.awaitBeforeCommit(slow("f")));
+      expect(await names()).toEqual(["a", "b", "d", "f"]);
+    });
+    expect(await names()).toEqual(["a", "b", "d", "f"]);
   });
 
   describe("events", () => {
