@@ -48,7 +48,8 @@ class Process extends EventEmitter {
   ): void {
     if (message.type === "ping") {
       this.#pings.push(this.sockets.length);
-      return this.#pong();
+      this.#pong();
+      return;
     }
     if (message.type !== "connection") return void this.told.push(message.type);
     // Node gives the socket away, unless it is told to keep it.
