@@ -1,5 +1,5 @@
 import type { Background, Logger } from "../kernel/index.ts";
-import type { ApplicationServer } from "../server/index.ts";
+import { type ApplicationServer, STILL_COMING } from "../server/index.ts";
 import { counted } from "../support/index.ts";
 import type { DailyPrune } from "./daily-prune.ts";
 import type { Providers } from "./providers.ts";
@@ -72,11 +72,12 @@ export class Shutdown {
     const left = (share = 1): number => Math.max(0, (endsAt - performance.now()) / 1000 - seconds * (1 - share));
     const pruned = dailyPrune.stop();
     const cut: Record<string, number> = { requests: 0, connections: 0 };
-    for (const { requests, connections } of await Promise.all(
+    for (const { requests, connections, isQuiet } of await Promise.all(
       [...servers].map((one) => one.end(left(REQUESTS_SHARE))),
     )) {
       cut.requests! += requests;
       cut.connections! += connections;
+      if (!isQuiet) logger.warn(STILL_COMING);
     }
     closed();
     await within(left(JOBS_SHARE), background.settled()).catch(() => {

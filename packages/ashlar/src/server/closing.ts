@@ -12,7 +12,13 @@ export interface CutConnections {
   readonly requests: number;
   /** How many others were not idle: their clients were still sending a request. */
   readonly connections: number;
+  /** Whether no connection was waiting any longer when it stopped listening: the system resets those that are. */
+  readonly isQuiet: boolean;
 }
+
+/** What the log says if connections may have been reset because they kept coming. */
+export const STILL_COMING =
+  "Connections kept coming until the port was closed. Those that were waiting then have been reset.";
 
 /** A server to close, with everything that keeps it open. */
 export interface Closing {
@@ -32,8 +38,9 @@ const IDLE_CHECK_MS = 20;
  * Each turn accepts one, and the next reads what it sent.
  */
 const QUIET_TURNS = 3;
-/** New connections may never stop coming: a closing server stops listening after so many turns, or milliseconds. */
-const MAX_TURNS = 1000;
+/** New connections may never stop coming: a server that closes stops listening after this share of its time. */
+const ACCEPT_SHARE = 0.5;
+/** The same for a process that hands them to others, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
 
 /** Makes each connection close after its next response, which tells the client so. */
@@ -57,7 +64,7 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
  */
 export async function close(closing: Closing, timeoutSeconds: number): Promise<CutConnections> {
   const { server, listening, sockets } = closing;
-  const cut = { requests: 0, connections: 0 };
+  const cut = { requests: 0, connections: 0, isQuiet: true };
   const late = setTimeout(() => {
     for (const socket of sockets) {
       if (unfinishedResponse(socket) !== null) cut.requests++;
@@ -66,7 +73,9 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
       socket.destroy();
     }
   }, timeoutSeconds * 1000);
-  if (listening.length > 0) await acceptWaiting(server, Math.min(MAX_ACCEPT_MS, timeoutSeconds * 1000));
+  // All that another process hands over has come, but what the last ones have sent may not have been read.
+  const maxMs = listening.length > 0 ? timeoutSeconds * 1000 * ACCEPT_SHARE : Number.POSITIVE_INFINITY;
+  cut.isQuiet = await acceptWaiting(server, maxMs);
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
@@ -85,17 +94,22 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
  * Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read.
  *
  * @param server emits the event `connection` for each
+ * @param maxMs for how long at most, in milliseconds
+ * @returns whether all of them have been accepted; otherwise they kept coming
  */
-export async function acceptWaiting(server: SocketServer, maxMs: number = MAX_ACCEPT_MS): Promise<void> {
+export async function acceptWaiting(server: SocketServer, maxMs: number = MAX_ACCEPT_MS): Promise<boolean> {
   const endsAt = performance.now() + maxMs;
   let quietTurns = 0;
+  let hasAccepted = false;
   const accepted = (): void => {
     quietTurns = 0;
+    hasAccepted = true;
   };
   server.on("connection", accepted);
-  for (let turn = 0; turn < MAX_TURNS && quietTurns < QUIET_TURNS && performance.now() < endsAt; turn++) {
+  while (quietTurns < QUIET_TURNS && performance.now() < endsAt) {
     await setImmediate();
     quietTurns++;
   }
   server.off("connection", accepted);
+  return !hasAccepted || quietTurns >= QUIET_TURNS;
 }

@@ -1,5 +1,5 @@
 export { AddressWarnings } from "./address-warnings.ts";
-export { acceptWaiting } from "./closing.ts";
+export { acceptWaiting, STILL_COMING } from "./closing.ts";
 export { type FileVersions, fileVersions } from "./files/file-version.ts";
 export { staticFiles } from "./files/static-files.ts";
 export { type CompleteHealthSettings, DEFAULT_PATHS } from "./health-settings.ts";

@@ -92,16 +92,18 @@ class TestWorker {
   }
 }
 
-test("a worker takes each connection, closes those that come before it serves, and outlives one that was closed on its way", async () => {
+test("a worker answers each ping, closes connections that come before it serves, and outlives one that was closed on its way", async () => {
   const worker = new TestWorker();
   await worker.says("booted");
+  worker.tell("ping");
+  await worker.says("pong");
   expect(await (await worker.connection(GET)).closed).toBe("");
-  await worker.says("taken");
   await worker.serves();
   worker.tell("connection");
-  await worker.says("taken", 2);
+  worker.tell("ping");
+  await worker.says("pong", 2);
   expect(await (await worker.connection(GET)).closed).toContain("answered");
-  expect(worker.told.map(({ type }) => type)).toEqual(["booted", "taken", "serving", "taken", "taken"]);
+  expect(worker.told.map(({ type }) => type)).toEqual(["booted", "pong", "serving", "pong"]);
 });
 
 test("a worker obeys no signals, but its primary process", async () => {

@@ -165,7 +165,7 @@ test("connections that wait for a worker that dies go to another one", async () 
 });
 
 test("a worker that is frozen is killed once connections have waited for it, which others get, and is replaced", async () => {
-  const instance = await start({}, "2", 2000);
+  const instance = await start({}, "2", 5000);
   const { pid } = await ask(instance.url);
   process.kill(pid, "SIGSTOP");
   const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -173,7 +173,7 @@ test("a worker that is frozen is killed once connections have waited for it, whi
   const answers = await Promise.all(sockets.map(({ closed }) => closed));
   // The first one had been sent to the frozen worker, and is closed with it.
   expect(answers.filter((answer) => answer.includes("200 OK")).length).toBeGreaterThanOrEqual(9);
-  const [line] = logged(instance, "A worker has taken no connection for 2 seconds. It is killed.");
+  const [line] = logged(instance, "A worker has not responded for 5 seconds. It is killed.");
   expect(line).toMatchObject({ level: "error", worker: expect.any(Number), waiting: expect.any(Number) });
   await expect.poll(() => isAlive(pid)).toBe(false);
   await expect.poll(() => pids(instance.url)).toHaveLength(2);

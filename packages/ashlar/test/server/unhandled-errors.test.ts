@@ -78,7 +78,8 @@ export async function application(name, server = {}) {
   return createApplication({
     environment: { APP_ENV: "production", APP_URL: "http://shop.example", APP_KEY: "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO" },
     logger: createLogger(settings, { write: (line) => process.stdout.write(line) }),
-    config: { app: { APP: { name, server: { hostname: "127.0.0.1", ...server } } } },
+    // Only the tests that set a time end by it.
+    config: { app: { APP: { name, server: { hostname: "127.0.0.1", shutdownTimeoutSeconds: 150, ...server } } } },
     providers: [Loud],
     routes: ROUTES,
   });

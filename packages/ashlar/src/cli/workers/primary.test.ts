@@ -14,6 +14,7 @@ const BOOT_MS = 60_000;
 const DRAIN_SECONDS = 5;
 const SHUTDOWN_SECONDS = 10;
 const GRACE_MS = 3000;
+const MAX_WAITING = 10;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /** A worker process, as the primary sees it. */
@@ -181,7 +182,7 @@ async function begin(count: number): Promise<{ readonly printed: string[] }> {
     printError: (line: string) => void printed.push(line),
   };
   const theirs = new Set(SIGNALS.flatMap(listenersOf));
-  new Primary(terminal, count, [], { stallMs: STALL_MS, bootMs: BOOT_MS }).start();
+  new Primary(terminal, count, [], { stallMs: STALL_MS, bootMs: BOOT_MS, maxWaiting: MAX_WAITING }).start();
   ours = new Set(SIGNALS.flatMap(listenersOf).filter((one) => !theirs.has(one)));
   return { printed };
 }
@@ -329,13 +330,17 @@ describe("connections", () => {
     expect(await waiting.closed).toBe("");
   });
 
-  test("beyond what may wait for a worker are closed", async () => {
-    await serving(1);
-    const [worker] = processes;
-    for (let count = 0; count < 511; count++) rawSocket(port);
-    await until(() => worker!.count === 511);
-    expect(await rawSocket(port).closed).toBe("");
-    expect(worker!.count).toBe(511);
+  test("beyond what may wait for a worker are closed, and counted in the log", async () => {
+    await serving(2);
+    const few = 3;
+    for (let count = 0; count < MAX_WAITING * 2; count++) await connection();
+    for (let round = 0; round < 2; round++) {
+      for (let count = 0; count < few; count++) expect(await rawSocket(port).closed).toBe("");
+      expect(total()).toBe(MAX_WAITING * 2);
+      await pass(1000);
+    }
+    const msg = "Connections were closed, because too many wait for the workers.";
+    expect(lines).toEqual(Array(2).fill({ level: "warn", connections: few, msg }));
   });
 });
 
@@ -369,6 +374,21 @@ describe("a worker", () => {
     await pass(0);
     await admit(processes[1]!);
     expect(processes[1]!.count).toBe(0);
+  });
+
+  test("that does not respond is killed, although nothing waits for it, and one that responds is not", async () => {
+    await serving(2);
+    const [frozen, running] = processes;
+    // It has been asked for the last time before.
+    vi.spyOn(frozen!, "emit").mockReturnValue(false);
+    await pass(STALL_MS + STALL_MS / 3 - 1000);
+    expect(frozen!.killed).toEqual([]);
+    await pass(1000);
+    expect([frozen!.killed, running!.killed]).toEqual([["SIGKILL"], []]);
+    vi.mocked(frozen!.emit).mockRestore();
+    frozen!.dies(null, "SIGKILL");
+    await pass(STALL_MS * 10);
+    expect(running!.killed).toEqual([]);
   });
 
   test("that takes each connection late is not killed", async () => {
@@ -869,7 +889,7 @@ describe("the log", () => {
     await pass(STALL_MS);
     processes[0]!.dies(null, "SIGKILL");
     await turns();
-    const msg = "A worker has taken no connection for 15 seconds. It is killed.";
+    const msg = "A worker has not responded for 15 seconds. It is killed.";
     expect(problems()).toEqual([{ level: "error", worker: 1, waiting: 1, msg }]);
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createLogger } from "../../boot/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { relayMetrics } from "../../metrics/index.ts";
-import { acceptWaiting, listen } from "../../server/index.ts";
+import { acceptWaiting, listen, STILL_COMING } from "../../server/index.ts";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Booted, FromPrimary, FromWorker } from "./messages.ts";
@@ -18,6 +18,10 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const GRACE_MS = 3000;
 /** How much longer than it waits for its database a replacement may take to boot, in milliseconds. */
 const BOOT_RESERVE_MS = 60_000;
+/** How often each worker is asked whether it runs, in the time after which one counts as hanging. */
+const PINGS = 3;
+/** For how long connections that are closed are counted before the log says so, in milliseconds. */
+const COUNT_MS = 1000;
 
 /** A process that serves, or is about to. */
 interface Member {
@@ -42,8 +46,10 @@ interface Member {
   isPinged: boolean;
   /** Whether more was sent since. */
   isUnconfirmed: boolean;
-  /** Notices that it takes none of them. */
+  /** Notices that it doesn't respond. */
   readonly stall: Stall;
+  /** Asks it from time to time; `null` before it serves. */
+  heartbeat: NodeJS.Timeout | null;
   /** What a roll replaces it with; `null` if none does. */
   successor: Member | null;
   /** Resolves when it takes connections, with `true`, or when it has ended before. */
@@ -63,6 +69,7 @@ export class Primary {
   readonly #count: number;
   readonly #stallMs: number;
   readonly #bootReserveMs: number;
+  readonly #maxWaiting: number;
   readonly #members = new Set<Member>();
   readonly #restarts = new Restarts();
   readonly #waiting: WaitingLine;
@@ -74,25 +81,28 @@ export class Primary {
   #ending: string | null = null;
   #hasServed = false;
   #exitCode: 0 | 1 = 0;
+  /** How many connections were closed since the log last said so. */
+  #closed = 0;
   #next = 0;
   #rolling: Promise<void> = Promise.resolve();
 
   /**
    * @param count how many workers
    * @param args the arguments of `ashlar serve` for each
-   * @param options `stallMs`: how long a worker may take no connection while some wait for it, in milliseconds; `bootMs`: how
-   * much longer than it waits for its database a replacement may take to boot
+   * @param options `stallMs`: how long a worker may not respond, in milliseconds; `bootMs`: how much longer than it waits for
+   * its database a replacement may take to boot; `maxWaiting`: how many connections may wait for each worker
    */
   constructor(
     terminal: Terminal,
     count: number,
     args: readonly string[],
-    options: { readonly stallMs?: number; readonly bootMs?: number } = {},
+    options: { readonly stallMs?: number; readonly bootMs?: number; readonly maxWaiting?: number } = {},
   ) {
     this.#terminal = terminal;
     this.#count = count;
     this.#stallMs = options.stallMs ?? STALL_MS;
     this.#bootReserveMs = options.bootMs ?? BOOT_RESERVE_MS;
+    this.#maxWaiting = options.maxWaiting ?? MAX_WAITING;
     this.#waiting = new WaitingLine(this.#stallMs * 2, (waiting) => {
       const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
       this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
@@ -131,6 +141,7 @@ export class Primary {
       isPinged: false,
       isUnconfirmed: false,
       stall: new Stall(this.#stallMs, () => this.#stalled(member)),
+      heartbeat: null,
       successor: null,
       serves: Promise.withResolvers(),
       ended: Promise.withResolvers(),
@@ -193,6 +204,7 @@ export class Primary {
   #serves(member: Member, url: string): void {
     member.servingSince = performance.now();
     member.boot.end();
+    member.heartbeat = setInterval(() => this.#ping(member), this.#stallMs / PINGS);
     this.#restarts.booted();
     member.serves.resolve(true);
     for (const socket of this.#waiting.take()) this.#handOver(socket);
@@ -214,9 +226,22 @@ export class Primary {
     const fewest = Math.min(...serving.map(({ queued }) => queued.size));
     const free = serving.filter(({ queued }) => queued.size === fewest);
     const member = free[this.#next++ % free.length];
-    if (member !== undefined && fewest < MAX_WAITING) this.#send(member, socket);
-    else if (member !== undefined || this.#ending !== null) socket.destroy();
+    if (member !== undefined && fewest < this.#maxWaiting) this.#send(member, socket);
+    else if (member !== undefined || this.#ending !== null) this.#close(socket);
     else this.#waiting.add(socket);
+  }
+
+  /** Closes a connection that no worker has room for, and counts it in the log. */
+  #close(socket: Socket): void {
+    socket.destroy();
+    if (this.#closed++ > 0) return;
+    setTimeout(() => {
+      this.#logger!.warn(
+        { connections: this.#closed },
+        "Connections were closed, because too many wait for the workers.",
+      );
+      this.#closed = 0;
+    }, COUNT_MS);
   }
 
   #send(member: Member, socket: Socket): void {
@@ -226,7 +251,7 @@ export class Primary {
     // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
     worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
       if (!queued.delete(socket)) return;
-      stall.taken(true);
+      stall.goesOn();
       this.#ping(member);
       // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
       // request.
@@ -235,8 +260,9 @@ export class Primary {
     });
   }
 
-  /** Asks whether the connections that were sent have arrived: also a frozen worker is sent one. */
+  /** Asks a worker whether it runs, and what it was sent has arrived. Also a frozen one can be sent a connection. */
   #ping(member: Member): void {
+    member.stall.waits();
     member.isUnconfirmed = true;
     if (member.isPinged) return;
     member.isPinged = true;
@@ -245,16 +271,18 @@ export class Primary {
   }
 
   #ponged(member: Member): void {
+    const { queued, stall } = member;
     member.isPinged = false;
+    stall.goesOn();
     if (member.isUnconfirmed) this.#ping(member);
-    member.stall.taken(member.isPinged || member.queued.size > 0);
+    else if (queued.size === 0) stall.end();
   }
 
-  /** Kills a worker that hangs: what waits for it goes to the others, and it is replaced. */
+  /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
   #stalled(member: Member): void {
     const line = { worker: member.worker.id, waiting: member.queued.size };
     member.isLogged = true;
-    this.#logger!.error(line, `A worker has taken no connection for ${this.#stallMs / 1000} seconds. It is killed.`);
+    this.#logger!.error(line, `A worker has not responded for ${this.#stallMs / 1000} seconds. It is killed.`);
     member.worker.kill("SIGKILL");
   }
 
@@ -263,6 +291,7 @@ export class Primary {
     this.#members.delete(member);
     member.stall.end();
     member.boot.end();
+    clearInterval(member.heartbeat ?? undefined);
     // Node keeps what it hasn't sent to a process that is gone, and its clients would wait for ever.
     const left = [...member.queued];
     member.queued.clear();
@@ -360,7 +389,7 @@ export class Primary {
     const listening = await this.#listening?.catch(() => null);
     if (listening) {
       if (this.#members.size > 0) await new Promise((resolve) => setTimeout(resolve, drainSeconds * 1000));
-      await acceptWaiting(listening.servers[0]!);
+      if (!(await acceptWaiting(listening.servers[0]!))) this.#logger!.warn(STILL_COMING);
       for (const server of listening.servers) server.close();
     }
     this.#waiting.close();

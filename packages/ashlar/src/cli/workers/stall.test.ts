@@ -6,7 +6,7 @@ describe("with the time of a test", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("a worker that takes nothing while connections wait is noticed, once", () => {
+  test("what is awaited in vain is noticed, once", () => {
     const noticed = vi.fn();
     const stall = new Stall(STALL_MS, noticed);
     stall.waits();
@@ -18,15 +18,15 @@ describe("with the time of a test", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("the time begins again with each connection that is taken, and ends with the last", () => {
+  test("the time begins again with each thing that comes, and ends with the last", () => {
     const noticed = vi.fn();
     const stall = new Stall(STALL_MS, noticed);
     stall.waits();
     for (let count = 0; count < 5; count++) {
       vi.advanceTimersByTime(14_000);
-      stall.taken(true);
+      stall.goesOn();
     }
-    stall.taken(false);
+    stall.end();
     expect(vi.getTimerCount()).toBe(0);
     stall.waits();
     vi.advanceTimersByTime(14_999);

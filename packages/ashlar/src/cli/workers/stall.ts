@@ -1,13 +1,13 @@
-/** How long connections may wait for a worker that takes none, in milliseconds. */
+/** How long a worker may not respond, in milliseconds. */
 export const STALL_MS = 15_000;
 /** How many looks make up that time. */
 const LOOKS = 15;
 
 /**
- * Notices that a worker takes none of the connections that wait for it, because it is frozen or its event loop hangs.
+ * Notices that something is awaited in vain, such as the response of a worker that is frozen, or whose event loop hangs.
  *
  * It counts looks instead of comparing times: while this process itself doesn't run, because it is stopped or busy, it
- * can't see that a worker has taken something, so all of that counts as one look.
+ * can't see that a worker has responded, so all of that counts as one look.
  */
 export class Stall {
   readonly #ms: number;
@@ -16,30 +16,25 @@ export class Stall {
   #timer: NodeJS.Timeout | null = null;
 
   /**
-   * @param ms how long connections may wait
-   * @param noticed called once they have waited for so long
+   * @param ms how long to wait
+   * @param noticed called once that time has passed
    */
   constructor(ms: number, noticed: () => void) {
     this.#ms = ms;
     this.#noticed = noticed;
   }
 
-  /** A connection waits. */
+  /** Begins to wait, unless it does already. */
   waits(): void {
     this.#timer ??= setInterval(() => this.#look(), this.#ms / LOOKS);
   }
 
-  /**
-   * The worker has taken a connection.
-   *
-   * @param areOthersWaiting whether it has been handed more
-   */
-  taken(areOthersWaiting: boolean): void {
+  /** Something has come, and there is more to wait for: the time begins again. */
+  goesOn(): void {
     this.#looks = 0;
-    if (!areOthersWaiting) this.end();
   }
 
-  /** Nothing waits for the worker anymore. */
+  /** Nothing is awaited anymore. */
   end(): void {
     this.#looks = 0;
     if (this.#timer !== null) clearInterval(this.#timer);

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 import { Stall } from "./stall.ts";
 
-/** How many connections wait for a worker at most, as many as a system's queue usually holds. */
-export const MAX_WAITING = 511;
+/** How many connections wait for a worker at most: as many as Linux lets wait for a process. */
+export const MAX_WAITING = 4096;
 
 /** The connections that were accepted while no worker takes any. They wait for some time, and are closed then. */
 export class WaitingLine {
