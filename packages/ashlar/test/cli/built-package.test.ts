@@ -1,10 +1,12 @@
 // Bundling must not change how the installed package behaves.
-import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
 import { expect, test } from "vitest";
+import { npmInvocation } from "../../../create-ashlar/src/package-managers.ts";
 import { execute, generatedApplication } from "../support/generated-application.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
+const BLOCK = 4096;
 
 function readmeOf(folder: string): Promise<string> {
   return readFile(join(PACKAGE, "../..", folder, "README.md"), "utf8");
@@ -55,11 +57,13 @@ test("every file of the bundle is Latin-1, so that V8 can store it with one byte
   for (const file of files) expect(await readFile(join(PACKAGE, "dist", file), "utf8")).not.toMatch(/[^\0-\xff]/);
 });
 
-test("a production install adds no more packages than the README says, and only one is native", async () => {
-  interface Locked {
-    readonly dependencies?: Readonly<Record<string, string>>;
-    readonly optionalDependencies?: Readonly<Record<string, string>>;
-  }
+interface Locked {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The folders of what a production install has, relative to the repository, and of those the native ones. */
+async function installed(): Promise<{ readonly places: readonly string[]; readonly native: readonly string[] }> {
   const lock = JSON.parse(await readFile(join(PACKAGE, "../../package-lock.json"), "utf8"));
   const packages = lock.packages as Readonly<Record<string, Locked>>;
   const seen = new Set<string>();
@@ -73,12 +77,42 @@ test("a production install adds no more packages than the README says, and only 
     }
   };
   visit("packages/ashlar");
-  const native = [...seen].filter((place) => packages[place]!.optionalDependencies !== undefined);
+  return {
+    places: [...seen],
+    native: [...seen].filter((place) => packages[place]!.optionalDependencies !== undefined),
+  };
+}
+
+test("a production install adds no more packages than the README says, and only one is native", async () => {
+  const { places, native } = await installed();
   expect(native).toEqual(["node_modules/@node-rs/argon2"]);
   // An install gets one of its optional packages, each of which is for one platform.
   const [, promised] = /the framework installs as (\d+) packages,/.exec(await readmeOf(".")) ?? [];
-  expect(seen.size + native.length).toBeLessThanOrEqual(Number(promised));
-  expect(seen.size).toBeGreaterThan(5);
+  expect(places.length + native.length).toBeLessThanOrEqual(Number(promised));
+  expect(places.length).toBeGreaterThan(5);
+});
+
+test("a production install takes as much of a disk as the README says", async () => {
+  const pack = npmInvocation(["pack", "--dry-run", "--json", "--ignore-scripts"]);
+  const { output } = await execute(PACKAGE, pack.command, pack.args);
+  const [packed] = JSON.parse(output.slice(output.indexOf("["))) as [{ readonly files: readonly { path: string }[] }];
+  const files = packed.files.map(({ path }) => join(PACKAGE, path));
+  const { places } = await installed();
+  const modules = join(PACKAGE, "../../node_modules");
+  const platform = (await readdir(join(modules, "@node-rs"))).filter((name) => name.startsWith("argon2-"));
+  const others = places.filter((place) => place !== "packages/ashlar").map((place) => join(PACKAGE, "../..", place));
+  for (const folder of [...others, ...platform.map((name) => join(modules, "@node-rs", name))]) {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      if (entry.isFile() && !path.slice(folder.length).includes("node_modules")) files.push(path);
+    }
+  }
+  // As `du` counts on most file systems: a folder takes a block too.
+  const blocks = (bytes: number) => Math.ceil(bytes / BLOCK) * BLOCK;
+  let size = new Set(files.map((file) => dirname(file))).size * BLOCK;
+  for (const file of files) size += blocks((await stat(file)).size);
+  const [, promised] = /11 packages, (\d+) MB on disk/.exec(await readmeOf(".")) ?? [];
+  expect(Math.abs(size / 1e6 - Number(promised))).toBeLessThan(1);
 });
 
 test("the package's README is the repository's, without the parts about the repository", async () => {
