@@ -14,6 +14,7 @@ import { COMMAND, checkTypes, execute, generatedApplication } from "../support/g
 import { administerMariadb, MARIADB } from "../support/mariadb-databases.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
 import { administer, POSTGRES } from "../support/postgres-databases.ts";
+import { markdownSamples } from "../support/samples.ts";
 import { onMariadb, onPostgres } from "../support/services.ts";
 import { shellEnvironment } from "../support/shell-environment.ts";
 
@@ -42,6 +43,26 @@ function address(scheme: string, server: Readonly<Record<string, string | number
 
 await onPostgres("an application on SQLite moves to PostgreSQL", () => defineFor(postgres));
 await onMariadb("an application on SQLite moves to MariaDB", () => defineFor(mariadb));
+
+await onPostgres("the page about it", () => {
+  test("shows what the command prints for a new application, except for the numbers of rows", async () => {
+    const root = await generatedApplication();
+    const name = `ashlar_copy_${randomBytes(6).toString("hex")}`;
+    await postgres.administer(`create database ${name}`);
+    onTestFinished(() => postgres.administer(`drop database if exists ${name}`));
+    await appendFile(join(root, ".env"), `\nDATABASE_URL=${postgres.url(name)}\n`);
+    for (const connection of ["sqlite", "postgres"]) {
+      const migrated = [COMMAND, "migrate"];
+      await execute(root, process.execPath, migrated, { DATABASE_CONNECTION: connection });
+    }
+    const copy = [COMMAND, "db:copy", "--from", "sqlite", "--to", "postgres"];
+    const { output } = await execute(root, process.execPath, copy);
+    const samples = await markdownSamples("docs/guides/databases.md");
+    const shown = samples.find(({ code }) => code.startsWith("Copying from"))!.code;
+    const withoutNumbers = (text: string) => text.trimEnd().replaceAll(/\d+ rows?/g, "n rows");
+    expect(withoutNumbers(shown)).toBe(withoutNumbers(output));
+  });
+});
 
 await onPostgres("an application on PostgreSQL moves to MariaDB", async () => {
   await onMariadb("with both", () => {
