@@ -8,12 +8,17 @@ import { createTestClient } from "../../../src/public/testing.ts";
 import { parseRedisUrl } from "../../../src/redis/redis-address.ts";
 import { bootApplication } from "../../support/booted-application.ts";
 import { checkTypes, generateApplication } from "../../support/generated-application.ts";
-import { followPage } from "../../support/page-files.ts";
+import { followPage, pageFiles } from "../../support/page-files.ts";
 import { codeOf, pageTables } from "../../support/page-tables.ts";
 import { RedisServer } from "../../support/redis-server.ts";
 import { withProgram } from "../../support/system-programs.ts";
 
 const PAGE = "docs/guides/redis.md";
+
+test("the complete files of the page are the two in which a store is named", async () => {
+  const paths = (await pageFiles(PAGE)).map(({ path }) => path);
+  expect(paths).toEqual(["config/throttle.ts", "config/session.ts"]);
+});
 
 test("the URLs of the table lead to what it says", async () => {
   const table = (await pageTables(PAGE)).find(({ columns }) => columns.includes("`REDIS_URL`"))!;
