@@ -90,7 +90,7 @@ export class SingleTokens implements TokenStrategy {
     await bearer.revokeToken(active ?? (token === null ? undefined : digest(token)));
   }
 
-  /** The same successor again, if this token was replaced less than a minute ago. */
+  /** The same successor again, if this token was replaced about a minute ago or less. */
   async #repeat(
     user: TokenBearer,
     presented: string,

@@ -164,7 +164,7 @@ export class TokenService implements TokenVerifier {
 
   /**
    * Renews a token: with one token per user, with the token itself, which may have expired; with several, with its
-   * refresh token. For a minute, the same token is answered with the same successor: its answer may have been lost.
+   * refresh token. For about a minute, the same token is answered with the same successor: its answer may have been lost.
    *
    * @param admit asks the steps of a login, and throws what refuses the user; only called if the token can be renewed
    * @returns the new token, or `null` if the old one is refused

@@ -159,7 +159,7 @@ export interface LoginStore {
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null>;
   /**
    * Finds out which of several digests is that of a login's token; `null` if none is. At most one is. Called if `find`
-   * returns `null`, for the tokens that may have replaced the one in the cookie during the last minute: 14 for each of the
+   * returns `null`, for the tokens that may have replaced the one in the cookie in about the last minute: 14 for each of the
    * application's keys.
    */
   findToken(guard: string, tokenHashes: readonly string[]): Promise<string | null>;

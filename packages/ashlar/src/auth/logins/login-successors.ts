@@ -8,7 +8,7 @@ const LOGIN_SUCCESSOR = new KeyPurpose("login-successor");
 /**
  * Derives the token that replaces a login's token: an HMAC of the token and the time, with a key of the application.
  *
- * If the response with the new cookie is lost, the browser presents the old one again. For a minute, its successor is
+ * If the response with the new cookie is lost, the browser presents the old one again. For about a minute, its successor is
  * then derived again, in any process, from what the browser sends; nothing but the digest of the new token is stored.
  */
 export class LoginSuccessors {
@@ -29,7 +29,7 @@ export class LoginSuccessors {
   }
 
   /**
-   * The token that has replaced another one in the last minute, if it is still a login's.
+   * The token that has replaced another one in about the last minute, if it is still a login's.
    *
    * @returns `null` if there is none
    */
