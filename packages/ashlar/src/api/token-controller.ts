@@ -102,8 +102,8 @@ export class TokenController {
 
   /**
    * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired, or in
-   * the input `token`, which may also be a refresh token, or a personal one. It does so for any token: one that is not
-   * active needs no logout, except for those of another driver.
+   * the input `token`, which may also be a refresh token, or a personal one. It responds so too to a token that is no
+   * longer active, and to made-up ones, but not to those of another driver.
    *
    * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it;
    * `E_TOO_MANY_REQUESTS`
