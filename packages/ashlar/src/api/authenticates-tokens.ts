@@ -39,9 +39,11 @@ export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsTok
   /**
    * Removes the user's active API token.
    *
+   * @param digest the token's digest, which must still be the active one; default: whichever it is
+   *
    * Security: with `authenticates` off, requests don't query the database, so the token is accepted until it expires.
    */
-  revokeToken(): Promise<void>;
+  revokeToken(digest?: string): Promise<void>;
 }
 
 /** What {@link AuthenticatesTokens} adds to a model's class. */
@@ -122,8 +124,9 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
     }
 
-    async revokeToken(): Promise<void> {
-      await writeColumns(this, { [this.#class.tokenColumn]: null });
+    async revokeToken(digest?: string): Promise<void> {
+      const { tokenColumn } = this.#class;
+      await writeColumns(this, { [tokenColumn]: null }, digest === undefined ? {} : { [tokenColumn]: digest });
     }
 
     async endCredentials(): Promise<void> {

@@ -163,11 +163,25 @@ describe("a logout ends", () => {
     expect([revoked, active.get(1)]).toEqual([[digest(one)], new Set([digest(other)])]);
   });
 
-  test("no other token than that of the request, even if that one was replaced", async () => {
+  test("the token that has just replaced that of the request, and no other", async () => {
+    for (const byRoute of [true, false]) {
+      const { tokens, user, one, other } = await make();
+      const { token } = (await tokens.renew(one, REQUEST, admit)) as { token: string };
+      if (byRoute) expect(await tokens.revoke(one)).toBe("1");
+      else await tokens.forget(user, one);
+      expect([revoked.splice(0), active.get(1)]).toEqual([[digest(token)], new Set([digest(other)])]);
+      active.get(1)!.clear();
+    }
+  });
+
+  test("nothing if the token of the request was replaced more than a minute ago", async () => {
     const { tokens, user, one, other } = await make();
     const { token } = (await tokens.renew(one, REQUEST, admit)) as { token: string };
+    setClock(() => Date.now() + 66_000);
+    onTestFinished(() => setClock(null));
+    expect(await tokens.revoke(one)).toBeNull();
     await tokens.forget(user, one);
-    expect([revoked, active.get(1)]).toEqual([[digest(one)], new Set([digest(other), digest(token)])]);
+    expect([revoked, active.get(1)]).toEqual([[], new Set([digest(other), digest(token)])]);
   });
 
   test("all of the user's tokens in a request without one", async () => {
@@ -176,9 +190,9 @@ describe("a logout ends", () => {
     expect([revoked, active.get(1)]).toEqual([[undefined], new Set()]);
   });
 
-  test("nothing for a guest", async () => {
-    const { tokens, one } = await make();
-    await tokens.forget(null, one);
+  test("nothing for a guest without a token", async () => {
+    const { tokens } = await make();
+    await tokens.forget(null, null);
     expect([revoked, active.get(1)!.size]).toEqual([[], 2]);
   });
 });

@@ -9,6 +9,8 @@ import type { AdmitRenewal, IssuedToken, RenewedToken, TokenRequest, TokenStrate
 import { isRefused, type RefusedToken, type TokenClaims, type VerifiedJwt } from "./token-verifier.ts";
 
 const TOKEN_ID_LENGTH = 22;
+/** Of a logout and renewals at once, a renewal may come first: the logout then ends its successor. */
+const MAX_ROUNDS = 4;
 
 /** Algorithms whose signatures differ each time. */
 const RANDOMIZED: readonly JwtAlgorithm[] = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512"];
@@ -76,18 +78,20 @@ export class SingleTokens implements TokenStrategy {
   async revoke(presented: string): Promise<string | null> {
     const verification = this.#jwts.verifyWithin(presented, Number.POSITIVE_INFINITY);
     if (isRefused(verification)) return null;
-    const user = await this.#userOf(verification.claims);
-    const active = user === null ? null : await this.#activeDigest(user, presented);
-    if (active === null) return null;
-    await user!.revokeToken(active);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const user = await this.#userOf(verification.claims);
+      const held = user === null ? null : await this.#heldDigest(user, presented, verification.claims);
+      if (held === null) return null;
+      await user!.revokeToken(held);
+      // A model that still has it was not written, because a renewal came first.
+      if (!(await user!.holdsToken(held))) break;
+    }
     return verification.userId;
   }
 
   async forget(user: Authenticatable | null, token: string | null): Promise<void> {
-    const bearer = user as TokenBearer | null;
-    if (bearer === null) return;
-    const active = token === null ? null : await this.#activeDigest(bearer, token);
-    await bearer.revokeToken(active ?? (token === null ? undefined : digest(token)));
+    if (token === null) await (user as TokenBearer | null)?.revokeToken();
+    else await this.revoke(token);
   }
 
   /** The same successor again, if this token was replaced about a minute ago or less. */
@@ -98,6 +102,27 @@ export class SingleTokens implements TokenStrategy {
     admit: AdmitRenewal,
   ): Promise<RenewedToken | RefusedToken> {
     const abilities = await this.#abilitiesNow(user, claims);
+    const token = await this.#heldSuccessor(user, presented, claims, abilities);
+    if (token === null) return { failure: "inactive", userId: claims.sub };
+    await admit(user);
+    return { ...this.#issued(token, abilities), userId: claims.sub, isRepeated: true };
+  }
+
+  /** The digest under which a user holds a token, or the one that replaced it less than a minute ago; `null` if neither. */
+  async #heldDigest(user: TokenBearer, presented: string, claims: TokenClaims): Promise<string | null> {
+    const active = await this.#activeDigest(user, presented);
+    if (active !== null) return active;
+    const successor = await this.#heldSuccessor(user, presented, claims, await this.#abilitiesNow(user, claims));
+    return successor === null ? null : this.#digestsOf(successor)[0]!;
+  }
+
+  /** The token that replaced another one less than a minute ago, if the user still holds it. */
+  async #heldSuccessor(
+    user: TokenBearer,
+    presented: string,
+    claims: TokenClaims,
+    abilities: readonly string[] | null,
+  ): Promise<string | null> {
     const newest = repeatPeriodOf(nowInSeconds());
     for (
       let period = newest;
@@ -105,11 +130,9 @@ export class SingleTokens implements TokenStrategy {
       period -= REPEAT_PERIOD_SECONDS
     ) {
       const token = this.#successor(presented, claims, abilities, period);
-      if (!(await user.holdsToken(this.#digestsOf(token)[0]!))) continue;
-      await admit(user);
-      return { ...this.#issued(token, abilities), userId: claims.sub, isRepeated: true };
+      if (await user.holdsToken(this.#digestsOf(token)[0]!)) return token;
     }
-    return { failure: "inactive", userId: claims.sub };
+    return null;
   }
 
   #successor(presented: string, claims: TokenClaims, abilities: readonly string[] | null, period: number): string {
