@@ -74,6 +74,7 @@ describe("the token that a request carries", () => {
         const token = presentedToken(request, "token");
         const all = presentedTokens(request, "token");
         expect(token === null || all.includes(token)).toBe(true);
+        expect(all.length).toBeLessThanOrEqual(5);
         for (const one of all) expect(one).toMatch(/^[\w-]{43}$/);
       }),
     );
@@ -89,5 +90,11 @@ describe("all tokens that a request carries", () => {
     [`token; token = ${TOKEN} ;tokens=${OTHER}; token=${TOKEN}=`, [TOKEN]],
   ])("of %j are %j", (cookie, tokens) => {
     expect(presentedTokens(requestWith(cookie), "token")).toEqual(tokens);
+  });
+
+  test("S122 are the first five that differ, if there are more than a browser sends", () => {
+    const tokens = Array.from({ length: 240 }, makeLoginToken);
+    const cookie = ["token=x", ...tokens.flatMap((token) => [`token=${token}`, `token=${token}`])].join("; ");
+    expect(presentedTokens(requestWith(cookie), "token")).toEqual(tokens.slice(0, 5));
   });
 });

@@ -3,6 +3,8 @@ import { randomToken } from "../../security/index.ts";
 
 /** 256 bits as base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+/** A browser sends several cookies of one name only if they differ in path or domain. */
+const MAX_TOKENS = 5;
 
 /** Creates the token of a new login: 256 random bits as 43 characters of base64url. */
 export function makeLoginToken(): string {
@@ -20,12 +22,14 @@ export function presentedToken(request: HttpRequest, cookie: string): string | n
 }
 
 /**
- * Every token that a request carries in a cookie, no matter how many times the cookie was sent: a logout has to end all
- * of them.
+ * The tokens that a request carries in a cookie, even if the cookie was sent more than once: a logout has to end all of them.
+ *
+ * Security: of more than a browser sends, only the first, because each costs several statements.
  */
 export function presentedTokens(request: HttpRequest, cookie: string): string[] {
   const values = [request.cookie(cookie), ...valuesOf(request.header("cookie"), cookie)];
-  return [...new Set(values)].filter((value): value is string => TOKEN.test(String(value)));
+  const tokens = values.filter((value): value is string => TOKEN.test(String(value)));
+  return [...new Set(tokens)].slice(0, MAX_TOKENS);
 }
 
 function isSentOnce(header: string | null, cookie: string): boolean {
