@@ -93,8 +93,9 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   }
 
   #markResponse(user: Authenticatable | null): void {
-    // With a cookie, the same URL has different content for other visitors, so caches must not share it. With a token,
-    // caches know that only if it is in the header (RFC 9111 §3.5), and not in the query.
+    // The same URL has different content for other visitors, so caches must not share it. Without a cookie, they know that
+    // only if what proves the user is in the header (RFC 9111 §3.5), and not in the query.
+    if (!this.keepsLogins) this.context.readsToken = true;
     if (this.keepsLogins || user !== null) this.context.response.dependsOnVisitor(user !== null);
   }
 

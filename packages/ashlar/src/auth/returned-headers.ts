@@ -13,18 +13,17 @@ const PRIVATE = "private, no-store";
  */
 export function returnedHeaders(context: HttpContext): Headers {
   const returned = new Headers();
-  const started = context.startedResponse;
-  if (started === null) return returned;
+  const { response } = context;
   const vary = new Set<string>();
   // Building the response changes nothing; what is built here is only looked at.
-  for (const [name, value] of started.toResponse().headers) {
+  for (const [name, value] of response.toResponse().headers) {
     if (name === "vary") for (const field of fieldsOf(value)) vary.add(field);
     else if (RETURNED.has(name)) returned.append(name, value);
   }
   // Nothing was stored that a cookie could be about.
   if (context.isReadOnly) returned.delete("set-cookie");
   // The other framework's own Cache-Control isn't known here, and may come later: another visitor gets another response.
-  if (started.visitorDependence !== "none") vary.add("cookie");
+  for (const field of response.visitorFields) vary.add(field);
   if (vary.size > 0) returned.set("vary", [...vary].join(", "));
   if (returned.has("set-cookie")) returned.set("cache-control", PRIVATE);
   return returned;

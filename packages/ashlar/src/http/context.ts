@@ -37,6 +37,8 @@ export class HttpContext {
   visitor: Visitor | null = null;
   /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */
   isReadOnly = false;
+  /** @internal Whether a token was looked for in the request, so that the response depends on `Authorization`. */
+  readsToken = false;
   #response: HttpResponse | null = null;
   /** The language chosen from `Accept-Language`; `null` until it is needed. */
   #negotiated: string | null = null;

@@ -244,8 +244,12 @@ export class HttpRequest extends RequestInputs {
     return header === null ? null : cookieValue(header, name);
   }
 
-  /** The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. */
+  /**
+   * The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. If it was asked for, a response that
+   * sets `Cache-Control` varies by that header.
+   */
   bearerToken(): string | null {
+    this.#context.readsToken = true;
     return parseBearerToken(this.header("authorization"));
   }
 

@@ -55,7 +55,9 @@ function fromPlatform(context: HttpContext, started: HttpResponse | null, respon
   if ((response.constructor as unknown) === Response && response.bodyUsed) {
     throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
-  return started === null ? response : started.mergeInto(response);
+  if (started !== null) return started.mergeInto(response);
+  // Of what a handler returns, only such a response can allow caches to keep it, so no other one pays for the token.
+  return context.readsToken && response.headers.has("cache-control") ? context.response.mergeInto(response) : response;
 }
 
 /** Refuses objects that JSON would turn into `{}` or a list of numbers, which is never intended. */

@@ -13,7 +13,7 @@ import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirect
 import { closeWithResponse } from "./response-end.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
-import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
+import { cachingHeader, type VisitorDependence, visitorFields } from "./visitor-caching.ts";
 
 /** What the body of an outgoing response can be. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
@@ -106,13 +106,24 @@ export class HttpResponse {
    * @internal
    */
   dependsOnVisitor(isShown: boolean): this {
-    if (this.#dependence !== "shown") this.#dependence = isShown ? "shown" : "asked";
+    if (this.#dependence === "none" || this.#dependence === "asked") this.#dependence = isShown ? "shown" : "asked";
     return this;
   }
 
-  /** How the response depends on a cookie of the visitor's. @internal */
-  get visitorDependence(): VisitorDependence {
-    return this.#dependence;
+  /**
+   * Records that the response sets the cookie that identifies the visitor, or removes it: it is
+   * `Cache-Control: private, no-store`, whatever else is set.
+   *
+   * @internal
+   */
+  identifiesVisitor(): this {
+    this.#dependence = "identified";
+    return this;
+  }
+
+  /** @internal The request's headers by which the response tells visitors apart. */
+  get visitorFields(): readonly string[] {
+    return visitorFields(this.#dependence, this.#context.readsToken);
   }
 
   /**
@@ -330,8 +341,8 @@ export class HttpResponse {
       for (const value of values) headers.append(name, value);
     }
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
-    const caching = cachingHeader(this.#dependence, headers.get("cache-control"), headers.get("vary"));
-    if (caching !== null) headers.append(...caching);
+    const caching = this.#caching(headers.get("cache-control"), headers.get("vary"));
+    if (caching !== null) headers.set(...caching);
     this.#enforced?.setIn(headers);
     if (isFresh) return response;
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
@@ -340,20 +351,25 @@ export class HttpResponse {
   #build(status: number, body: Body, contentHeaders: readonly (readonly [string, string])[]): Response {
     const isEmpty = WITHOUT_BODY.has(status);
     if (isEmpty) this.#dropBody();
-    const headers: [string, string][] = [];
-    for (const [name, values] of this.#headers) for (const value of values) headers.push([name, value]);
+    const caching = this.#caching(this.#valueOf("cache-control"), this.#valueOf("vary"));
+    const headers: [string, string][] = caching === null ? [] : [caching];
+    for (const [name, values] of this.#headers) {
+      if (name !== caching?.[0]) for (const value of values) headers.push([name, value]);
+    }
     for (const [name, value] of isEmpty ? [] : contentHeaders) {
       if (!this.#headers.has(name)) headers.push([name, value]);
     }
     if (!this.#headers.has("x-content-type-options")) headers.push(["x-content-type-options", "nosniff"]);
     for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
-    const caching = cachingHeader(this.#dependence, this.#valueOf("cache-control"), this.#valueOf("vary"));
-    if (caching !== null) headers.push(caching);
     return new FastResponse(isEmpty ? null : body, { status, headers: this.#enforced?.over(headers) ?? headers });
   }
 
+  #caching(cacheControl: string | null, vary: string | null): [string, string] | null {
+    return cachingHeader(this.#dependence, this.#context.readsToken, cacheControl, vary);
+  }
+
   #valueOf(name: string): string | null {
-    return this.#headers.get(name)?.join() ?? null;
+    return this.#headers.get(name)?.join(", ") ?? null;
   }
 
   #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {

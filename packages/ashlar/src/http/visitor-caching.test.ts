@@ -11,8 +11,8 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   ["shown", null, null, PRIVATE],
   ["shown", null, "cookie", PRIVATE],
   ["asked", "public", null, BY_COOKIE],
-  ["shown", "public, max-age=60", "accept", BY_COOKIE],
-  ["shown", "public", "x-cookie", BY_COOKIE],
+  ["shown", "public, max-age=60", "accept", ["vary", "accept, cookie"]],
+  ["shown", "public", "x-cookie", ["vary", "x-cookie, cookie"]],
   // Never stored by a cache.
   ["asked", "No-Store", null, null],
   ["shown", "private, no-store", "accept", null],
@@ -20,7 +20,28 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   ["shown", "public", "Accept, Cookie", null],
   ["shown", "public", "*", null],
   ["asked", "public", "accept, *", null],
-])("a response that depends on the visitor as %j, with Cache-Control %j and Vary %j, gains %j", (...given) => {
-  const [dependence, cacheControl, vary, gained] = given;
-  expect(cachingHeader(dependence, cacheControl, vary)).toEqual(gained);
+  // The cookie itself is in it.
+  ["identified", null, null, PRIVATE],
+  ["identified", "public", "*", PRIVATE],
+  ["identified", "no-store", null, PRIVATE],
+])("a response that depends on the visitor as %j, with Cache-Control %j and Vary %j, gets %j", (...given) => {
+  const [dependence, cacheControl, vary, header] = given;
+  expect(cachingHeader(dependence, false, cacheControl, vary)).toEqual(header);
+});
+
+test.each<[VisitorDependence, string | null, string | null, readonly string[] | null]>([
+  ["none", null, null, null],
+  ["none", "public", null, ["vary", "authorization"]],
+  ["none", "public", "Accept, Authorization", null],
+  ["none", "public", "*", null],
+  ["none", "no-store", null, null],
+  ["asked", null, null, null],
+  ["asked", "public", null, ["vary", "cookie, authorization"]],
+  ["shown", null, null, PRIVATE],
+  ["shown", "public", "cookie", ["vary", "cookie, authorization"]],
+  ["shown", "public", "Authorization", ["vary", "Authorization, cookie"]],
+  ["identified", "public", null, PRIVATE],
+])("if it depends on a token, and on the visitor as %j, with Cache-Control %j and Vary %j, it gets %j", (...given) => {
+  const [dependence, cacheControl, vary, header] = given;
+  expect(cachingHeader(dependence, true, cacheControl, vary)).toEqual(header);
 });

@@ -1,25 +1,49 @@
 /**
- * How a response depends on the visitor that a cookie identifies: not at all; another visitor may get another response
- * (`asked`); or it contains data about this visitor, such as their name or a CSRF token (`shown`).
+ * How a response depends on the visitor: not at all; another visitor may get another response (`asked`); it contains data
+ * about this visitor, such as their name or a CSRF token (`shown`); or it sets the cookie that identifies them, or removes
+ * it (`identified`).
  */
-export type VisitorDependence = "none" | "asked" | "shown";
+export type VisitorDependence = "none" | "asked" | "shown" | "identified";
 
 const PRIVATE: [string, string] = ["cache-control", "private, no-store"];
-const BY_COOKIE: [string, string] = ["vary", "cookie"];
+
+const NONE: readonly string[] = [];
+const COOKIE: readonly string[] = ["cookie"];
+const TOKEN: readonly string[] = ["authorization"];
+const BOTH: readonly string[] = ["cookie", "authorization"];
 
 /**
- * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5).
- * This includes the browser's own cache: the browser's next user would see what the previous one saw.
+ * The request's headers by which a response tells visitors apart.
  *
- * @param cacheControl what the handler set; it takes precedence, and then the response varies by cookie
+ * @param readsToken whether a token was looked for, also if there was none
+ */
+export function visitorFields(dependence: VisitorDependence, readsToken: boolean): readonly string[] {
+  if (dependence === "none") return readsToken ? TOKEN : NONE;
+  return readsToken ? BOTH : COOKIE;
+}
+
+/**
+ * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5),
+ * in place of the response's own. This includes the browser's own cache: the browser's next user would see what the previous
+ * one saw.
+ *
+ * @param cacheControl what the handler set; it takes precedence unless the response identifies the visitor, and then the
+ *   response varies by what visitors are told apart by
  * @returns `null` if none is needed
  */
 export function cachingHeader(
   dependence: VisitorDependence,
+  readsToken: boolean,
   cacheControl: string | null,
   vary: string | null,
 ): [string, string] | null {
-  if (dependence === "none") return null;
+  if (dependence === "identified") return PRIVATE;
   if (cacheControl === null) return dependence === "shown" ? PRIVATE : null;
-  return /no-store/i.test(cacheControl) || /(?:^|,)\s*(?:cookie|\*)\s*(?:,|$)/i.test(vary ?? "") ? null : BY_COOKIE;
+  // With a token, too: `public` lets a shared cache keep the response for guests (RFC 9111 §3.5), and theirs for users.
+  const fields = visitorFields(dependence, readsToken);
+  if (fields.length === 0 || /no-store/i.test(cacheControl)) return null;
+  if (vary === null) return ["vary", fields.join(", ")];
+  const own = vary.split(",").map((field) => field.trim().toLowerCase());
+  const missing = own.includes("*") ? NONE : fields.filter((field) => !own.includes(field));
+  return missing.length === 0 ? null : ["vary", [vary, ...missing].join(", ")];
 }

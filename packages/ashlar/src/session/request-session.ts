@@ -220,9 +220,9 @@ export class RequestSession {
     this.#cookie = this.manager.keeper.cookieFor(record);
     const { cookie: name, sameSite } = this.manager.settings;
     const { response } = this.#context;
-    response.cookie(name, this.#cookie, { maxAgeSeconds: this.manager.secondsLeft(record), sameSite });
+    const options = { maxAgeSeconds: this.manager.secondsLeft(record), sameSite };
     // A cache that keeps the response would give one visitor's session to the next.
-    response.header("cache-control", "private, no-store");
+    response.identifiesVisitor().cookie(name, this.#cookie, options);
   }
 
   #forget(): MaybePromise<void> {
@@ -231,7 +231,7 @@ export class RequestSession {
     this.#cookie = null;
     this.#found = null;
     const { cookie: name, sameSite } = this.manager.settings;
-    this.#context.response.withoutCookie(name, { sameSite });
+    this.#context.response.identifiesVisitor().withoutCookie(name, { sameSite });
     if (found !== null) return this.manager.keeper.remove(found);
   }
 }

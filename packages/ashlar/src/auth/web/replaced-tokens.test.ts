@@ -1,8 +1,17 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { ADA, PASSWORD, type TestWeb, type TestWebOptions, testWeb } from "../../../test/support/web-application.ts";
+import {
+  ADA,
+  BOB,
+  PASSWORD,
+  type TestWeb,
+  type TestWebOptions,
+  testWeb,
+} from "../../../test/support/web-application.ts";
+import { Route } from "../../routing/index.ts";
 import { digest, generateSecret } from "../../security/index.ts";
 import { now, setClock } from "../../support/index.ts";
+import { LoginUses } from "../logins/login-uses.ts";
 
 const SECOND = 1000;
 const PAGE = { accept: "text/html" };
@@ -65,6 +74,64 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect(at).toBe(null);
     expect((await former.post("/confirm", confirm)).body).toEqual({ done: true });
     expect((await former.get("/danger", PAGE)).body).toEqual({ danger: true });
+  });
+
+  test("gets no successor in a request that logs someone in meanwhile", async () => {
+    const lookup = Promise.withResolvers<void>();
+    const login = Route.post("/switch", async ({ auth }) => {
+      const looking = auth.user();
+      await auth.attemptById(BOB.id);
+      lookup.resolve();
+      await looking;
+      return { logins: (await auth.logins().list()).map(({ isCurrent }) => isCurrent) };
+    });
+    const web = await open({ routes: [login] });
+    const { former } = await confirmed(web);
+    const store = web.application.container.make("logins").of("web");
+    const renew = store.renew.bind(store);
+    vi.spyOn(store, "renew").mockImplementation(async (...renewal) => {
+      const isRenewed = await renew(...renewal);
+      await lookup.promise;
+      return isRenewed;
+    });
+    expect((await former.post("/switch")).body).toEqual({ logins: [true] });
+    expect((await former.get("/me")).body).toEqual({ user: BOB });
+  });
+
+  test("counts as a use of its login", async () => {
+    const web = await open();
+    stopClock();
+    const flush = vi.spyOn(LoginUses.prototype, "flush");
+    onTestFinished(() => flush.mockRestore());
+    const browser = await web.loggedIn();
+    travel(299);
+    const former = browser.copy({ userAgent: "another device" });
+    await browser.post("/confirm", confirm);
+    travel(1);
+    expect((await former.get("/me")).body).toEqual({ user: ADA });
+    await vi.waitFor(() => expect(flush).toHaveBeenCalled(), 5000);
+    await Promise.all(flush.mock.results.map(({ value }) => value));
+    const [row] = await web.rows();
+    expect([row?.user_agent, new Date(row?.last_used_at as string).getTime()]).toEqual(["another device", now()]);
+  });
+
+  test("is given its successor in a response that no cache keeps, whatever the handler says", async () => {
+    const cacheable = { "cache-control": "public, max-age=600" };
+    const web = await open({
+      routes: [
+        Route.get("/own", async ({ auth, response }) => {
+          const user = await auth.user();
+          return response.header("Cache-Control", cacheable["cache-control"]).json({ user });
+        }),
+        Route.get("/platform", async ({ auth }) => Response.json({ user: await auth.user() }, { headers: cacheable })),
+      ],
+    });
+    const { former } = await confirmed(web);
+    for (const path of ["/own", "/platform"]) {
+      const { body, headers, setCookies } = await former.copy().get(path);
+      expect([body, setCookies.length]).toEqual([{ user: ADA }, 1]);
+      expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["private, no-store", null]);
+    }
   });
 
   test("has the same successor in many requests at once", async () => {

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
-import { digest } from "../../security/index.ts";
+import { digest, randomToken } from "../../security/index.ts";
 import { now, setClock } from "../../support/index.ts";
 
 const MINUTE = 60_000;
@@ -229,6 +230,41 @@ await onEachDatabase("the guard web", (engine) => {
     }
   });
 
+  test("S122 a login and a logout take a bounded number of statements, however many cookies a request has", async () => {
+    const web = await testWeb({ engine });
+    const statements = async (path: string, count: number) => {
+      const cookie = Array.from({ length: count }, () => `token=${randomToken(32)}`).join("; ");
+      web.forgetQueries();
+      expect((await web.browser().post(path, {}, { cookie })).status).toBe(200);
+      return web.queries.length;
+    };
+    expect([await statements("/logout", 5), await statements("/logout", 240)]).toEqual([10, 10]);
+    expect(await statements("/login/1", 240)).toBe(await statements("/login/1", 5));
+  });
+
+  test("S24 a login during the lookup of the cookie's user takes precedence", async () => {
+    const lookup = Promise.withResolvers<void>();
+    class User extends TestUser {
+      static override async findByAuthId(id: never): Promise<never> {
+        if (String(id) === String(ADA.id)) await lookup.promise;
+        return (await User.find(id)) as never;
+      }
+    }
+    const login = Route.post("/switch", async ({ auth }) => {
+      const looking = auth.user();
+      await auth.attemptById(BOB.id);
+      lookup.resolve();
+      await looking;
+      const logins = await auth.logins().list();
+      return { user: await auth.user(), isCurrent: logins.map(({ isCurrent }) => isCurrent) };
+    });
+    const web = await testWeb({ engine, User, routes: [login] });
+    const browser = web.browser();
+    await browser.post("/login", credentials);
+    expect((await browser.post("/switch")).body).toEqual({ user: BOB, isCurrent: [true] });
+    expect((await browser.get("/me")).body).toEqual({ user: BOB });
+  });
+
   test("S24 interleaved requests each see their own user", async () => {
     // All of them wait for a connection at the same time.
     const settings = engine.name === "sqlite" ? {} : { maxWaiting: 2000 };
@@ -266,6 +302,29 @@ describe("over https", () => {
     expect(setCookies[0]).toMatch(/^__Host-token=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     expect((await browser.get("/me")).body).toEqual({ user: ADA });
   });
+});
+
+test("S16 a response that sets or removes the cookie is kept by no cache, whatever its handler says", async () => {
+  const cacheable = { "cache-control": "public, max-age=600" };
+  const routes = ["login", "logout"].flatMap((kind) => {
+    const act = (auth: HttpContext["auth"]) => (kind === "login" ? auth.attemptById(ADA.id) : auth.logout());
+    return [
+      Route.post(`/own/${kind}`, async ({ auth, response }) => {
+        await act(auth);
+        return response.header("Cache-Control", cacheable["cache-control"]).json({});
+      }),
+      Route.post(`/platform/${kind}`, async ({ auth }) => {
+        await act(auth);
+        return new Response("done", { headers: cacheable });
+      }),
+    ];
+  });
+  const browser = (await testWeb({ routes })).browser();
+  for (const path of ["/own/login", "/own/logout", "/platform/login", "/platform/logout"]) {
+    const { headers, setCookies } = await browser.post(path);
+    expect([path, headers.get("cache-control")]).toEqual([path, "private, no-store"]);
+    expect(setCookies).toContainEqual(expect.stringMatching(/^token=/));
+  }
 });
 
 test("S16 responses that set or remove the cookie are not cached", async () => {

@@ -37,8 +37,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #login: CurrentLogin | null = null;
   /** The token that this login has. */
   #token: string | null = null;
-  /** Whether that token is given again, because the request's cookie still has the one that it replaced. */
-  #isRepeated = false;
   /** Whether the login is to get a new token together with a change of the password that was just proved. */
   #owesToken = false;
   /** That token, once it is stored. */
@@ -125,7 +123,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (this.#isDecided) return user;
     this.#login = unproved;
     this.#token = token;
-    this.#isRepeated = true;
     if (!isReadOnly) {
       this.#noteUse(login);
       this.#sendToken(token);
@@ -168,7 +165,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#login = null;
     this.#token = null;
     const { settings, sameSite } = this.#dependencies;
-    this.#noStore().withoutCookie(settings.cookie, { sameSite });
+    this.context.response.identifiesVisitor().withoutCookie(settings.cookie, { sameSite });
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -355,7 +352,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   #holdToken(token: string): void {
     this.#token = token;
-    this.#isRepeated = false;
     this.#isPresented = false;
     this.#sendToken(token);
   }
@@ -411,12 +407,11 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (unit === null) return;
     this.#state ??= {};
     unit.restoreOnRollback(this.#state, () => {
-      const [login, isPresented, isDecided] = [this.#login, this.#isPresented, this.#isDecided];
-      const [token, isRepeated] = [this.#token, this.#isRepeated];
+      const [login, token] = [this.#login, this.#token];
+      const [isPresented, isDecided] = [this.#isPresented, this.#isDecided];
       return () => {
         this.#login = login;
         this.#token = token;
-        this.#isRepeated = isRepeated;
         this.#isPresented = isPresented;
         this.#isDecided = isDecided;
       };
@@ -433,12 +428,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
     const lasting = isRemembered(login, settings) ? { maxAgeSeconds } : {};
-    this.#noStore().cookie(settings.cookie, token, { ...lasting, sameSite });
-  }
-
-  /** The response, marked so that no cache may store it. */
-  #noStore(): HttpContext["response"] {
-    return this.context.response.header("cache-control", "private, no-store");
+    this.context.response.identifiesVisitor().cookie(settings.cookie, token, { ...lasting, sameSite });
   }
 
   #noteUse(login: FoundLogin): void {
