@@ -42,6 +42,22 @@ test("after an interruption, no program is started", () => {
   expect([ended.stdout, ended.stderr]).toEqual(["SIGTERM\n", ""]);
 });
 
+test("the first signal is the cause of an interruption, whatever follows", () => {
+  const program = `
+    import { Interruption } from ${url("interruption.ts")};
+    const interruption = new Interruption();
+    const waiting = setInterval(() => {}, 1000);
+    for (const signal of ["SIGTERM", "SIGINT"]) {
+      const received = new Promise((resolve) => interruption.onSignal(resolve));
+      process.kill(process.pid, signal);
+      console.log(await received, interruption.cause);
+    }
+    clearInterval(waiting);
+    interruption.end();`;
+  const ended = spawnSync(process.execPath, ["--input-type=module", "--eval", program], { encoding: "utf8" });
+  expect([ended.stdout, ended.stderr]).toEqual(["SIGTERM SIGTERM\nSIGINT SIGTERM\n", ""]);
+});
+
 describe("a program that ignores the signal", () => {
   /** Runs one that ends only by SIGKILL, and signals this process when the program says that it is ready. */
   const interrupted = (change: string, signals: readonly string[]): string => `
