@@ -25,6 +25,32 @@ test("a request of another framework is a user's with an API token, and needs no
   }
 });
 
+test.each([null, "*/*", "text/html,*/*;q=0.8"])(
+  "a guest without a token gets JSON, as from the API: accept %s",
+  async (accept) => {
+    const { application } = await testApi();
+    const request = (path: string) =>
+      new Request(`http://localhost${path}`, accept === null ? {} : { headers: { accept } });
+    const guest = await application.authenticate(request("/orders"), { guard: "jwt" });
+    const thrown = await application.errorResponse(request("/orders"), await refusalOf(() => guest.requireUser()));
+    const own = await application.fetch(request("/api/me"));
+    const expected = [401, "application/problem+json", own.headers.get("www-authenticate"), await own.text()];
+    for (const response of [await guest.refuse(), thrown]) {
+      const { headers, status } = response;
+      const type = headers.get("content-type");
+      expect([status, type, headers.get("www-authenticate"), await response.text()]).toEqual(expected);
+    }
+  },
+);
+
+async function refusalOf(work: () => unknown): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    return error;
+  }
+}
+
 await onEachDatabase("a request of another framework with a token of many()", (engine) => {
   test.each([true, false])("records its use unless readOnly: %s", async (readOnly) => {
     const tokens = await manyTokensApi({ engine, driver: { authenticates: true } });

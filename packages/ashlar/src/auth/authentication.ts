@@ -27,6 +27,11 @@ export interface AuthenticationParts {
 /** The characters of a CSRF token: anything else can't be one, and may not fit into a header. */
 const TOKEN = /^[\w-]+$/;
 
+/** There is no token. Only programs send one, and they get JSON whatever they accept, as from the API's routes. */
+class MissingTokenError extends AshlarError {
+  readonly respondsWithJson = true;
+}
+
 /** Who makes a request that another framework handles: what `application.authenticate` returns. */
 export class Authentication<User extends object = RegisteredUser> {
   /** The user; `null` for a guest. */
@@ -99,8 +104,8 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 for a caller that wants
-   * JSON, and if a token is asked for.
+   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller that
+   * wants JSON, and for every caller if a token is asked for.
    */
   async refuse(): Promise<Response> {
     const { application, context, guard } = this.#parts;
@@ -154,9 +159,10 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   #refusal(): AshlarError {
-    const { challenge } = this.#parts;
+    const { challenge, guard } = this.#parts;
     const headers = challenge === null ? {} : { "WWW-Authenticate": challenge };
-    return new AshlarError("E_UNAUTHENTICATED", undefined, { headers });
+    const Refusal = guard.keepsLogins ? AshlarError : MissingTokenError;
+    return new Refusal("E_UNAUTHENTICATED", undefined, { headers });
   }
 }
 

@@ -8,7 +8,6 @@ import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { statusTitle } from "./messages.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import type { SitePages } from "./site-pages.ts";
-import { UnmatchedError } from "./unmatched.ts";
 
 /**
  * Sees an error before the response. What it returns becomes the response; `undefined` passes the error to the next
@@ -179,8 +178,9 @@ export function asAshlarError(thrown: unknown): AshlarError {
   return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
 }
 
-function wantsJson(error: AshlarError, context: HttpContext): boolean {
-  return (error instanceof UnmatchedError && error.respondsWithJson) || context.request.wantsJson();
+/** An error may know that its response is for programs, for which there is no route that says so. */
+function wantsJson(error: AshlarError & { readonly respondsWithJson?: boolean }, context: HttpContext): boolean {
+  return error.respondsWithJson === true || context.request.wantsJson();
 }
 
 function detailedProblem(error: AshlarError, thrown: unknown): Problem {
