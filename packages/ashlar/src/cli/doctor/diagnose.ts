@@ -11,6 +11,7 @@ import { REPOSITORY } from "./checks/repository.ts";
 import { ROUTES } from "./checks/routes.ts";
 import { SECRETS } from "./checks/secrets.ts";
 import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
+import { isEcho } from "./echo.ts";
 import { hasApi } from "./features.ts";
 import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
 import { limited, reasonOf } from "./limited.ts";
@@ -37,22 +38,6 @@ const CHECKS: readonly Check[] = [
 
 /** How long a check may take unless it says otherwise, in seconds. */
 const SECONDS = 10;
-
-/** The boot errors that findings explain, by the beginning of their ids. */
-const EXPLAINED: Readonly<Record<string, RegExp>> = {
-  "env.": /APP_ENV|NODE_ENV|\.env/,
-  "secret.":
-    /APP_KEY|JWT_SECRET|APP_PREVIOUS_KEYS|APP_NEXT_KEY|APP\.(?:key|previousKeys|nextKey)|DRIVERS\.\w+\.(?:secret|nextSecret|previousSecrets)/,
-  "key.": /DRIVERS\.\w+\.(?:secret|nextSecret)/,
-  "url.": /APP_URL|APP\.url/,
-  "proxies.": /TRUSTED_PROXIES|trustedProxies/,
-  "origins.": /TRUSTED_ORIGINS|trustedOrigins/,
-  "mail.sender": /config\/mail\.ts/,
-  "config.file": /^/,
-  "api.": /api|jwt|token/i,
-  "pages.": /Provider|bound to|middleware|guard|ACCOUNTS|mailable|mixin|MustVerifyEmail|Authenticates/i,
-  "limits.provider": /throttle|limit/i,
-};
 
 /** The findings of one check. */
 export interface Section {
@@ -90,7 +75,7 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
       else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
     }
     const redacted = redactionFor(subject);
-    const told = withoutEchoes(sections).map(({ name, findings }) => ({ name, findings: findings.map(redacted) }));
+    const told = withoutEcho(sections, subject).map((one) => ({ ...one, findings: one.findings.map(redacted) }));
     return { environment: subject.environment, sections: told, skipped, notes: notesOf(subject) };
   } finally {
     await limited(SECONDS, "The shutdown", () => subject.close()).catch(() => {});
@@ -109,15 +94,11 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
   }
 }
 
-/** Leaves out the boot's error if another finding is about the same thing and says how to mend it. */
-function withoutEchoes(sections: readonly Section[]): Section[] {
-  const others = sections.flatMap(({ findings }) => findings).filter(({ id }) => id !== "boot.failed");
-  const patterns = others
-    .filter(({ severity }) => severity === "error")
-    .flatMap(({ id }) => Object.entries(EXPLAINED).filter(([begin]) => id.startsWith(begin)));
-  const isEcho = ({ id, problem }: Finding): boolean =>
-    id === "boot.failed" && patterns.some(([, pattern]) => pattern.test(problem));
-  return sections.map(({ name, findings }) => ({ name, findings: findings.filter((one) => !isEcho(one)) }));
+/** Leaves out the boot's error if other findings report it, and say how to mend it. */
+function withoutEcho(sections: readonly Section[], { boot }: Subject): readonly Section[] {
+  const all = sections.flatMap(({ findings }) => findings);
+  if (boot.error === null || !isEcho(boot.error, all)) return sections;
+  return sections.map((one) => ({ ...one, findings: one.findings.filter(({ id }) => id !== "boot.failed") }));
 }
 
 function notesOf(subject: Subject): string[] {
