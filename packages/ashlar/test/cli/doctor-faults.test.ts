@@ -7,7 +7,7 @@ import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/fin
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
 import { ashlar } from "../support/command-line.ts";
 import { completeForProduction, copyOf, doctor, idsOf, mend, setVariables } from "../support/doctor.ts";
-import { COMMAND, edit, execute, generateApplication } from "../support/generated-application.ts";
+import { COMMAND, edit, execute, generateApplication, generatedApplication } from "../support/generated-application.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { OLDEST_RUNTIME } from "../support/runtimes.ts";
@@ -467,6 +467,10 @@ describe("code", () => {
       ["export const ROUTES", page],
       ["  ...Api.routes(),\n", "  ...Api.routes(),\n  ...Api.personalTokens(Tokens),\n"],
     );
+    // What else is wrong with the application says nothing of it.
+    const worse = await copyOf(root);
+    await edit(worse, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
+    expect(idsOf(await doctor(worse))).toEqual(["boot.failed", "pages.model"]);
     const { findings } = await doctor(root);
     expect(findings).toMatchObject([{ id: "boot.failed", remedy: { note: "The message says what to do." } }]);
     expect(findings[0]!.problem).toMatch(
@@ -504,7 +508,7 @@ describe("code", () => {
       root,
       "app/kernel.ts",
       [", VerifyCsrfToken],", "],"],
-      ["    verified: [VerifiesEmailMiddleware],\n", ""],
+      ['    "password.confirm": [ConfirmPasswordMiddleware],\n', ""],
     );
     await edit(root, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
     const ids = ["pages.provider", "pages.stack", "pages.middleware", "pages.model"] as const;
@@ -513,6 +517,45 @@ describe("code", () => {
     for (const finding of findings) await mend(root, finding);
     expect((await doctor(await copyOf(root))).findings).toEqual([]);
     for (const id of ids) shown.add(id);
+  });
+
+  test("that verifies addresses gets what it lacks for that, and that alone", async () => {
+    const unnamed = await copyOf(original);
+    await edit(unnamed, "app/kernel.ts", ["    verified: [VerifiesEmailMiddleware],\n", ""]);
+    await mendAll(unnamed, ["pages.middleware"], { isCode: true });
+    const named = await copyOf(original);
+    await edit(named, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
+    await mendAll(named, ["pages.model"], { isCode: true });
+
+    const routed = await generatedApplication({ verification: false });
+    await setVariables(routed, "APP_ENV=development");
+    await ashlar(routed, "migrate");
+    await edit(routed, "routes/api.ts", ['middleware("guard:jwt")', 'middleware("guard:jwt", "verified")']);
+    const { findings } = await doctor(routed);
+    expect(idsOf({ findings })).toEqual(["pages.middleware", "pages.model", "pages.tables"]);
+    expect(findings.find(({ id }) => id === "pages.tables")!.problem).toContain("the column verified_at of the table");
+    for (const finding of findings) await mend(routed, finding);
+    expect((await doctor(await copyOf(routed))).findings).toEqual([]);
+  });
+
+  const PROVIDERS = "config/providers.ts";
+  test.each<{ file: string; change: readonly [string, string]; ids: readonly FindingId[] }>([
+    { file: PROVIDERS, change: ["  DatabaseProvider,\n", ""], ids: ["api.provider", "pages.provider"] },
+    { file: PROVIDERS, change: ["  ViewProvider,\n", ""], ids: ["pages.provider"] },
+    { file: PROVIDERS, change: ["  SessionProvider,\n", ""], ids: ["pages.provider"] },
+    { file: PROVIDERS, change: ["  AuthProvider,\n", ""], ids: ["api.provider", "pages.provider"] },
+    { file: PROVIDERS, change: ["  ApiProvider,\n", ""], ids: ["api.provider"] },
+    { file: "app/kernel.ts", change: ["    auth: [AuthenticationMiddleware],\n", ""], ids: ["pages.middleware"] },
+    { file: "app/kernel.ts", change: ["    api: [JWTAuthenticationMiddleware],\n", ""], ids: ["api.stack"] },
+    { file: "app/kernel.ts", change: ['"routes/api"', '"routes/more-api"'], ids: ["api.routes"] },
+    { file: "app/models/user.ts", change: ["AuthenticatesTokens, ", ""], ids: ["api.model"] },
+    { file: "config/api.ts", change: ["export const DRIVERS", "export const OTHERS"], ids: ["api.config"] },
+  ])("that can't boot for what a finding reports is told once: $file without $change.0", async (fault) => {
+    const root = await copyOf(original);
+    await edit(root, fault.file, fault.change);
+    const { findings, skipped } = await doctor(root);
+    expect(idsOf({ findings })).toEqual(fault.ids);
+    expect(skipped.map(({ reason }) => reason)).toContain("the application doesn't boot");
   });
 
   test("without the guard, the mails or the routes of the pages gets them", async () => {

@@ -51,6 +51,20 @@ describe("an application as generated", () => {
     await production(root);
     expect(await doctor(root)).toMatchObject({ ...NOTHING, environment: "production" });
   });
+
+  const both = [true, false];
+  const choices = both.flatMap((json) =>
+    both.flatMap((api) =>
+      both.flatMap((registration) => both.map((verification) => ({ json, api, registration, verification }))),
+    ),
+  );
+
+  test.for(choices)("is judged without what its author has left out: %j", async (has) => {
+    const root = await generatedApplication({ ...has, pages: !has.json });
+    await setVariables(root, "APP_ENV=development");
+    await ashlar(root, "migrate");
+    expect(await doctor(root)).toMatchObject(NOTHING);
+  });
 });
 
 /** A new application on a server, with an empty database. */

@@ -13,7 +13,7 @@ import { MAIL_OUTBOX_TABLE, MailProvider } from "../../../mail/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { migrationsOf } from "../../with-migrations.ts";
 import { isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
-import { hasApi, hasPages } from "../features.ts";
+import { hasApi, hasPages, usesVerification } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
@@ -164,7 +164,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
     for (const name of [resets, ...ACCOUNT_TABLES]) {
       if ((await columnsIn(name)).size === 0) missing.push(`the table ${name}`);
     }
-    for (const name of ["verified_at", "access_epoch"]) {
+    for (const name of [...(usesVerification(subject) ? ["verified_at"] : []), "access_epoch"]) {
       if (!(await columnsIn(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
     }
   }

@@ -5,7 +5,6 @@ import {
   ConfirmPasswordMiddleware,
   isAuthenticatableClass,
   LoadUserMiddleware,
-  userClassOf,
   VerifiesEmailMiddleware,
 } from "../../../auth/index.ts";
 import { DatabaseProvider } from "../../../database/index.ts";
@@ -17,7 +16,7 @@ import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../se
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
 import { ViewProvider } from "../../../views/index.ts";
-import { hasOnlyJson, hasPages } from "../features.ts";
+import { hasOnlyJson, hasPages, usesVerification, verifiesAddresses } from "../features.ts";
 import { type Check, error, type Finding, type FindingId } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -78,7 +77,8 @@ function kernelFindings(subject: Subject): Finding[] {
   const missing = WEB.filter(([, middleware]) => !subject.stackHas("web", middleware)).map(([name]) => name);
   const stack =
     missing.length === 0 ? [] : [lacking("pages.stack", "web", `The stack web lacks ${missing.join(" and ")}.`)];
-  const named = NAMED.filter(([name, middleware]) => !subject.stackHas(name, middleware));
+  const needed = usesVerification(subject) ? NAMED : NAMED.filter(([name]) => name !== "verified");
+  const named = needed.filter(([name, middleware]) => !subject.stackHas(name, middleware));
   return [...stack, ...named.map(([name]) => lacking("pages.middleware", name, `routeMiddleware has no "${name}".`))];
 }
 
@@ -117,8 +117,7 @@ function lackingMailables(hasAccounts: boolean): Finding {
 async function modelFindings(subject: Subject, model: unknown): Promise<Finding[]> {
   if (typeof model !== "function") return [];
   if (!isAuthenticatableClass(model)) return [await lackingMixin(subject, model.name, "Authenticates")];
-  const { prototype } = userClassOf(model) as { readonly prototype: Readonly<Record<string, unknown>> };
-  if (typeof prototype.hasVerifiedEmail === "function") return [];
+  if (verifiesAddresses(model) || !usesVerification(subject)) return [];
   return [await lackingMixin(subject, model.name, "MustVerifyEmail")];
 }
 
