@@ -32,7 +32,6 @@ test("every provider and middleware that the account pages lack is a finding of 
     'pages.middleware routeMiddleware has no "auth".',
     'pages.middleware routeMiddleware has no "auth.page".',
     'pages.middleware routeMiddleware has no "password.confirm".',
-    'pages.middleware routeMiddleware has no "verified".',
     'pages.middleware routeMiddleware has no "throttle".',
   ]);
 });
