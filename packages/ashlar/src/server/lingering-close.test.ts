@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { FastResponse } from "srvx";
@@ -23,8 +23,8 @@ interface Connection {
 }
 
 /** Connects to a new server with this listener. */
-async function connection(listener: RequestListener): Promise<Connection> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+async function connection(listener: RequestListener, options: ServerOptions = {}): Promise<Connection> {
+  const server = createServer(options, listener).listen(0, "127.0.0.1");
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
@@ -207,6 +207,33 @@ test("S61 an unread body of unknown length is not skipped: the connection closes
   client.write("0\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   await closed;
   expect(handled).toEqual(["POST /"]);
+});
+
+test("S61 a length next to a transfer coding doesn't count, for a server that accepts both", async () => {
+  const handled: string[] = [];
+  const { client, received, ended, socket } = await connection(served(handled), { insecureHTTPParser: true });
+  const closed = once(socket, "close");
+  client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n");
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1\.1 200 [\s\S]*Connection: close\r\n/);
+  client.write("0\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  await closed;
+  expect(handled).toEqual(["POST /"]);
+});
+
+test("the connection of a request without a body is kept alive, although Node has not seen the request's end", async () => {
+  const complete: boolean[] = [];
+  const { client, received } = await connection((message, response) => {
+    complete.push(message.complete);
+    lingerIfUnread(message, response, false, PATIENCE);
+    response.writeHead(413, { "content-length": 0 }).end();
+  });
+  for (const count of [1, 2]) {
+    client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await expect.poll(() => received().match(/HTTP\/1\.1 413/g)).toHaveLength(count);
+  }
+  expect(received()).not.toMatch(/Connection: close/i);
+  expect(complete).toEqual([false, false]);
 });
 
 test("S61 nothing that follows an unread body on its connection is handled as a request", async () => {

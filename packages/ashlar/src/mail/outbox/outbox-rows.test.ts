@@ -103,7 +103,10 @@ await onEachDatabase("rows of the outbox", (engine) => {
   });
 
   test("what has been due longest is claimed first, and no more than asked for", async () => {
-    const { rowsOf, set } = await opened(engine);
+    const { database, rowsOf, set } = await opened(engine);
+    // A database that reads them along the index has them in this order anyway.
+    const index = database.kysely.schema.dropIndex("mail_outbox_due");
+    await (engine.name === "mariadb" ? index.on("mail_outbox") : index).execute();
     const [first, second] = [rowsOf("first"), rowsOf("second")];
     const ids = [];
     for (const due of [4, 2, 3, 1]) {
@@ -145,6 +148,32 @@ await onEachDatabase("rows of the outbox", (engine) => {
       ...changes.map((values) => ({ attempts: 1, claim: values.claim })),
       { attempts: 2 },
     ]);
+  });
+
+  test("nothing is claimed if another process has claimed everything since the look", async () => {
+    const { database, rowsOf, set, stored } = await opened(engine);
+    const connection = database.connection();
+    const id = await rowsOf("dead").insert(note());
+    at(2 * MINUTE);
+    const racing = {
+      kysely: connection.kysely,
+      transaction: connection.transaction.bind(connection),
+      dialect: {
+        serverTime: connection.dialect.serverTime,
+        lockRows: (query: { execute(): Promise<unknown[]> }) => ({
+          execute: async () => {
+            await set(id, { claim: "faster", available_at: START + HOUR });
+            return query.execute();
+          },
+        }),
+      },
+    };
+    const statements: string[] = [];
+    onTestFinished(database.onQuery(({ sql }) => void statements.push(sql)));
+    expect(await rowsOf("slower", racing as unknown as Connection).claim(10, [])).toEqual([]);
+    // The faster process's.
+    expect(statements.filter((text) => text.startsWith("update"))).toHaveLength(1);
+    expect(await stored()).toMatchObject([{ claim: "faster", attempts: 1 }]);
   });
 
   test("a claim that conflicts with another process's is tried again", async () => {

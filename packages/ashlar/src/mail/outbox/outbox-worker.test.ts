@@ -278,6 +278,20 @@ describe("attempts", () => {
     expect(cleared.mock.calls.filter(([timer]) => timer !== undefined)).toHaveLength(2);
   });
 
+  test("with a pause are looked for no earlier if the timer is early", async () => {
+    const { table, attempts, worker } = setUp();
+    worker.add("1", attempts.of("1"), performance.now());
+    await turns();
+    await attempts.end("1", 500);
+    const early = performance.now() + 500;
+    const clock = vi.spyOn(performance, "now").mockReturnValue(early);
+    await pass(501);
+    expect([table.claims, vi.getTimerCount()]).toEqual([[], 1]);
+    clock.mockRestore();
+    await pass(1);
+    expect([table.claims.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
   test("whose pause ends during a look are looked for after it, which may have asked too early", async () => {
     const { table, attempts, worker } = setUp();
     worker.add("1", attempts.of("1"), performance.now());
@@ -402,6 +416,17 @@ describe("settled() resolves", () => {
     await settled;
   });
 
+  test("once a row that the caller works on itself has been tried", async () => {
+    const { attempts, worker } = setUp();
+    const run = worker.run(worker.adopt("1", attempts.of("1"), performance.now()));
+    let isSettled = false;
+    const settled = worker.settled().then(() => (isSettled = true));
+    await turns();
+    expect([attempts.begun, isSettled]).toEqual([["1"], false]);
+    await attempts.end("1");
+    await Promise.all([run, settled]);
+  });
+
   test("after a look that finds nothing", async () => {
     const { table, worker } = setUp();
     const gate = Promise.withResolvers<void>();
@@ -500,18 +525,27 @@ describe("close()", () => {
     expect(["1", "2", "3"].map((id) => attempts.signals.get(id)!.aborted)).toEqual([true, true, true]);
   });
 
-  test("ends with the first half if nothing is under way then", async () => {
+  test("ends with the first half if nothing is under way then, and releases what has not begun", async () => {
+    const { table, attempts, worker } = setUp();
+    worker.adopt("1", attempts.of("1"), performance.now());
+    let isClosed = false;
+    const closed = worker.close(10).finally(() => (isClosed = true));
+    await pass(4999);
+    expect(isClosed).toBe(false);
+    await pass(1);
+    expect([isClosed, table.releases]).toEqual([true, [["1"]]]);
+    expect([await closed, attempts.begun]).toEqual([1, []]);
+  });
+
+  test("ends at once if the claim on the last row can't be asked for", async () => {
     const { table, worker } = setUp(1);
     let asked = 0;
-    // Its claim can't be asked for in time, so it doesn't begin.
     table.renew = () => {
       asked++;
       return Promise.reject(new Error("The database is away."));
     };
     worker.add("1", async () => null, performance.now() - CLAIM_MS);
-    const closed = worker.close(10);
-    await pass(5000);
-    expect([await closed, asked]).toEqual([0, 1]);
+    expect([await worker.close(10), asked]).toEqual([0, 1]);
   });
 
   test("waits until rows are released", async () => {
