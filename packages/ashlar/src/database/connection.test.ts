@@ -18,7 +18,8 @@ const NO = new Error("no");
 let database: Database;
 
 beforeEach(async () => {
-  const memory = { driver: "sqlite", path: ":memory:" };
+  // The last of a thousand transactions waits for all the others.
+  const memory = { driver: "sqlite", path: ":memory:", acquireTimeoutMs: 600_000 };
   database = new Database({ default: "a", a: memory, b: memory }, "/");
   for (const name of ["a", "b"]) {
     const { kysely } = database.connection(name);

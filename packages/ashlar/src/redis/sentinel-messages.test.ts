@@ -8,8 +8,6 @@ import { withProgram } from "../../test/support/system-programs.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { readRedisSettings } from "./redis-settings.ts";
 
-const PATIENCE = { timeout: 30_000 };
-
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 const list = (...texts: readonly string[]): string => `*${texts.length}\r\n${texts.map(bulk).join("")}`;
 
@@ -86,18 +84,18 @@ withProgram("redis-server", () => {
     const connection = new RedisConnection(readRedisSettings({ url, commandTimeoutMs: 60_000 }, where, "Shop"));
     onTestFinished(() => connection.close());
     expect(await connection.command("PING")).toBe("PONG");
-    await expect.poll(() => sentinel.listeners, PATIENCE).toBe(1);
+    await expect.poll(() => sentinel.listeners).toBe(1);
     const { questions } = sentinel;
     sentinel.hold();
     await server.stop();
-    await expect.poll(() => sentinel.questions, PATIENCE).toBeGreaterThan(questions);
+    await expect.poll(() => sentinel.questions).toBeGreaterThan(questions);
     sentinel.tell();
     // The client has read the message when it has ended that connection.
-    await expect.poll(() => sentinel.listeners, PATIENCE).toBe(0);
+    await expect.poll(() => sentinel.listeners).toBe(0);
     sentinel.release();
     await server.start();
     const answer = () => connection.command("PING").catch((error: Error) => error.message);
-    await expect.poll(answer, PATIENCE).toBe("PONG");
+    await expect.poll(answer).toBe("PONG");
   }, 90_000);
 
   test("nothing is begun again after the connection was closed", async () => {
@@ -109,7 +107,7 @@ withProgram("redis-server", () => {
     const pauses = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => void vi.restoreAllMocks());
     connection.close();
-    await expect.poll(() => connection.usage().isUp, PATIENCE).toBe(false);
+    await expect.poll(() => connection.usage().isUp).toBe(false);
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     expect(pauses.mock.calls.filter(([, ms]) => ms === 100)).toEqual([]);
   });

@@ -16,7 +16,6 @@ import { readUnit, type SystemdUnit } from "../support/systemd-unit.ts";
 /** Not the address that the proxies come from, which is trusted. */
 const VISITOR = "127.0.0.2";
 const VISITORS = 3;
-const PATIENCE = { timeout: 20_000 };
 
 let root: string;
 let remove: () => Promise<void>;
@@ -83,7 +82,7 @@ async function reload({ unit, process: { child } }: Instance, answers: readonly 
   expect(unit.command("ExecReload")).toEqual(["/bin/kill", "-HUP", "$MAINPID"]);
   const workers = new Set(answers.filter(({ parent }) => parent === child.pid).map(({ pid }) => pid));
   child.kill("SIGHUP");
-  await expect.poll(() => [...workers].filter(isRunning), PATIENCE).toEqual([]);
+  await expect.poll(() => [...workers].filter(isRunning)).toEqual([]);
 }
 
 function isRunning(pid: number): boolean {
@@ -103,12 +102,10 @@ function visitor({ secure }: DeployedProxy): HttpsVisitor {
 /** Waits until the proxy passes requests on. */
 async function passesOn(proxy: DeployedProxy): Promise<void> {
   await expect
-    .poll(
-      () =>
-        visitor(proxy)
-          .ask("/up")
-          .then(({ status }) => status, String),
-      PATIENCE,
+    .poll(() =>
+      visitor(proxy)
+        .ask("/up")
+        .then(({ status }) => status, String),
     )
     .toBe(200);
 }
@@ -183,7 +180,7 @@ describe.each(UPDATES)("behind %s", (name, done, update) => {
       // The first request that fails ends the test.
       const meanwhile = (work: Promise<unknown>): Promise<unknown> => Promise.race([work, loads]);
       const reached = ({ process: { child } }: Instance): Promise<unknown> =>
-        meanwhile(expect.poll(() => answers.some(({ parent }) => parent === child.pid), PATIENCE).toBe(true));
+        meanwhile(expect.poll(() => answers.some(({ parent }) => parent === child.pid)).toBe(true));
       for (const instance of instances) await reached(instance);
       for (const instance of instances) {
         await meanwhile(update(instance, answers));

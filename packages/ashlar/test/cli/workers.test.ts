@@ -378,7 +378,7 @@ test("a roll kills a worker that hangs, and goes on", async () => {
   const before = await pids(instance.url);
   process.kill(before[0]!, "SIGSTOP");
   instance.child.kill("SIGHUP");
-  await expect.poll(() => logged(instance, "The workers have been replaced.").length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
   expect(logged(instance, "A worker did not end in time. It is killed.")).toMatchObject([{ level: "error" }]);
   expect(before.filter(isAlive)).toEqual([]);
   expect(await pids(instance.url)).toHaveLength(2);

@@ -259,7 +259,7 @@ describe("a renewal", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const calls = [failure(client.get("/api/me")), failure(client.get("/api/me"))];
-    await vi.waitUntil(() => renewals(events) === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
     let passed = 0;
     for (; renewals(events) < 4; passed += 100) await vi.advanceTimersByTimeAsync(100);
     // The server answers the old token for a minute.
@@ -316,9 +316,9 @@ describe("a renewal", () => {
     });
     travel(LATER);
     const call = client.get("/api/me").catch(() => null);
-    await vi.waitUntil(() => isRenewing, { timeout: 30_000 });
+    await vi.waitUntil(() => isRenewing, { timeout: 60_000 });
     const login = client.login({ username: other, password: PASSWORD });
-    await vi.waitUntil(() => isAnswered, { timeout: 30_000 });
+    await vi.waitUntil(() => isAnswered, { timeout: 60_000 });
     // A login that didn't wait would store its tokens now.
     for (let turn = 0; turn < 50; turn++) await nextTurn();
     held.resolve();
@@ -338,7 +338,7 @@ describe("a renewal", () => {
     const controller = new AbortController();
     const aborted = client.get("/api/me", { signal: controller.signal });
     const other = client.get("/api/me");
-    await vi.waitUntil(() => renewals(events) === 1, { timeout: 30_000 });
+    await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
     controller.abort();
     await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
     held.resolve();
@@ -359,7 +359,7 @@ describe("a renewal", () => {
     });
     travel(LATER);
     const call = failure(client.get("/api/me"));
-    await vi.waitUntil(() => events.includes("GET /api/me"), { timeout: 30_000 });
+    await vi.waitUntil(() => events.includes("GET /api/me"), { timeout: 60_000 });
     await client.login({ username: other, password: PASSWORD });
     isHeld = false;
     held.resolve();
@@ -409,7 +409,7 @@ describe("a logout", () => {
       });
       travel(LATER);
       const call = client.get("/api/me").catch(() => null);
-      await vi.waitUntil(() => renewals(events) === 1, { timeout: 30_000 });
+      await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
       const loggedOut = client.logout();
       // Otherwise it would be sent within a few turns.
       for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -71,7 +71,7 @@ describe.skipIf(LIBRARY === undefined && !process.env.CI)("with libfaketime", as
         const mails = JSON.parse((await visitor(index).get("/dev/mailbox.json")).body) as readonly Mail[];
         return mails.flatMap(({ to, text }) => (to.includes(address) ? (pattern.exec(text)?.[1] ?? []) : []))[0];
       };
-      return expect.poll(found, { timeout: 20_000 }).toBeTruthy().then(found) as Promise<string>;
+      return expect.poll(found).toBeTruthy().then(found) as Promise<string>;
     }
 
     async function registered(index: number, email: string): Promise<SocketVisitor> {

@@ -222,7 +222,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
 await onPostgres("with a server on which everything is serializable", () => {
   test("of 120 parallel renewals of a token, one makes a new one, which all get, and none is an error", async () => {
     serializeAll();
-    const api = await testApi({ engine: postgres });
+    const api = await testApi({ engine: postgres, settings: { acquireTimeoutMs: 600_000, statementTimeoutMs: 0 } });
     const token = await api.token();
     const { rows: named } = await sql<{ name: string }>`select current_database() as name`.execute(api.database.kysely);
     const holder = new pg.Client({ ...POSTGRES, database: named[0]!.name });

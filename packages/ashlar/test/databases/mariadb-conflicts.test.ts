@@ -31,7 +31,7 @@ await onMariadb("what MariaDB refuses because of another transaction", () => {
   });
 
   test("of 120 parallel renewals of a token, one makes a new one, which all get, and none is an error", async () => {
-    const api = await testApi({ engine: mariadb });
+    const api = await testApi({ engine: mariadb, settings: { acquireTimeoutMs: 600_000, statementTimeoutMs: 0 } });
     const token = await api.token();
     const { rows: named } = await sql<{ name: string }>`select database() as name`.execute(api.database.kysely);
     const holder = await createConnection({ ...MARIADB, database: named[0]!.name });

@@ -167,7 +167,7 @@ withSmallDisk("a disk", () => {
         await server.start();
         await asRoot(server, checkRights);
       }
-      await expect.poll(() => get(full, "/fill"), { timeout: 30_000 }).toBe(200);
+      await expect.poll(() => get(full, "/fill")).toBe(200);
     }, 120_000);
   });
 });

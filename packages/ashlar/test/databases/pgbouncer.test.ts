@@ -44,7 +44,11 @@ await onPostgres("through a pooler", () => {
     });
 
     test("many connections share a few sessions of the server, and leave nothing in them", async () => {
-      const { database, configuration } = await open({ poolSize: 40, statementTimeoutMs: 61_234 });
+      const { database, configuration } = await open({
+        poolSize: 40,
+        statementTimeoutMs: 61_234,
+        acquireTimeoutMs: 600_000,
+      });
       await sql`create table counters (n integer)`.execute(database.kysely);
       await sql`insert into counters values (0)`.execute(database.kysely);
       const limit = async () =>

@@ -18,7 +18,8 @@ let own: TestDatabase;
 let database: Database;
 
 beforeEach(async () => {
-  own = await sqlite.open();
+  // The last of 200 transactions waits for all the others.
+  own = await sqlite.open({ acquireTimeoutMs: 600_000 });
   database = own.database;
   Note.useDatabase(database);
   const table = database.kysely.schema.createTable("notes").$call(primaryKey(database.kysely));

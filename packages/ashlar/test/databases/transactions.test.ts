@@ -27,7 +27,8 @@ await onEachDatabase("transactions", (engine) => {
   let database: Database;
 
   beforeAll(async () => {
-    own = await engine.open();
+    // The last of many concurrent transactions waits for all the others.
+    own = await engine.open({ acquireTimeoutMs: 600_000 });
     database = own.database;
     await database.kysely.schema
       .createTable("accounts")

@@ -39,7 +39,7 @@ class TestUser extends UserWithToken {
 /** How a test's application differs from the default. */
 export interface TestApiOptions
   extends Pick<BuildOptions, "environment" | "hasher" | "logger" | "middleware">,
-    Pick<DatabaseOptions, "engine"> {
+    Pick<DatabaseOptions, "engine" | "settings"> {
   /** Options of `DRIVERS.jwt` in addition to secret and model. */
   readonly driver?: object;
   /** Drivers in addition to `jwt`, by name; their users are those of `jwt` unless they have a model. */

@@ -121,7 +121,8 @@ export async function shop(own: TestDatabase, options: ShopOptions = {}): Promis
   }
   const mail = application.container.make("mail");
   const store = (await mail.outbox())!;
-  const rows = async () => (await own.database.kysely.selectFrom("mail_outbox").selectAll().execute()) as Row[];
+  const mails = own.database.kysely.selectFrom("mail_outbox").selectAll().orderBy("id");
+  const rows = async () => (await mails.execute()) as Row[];
   return {
     application,
     database: application.container.make("database"),

@@ -266,8 +266,8 @@ await onEachDatabase("the guard web", (engine) => {
   });
 
   test("S24 interleaved requests each see their own user", async () => {
-    // All of them wait for a connection at the same time.
-    const settings = engine.name === "sqlite" ? {} : { maxWaiting: 2000 };
+    // All of them wait for a connection at the same time, and some for as long as all the others take.
+    const settings = { maxWaiting: 2000, acquireTimeoutMs: 600_000 };
     const web = await testWeb({ engine, settings });
     const browsers = await Promise.all([web.loggedIn(ADA), web.loggedIn(BOB), web.browser()]);
     const users = [ADA, BOB, null];
