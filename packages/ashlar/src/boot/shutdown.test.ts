@@ -133,9 +133,10 @@ test.each([
   const { application, port } = await serve({ drainSeconds: 30 });
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status;
   expect(await ready()).toBe(200);
+  // First, because a stopped clock begins at 0.
+  stopClock();
   for (const isReplaced of drains) application.drain(isReplaced);
   expect(await ready()).toBe(status);
-  stopClock();
   const stopped = application.stop({ drains: true });
   expect(await ready()).toBe(status);
   await passUntil(stopped);
