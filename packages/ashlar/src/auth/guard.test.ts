@@ -270,8 +270,8 @@ describe("an application's own guard", () => {
   });
 
   test.each<[string, Record<string, string>, string | null, string | null]>([
-    ["a user", { cookie: "person=1" }, "private, no-store", "cookie"],
-    ["a user who is known immediately", { "x-at-once": "1" }, "private, no-store", "cookie"],
+    ["a user", { cookie: "person=1" }, "private, no-store", "cookie, authorization"],
+    ["a user who is known immediately", { "x-at-once": "1" }, "private, no-store", "cookie, authorization"],
     ["a guest, if the browser keeps logins,", { "x-keeps": "1" }, null, "cookie"],
     [
       "a guest of an unknown name, if the browser keeps logins,",
@@ -279,8 +279,8 @@ describe("an application's own guard", () => {
       null,
       "cookie",
     ],
-    ["any other guest", {}, null, null],
-    ["any other guest of an unknown name", { cookie: "person=99" }, null, null],
+    ["any other guest", {}, null, "authorization"],
+    ["any other guest of an unknown name", { cookie: "person=99" }, null, "authorization"],
   ])("S63 sets the cache headers that fit a response to %s", async (_, headers, control, vary) => {
     const application = await withBadge(({ auth, request, response }) => {
       if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");

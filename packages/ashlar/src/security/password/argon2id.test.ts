@@ -89,9 +89,9 @@ describe("the parameters", () => {
     const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory: 64, passes: 1 }, imported);
     const work = (hash: string | null) => processTimeUntil(() => hasher.verify(hash, PLAIN));
     // The first verification may start a thread, and bcrypt gets faster while it is compiled.
-    await hasher.verify(imported, PLAIN);
-    const ofImported = await work(imported);
-    expect(await work(null)).toBeGreaterThan(ofImported / 4);
+    const ofImported: number[] = [];
+    for (let count = 0; count < 5; count++) ofImported.push(await work(imported));
+    expect(await work(null)).toBeGreaterThan(Math.min(...ofImported) / 4);
   });
 
   test("an imported hash is verified on the threads", async () => {
