@@ -70,8 +70,8 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * Adds what has to go back to the browser to a response: cookies, `Vary` (`Cookie`, `Authorization`), and `Cache-Control`. If the response has
-   * a `Cache-Control` of its own, that stays, unless there is a cookie: then it becomes `private, no-store`.
+   * Adds what has to go back to the browser to a response: cookies, `Vary` (`Cookie`, `Authorization`), and `Cache-Control`. If
+   * the response has a `Cache-Control` of its own, that stays, unless there is a cookie: then it becomes `private, no-store`.
    *
    * @param response a `Response`, of which a copy is returned, or one of `node:http`, as in Express, which is changed
    */

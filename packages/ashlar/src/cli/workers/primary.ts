@@ -7,10 +7,11 @@ import { relayMetrics } from "../../metrics/index.ts";
 import { acceptWaiting, listen, STILL_COMING } from "../../server/index.ts";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
-import type { Booted, FromPrimary, FromWorker } from "./messages.ts";
+import type { Booted, FromWorker } from "./messages.ts";
 import { Restarts } from "./restarts.ts";
 import { STALL_MS, Stall } from "./stall.ts";
 import { MAX_WAITING, WaitingLine } from "./waiting-line.ts";
+import { WorkerChannel } from "./worker-channel.ts";
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -18,8 +19,6 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const GRACE_MS = 3000;
 /** How much longer than it waits for its database a replacement may take to boot, in milliseconds. */
 const BOOT_RESERVE_MS = 60_000;
-/** How often each worker is asked whether it runs, in the time after which one counts as hanging. */
-const PINGS = 3;
 /** For how long connections that are closed are counted before the log says so, in milliseconds. */
 const COUNT_MS = 1000;
 
@@ -40,16 +39,7 @@ interface Member {
   booted: Booted | null;
   /** Notices that it never boots. */
   readonly boot: Stall;
-  /** Handed over to it, and not sent yet: Node sends one connection after the other, each when the last has arrived. */
-  readonly queued: Set<Socket>;
-  /** Whether it was asked if what was sent has arrived, and has not answered. */
-  isPinged: boolean;
-  /** Whether more was sent since. */
-  isUnconfirmed: boolean;
-  /** Notices that it doesn't respond. */
-  readonly stall: Stall;
-  /** Asks it from time to time; `null` before it serves. */
-  heartbeat: NodeJS.Timeout | null;
+  readonly channel: WorkerChannel;
   /** What a roll replaces it with; `null` if none does. */
   successor: Member | null;
   /** Resolves when it takes connections, with `true`, or when it has ended before. */
@@ -137,11 +127,11 @@ export class Primary {
       reason: null,
       booted: null,
       boot: new Stall(this.#bootMs, () => this.#neverBooted(member)),
-      queued: new Set(),
-      isPinged: false,
-      isUnconfirmed: false,
-      stall: new Stall(this.#stallMs, () => this.#stalled(member)),
-      heartbeat: null,
+      channel: new WorkerChannel(worker, {
+        stallMs: this.#stallMs,
+        stalled: () => this.#stalled(member),
+        unsent: (socket) => this.#handOver(socket),
+      }),
       successor: null,
       serves: Promise.withResolvers(),
       ended: Promise.withResolvers(),
@@ -152,7 +142,7 @@ export class Primary {
     worker.on("message", (message: FromWorker) => {
       if (message.type === "booted") void this.#admit(member, message);
       else if (message.type === "failed") member.reason = message.reason;
-      else if (message.type === "pong") this.#ponged(member);
+      else if (message.type === "pong") member.channel.ponged();
       // Metrics pass through as well; see `relayMetrics`.
       else if (message.type === "serving") this.#serves(member, message.url);
     });
@@ -171,7 +161,7 @@ export class Primary {
     this.#listening ??= this.#listen(booted);
     try {
       const { port } = await this.#listening;
-      tell(member, { type: "serve", port, isFirst });
+      member.channel.tell({ type: "serve", port, isFirst });
     } catch (error) {
       this.#terminal.printError(error instanceof Error ? error.message : String(error));
       this.#exitCode = 1;
@@ -204,7 +194,7 @@ export class Primary {
   #serves(member: Member, url: string): void {
     member.servingSince = performance.now();
     member.boot.end();
-    member.heartbeat = setInterval(() => this.#ping(member), this.#stallMs / PINGS);
+    member.channel.watch();
     this.#restarts.booted();
     member.serves.resolve(true);
     for (const socket of this.#waiting.take()) this.#handOver(socket);
@@ -223,10 +213,10 @@ export class Primary {
     const serving = [...this.#members].filter(({ worker, servingSince, isApart }) => {
       return servingSince !== null && !isApart && worker.isConnected();
     });
-    const fewest = Math.min(...serving.map(({ queued }) => queued.size));
-    const free = serving.filter(({ queued }) => queued.size === fewest);
+    const fewest = Math.min(...serving.map(({ channel }) => channel.waiting));
+    const free = serving.filter(({ channel }) => channel.waiting === fewest);
     const member = free[this.#next++ % free.length];
-    if (member !== undefined && fewest < this.#maxWaiting) this.#send(member, socket);
+    if (member !== undefined && fewest < this.#maxWaiting) member.channel.send(socket);
     else if (member !== undefined || this.#ending !== null) this.#close(socket);
     else this.#waiting.add(socket);
   }
@@ -244,43 +234,9 @@ export class Primary {
     }, COUNT_MS);
   }
 
-  #send(member: Member, socket: Socket): void {
-    const { worker, queued, stall } = member;
-    queued.add(socket);
-    stall.waits();
-    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
-    worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
-      if (!queued.delete(socket)) return;
-      stall.goesOn();
-      this.#ping(member);
-      // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
-      // request.
-      if (error === null) socket.destroy();
-      else this.#handOver(socket);
-    });
-  }
-
-  /** Asks a worker whether it runs, and what it was sent has arrived. Also a frozen one can be sent a connection. */
-  #ping(member: Member): void {
-    member.stall.waits();
-    member.isUnconfirmed = true;
-    if (member.isPinged) return;
-    member.isPinged = true;
-    member.isUnconfirmed = false;
-    tell(member, { type: "ping" });
-  }
-
-  #ponged(member: Member): void {
-    const { queued, stall } = member;
-    member.isPinged = false;
-    stall.goesOn();
-    if (member.isUnconfirmed) this.#ping(member);
-    else if (queued.size === 0) stall.end();
-  }
-
   /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
   #stalled(member: Member): void {
-    const line = { worker: member.worker.id, waiting: member.queued.size };
+    const line = { worker: member.worker.id, waiting: member.channel.waiting };
     member.isLogged = true;
     this.#logger!.error(line, `A worker has not responded for ${this.#stallMs / 1000} seconds. It is killed.`);
     member.worker.kill("SIGKILL");
@@ -289,13 +245,8 @@ export class Primary {
   #died(member: Member, code: number, signal: string): void {
     const { worker, servingSince, isApart, isKilled, successor } = member;
     this.#members.delete(member);
-    member.stall.end();
     member.boot.end();
-    clearInterval(member.heartbeat ?? undefined);
-    // Node keeps what it hasn't sent to a process that is gone, and its clients would wait for ever.
-    const left = [...member.queued];
-    member.queued.clear();
-    for (const socket of left) this.#handOver(socket);
+    for (const socket of member.channel.end()) this.#handOver(socket);
     member.serves.resolve(false);
     member.ended.resolve();
     if (this.#ending !== null && code !== 0 && !isKilled) this.#exitCode = 1;
@@ -359,7 +310,7 @@ export class Primary {
   async #retire(old: Member): Promise<void> {
     if (!this.#members.has(old)) return;
     old.isApart = true;
-    tell(old, { type: "retire" });
+    old.channel.tell({ type: "retire" });
     // One that still boots has not said its times.
     const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;
     const late = setTimeout(() => this.#killLate(old), (drainSeconds + shutdownTimeoutSeconds) * 1000 + GRACE_MS);
@@ -384,7 +335,7 @@ export class Primary {
     for (const member of this.#members) {
       member.isKilled = member.servingSince === null;
       if (member.isKilled) member.worker.kill("SIGKILL");
-      else tell(member, { type: "drain" });
+      else member.channel.tell({ type: "drain" });
     }
     const listening = await this.#listening?.catch(() => null);
     if (listening) {
@@ -394,7 +345,7 @@ export class Primary {
     }
     this.#waiting.close();
     // Connections that were handed over before arrive before.
-    for (const member of this.#members) tell(member, { type: "end" });
+    for (const member of this.#members) member.channel.tell({ type: "end" });
     const late = setTimeout(
       () => {
         for (const member of this.#members) this.#killLate(member);
@@ -409,8 +360,4 @@ export class Primary {
 
 function reasonOf({ reason }: Member): { readonly reason?: string } {
   return reason === null ? {} : { reason };
-}
-
-function tell({ worker }: Member, message: FromPrimary): void {
-  if (worker.isConnected()) worker.send(message);
 }

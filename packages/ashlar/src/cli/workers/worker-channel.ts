@@ -1,0 +1,96 @@
+import type { Worker } from "node:cluster";
+import type { Socket } from "node:net";
+import type { FromPrimary } from "./messages.ts";
+import { Stall } from "./stall.ts";
+
+/** How often a worker is asked whether it runs, in the time after which it counts as hanging. */
+const PINGS = 3;
+
+/** What a {@link WorkerChannel} needs. */
+export interface WorkerChannelOptions {
+  /** How long the worker may not respond, in milliseconds. */
+  readonly stallMs: number;
+  /** Called once it has not responded for so long. */
+  readonly stalled: () => void;
+  /** Called with a connection that could not be sent. */
+  readonly unsent: (socket: Socket) => void;
+}
+
+/** How the primary process talks to a worker: it sends connections, and notices if the worker doesn't respond. */
+export class WorkerChannel {
+  readonly #worker: Worker;
+  readonly #options: WorkerChannelOptions;
+  readonly #stall: Stall;
+  /** What was not sent yet: Node sends one connection after the other, each when the last has arrived. */
+  readonly #queued = new Set<Socket>();
+  /** Whether the worker was asked if what was sent has arrived, and has not answered. */
+  #isPinged = false;
+  /** Whether more was sent since. */
+  #isUnconfirmed = false;
+  #heartbeat: NodeJS.Timeout | null = null;
+
+  constructor(worker: Worker, options: WorkerChannelOptions) {
+    this.#worker = worker;
+    this.#options = options;
+    this.#stall = new Stall(options.stallMs, options.stalled);
+  }
+
+  /** How many connections wait to be sent. */
+  get waiting(): number {
+    return this.#queued.size;
+  }
+
+  tell(message: FromPrimary): void {
+    if (this.#worker.isConnected()) this.#worker.send(message);
+  }
+
+  /** Begins to ask from time to time whether the worker runs. */
+  watch(): void {
+    this.#heartbeat = setInterval(() => this.#ping(), this.#options.stallMs / PINGS);
+  }
+
+  send(socket: Socket): void {
+    this.#queued.add(socket);
+    this.#stall.waits();
+    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
+    this.#worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
+      if (!this.#queued.delete(socket)) return;
+      this.#stall.goesOn();
+      this.#ping();
+      // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
+      // request.
+      if (error === null) socket.destroy();
+      else this.#options.unsent(socket);
+    });
+  }
+
+  /** Called with the answer to a ping. */
+  ponged(): void {
+    this.#isPinged = false;
+    this.#stall.goesOn();
+    if (this.#isUnconfirmed) this.#ping();
+    else if (this.#queued.size === 0) this.#stall.end();
+  }
+
+  /**
+   * Ends what belongs to a worker that is gone.
+   *
+   * @returns the connections that were not sent: Node keeps them, and their clients would wait for ever
+   */
+  end(): Socket[] {
+    this.#stall.end();
+    clearInterval(this.#heartbeat ?? undefined);
+    const left = [...this.#queued];
+    this.#queued.clear();
+    return left;
+  }
+
+  /** Asks whether the worker runs, and what it was sent has arrived. Also a frozen one can be sent a connection. */
+  #ping(): void {
+    this.#stall.waits();
+    this.#isUnconfirmed = this.#isPinged;
+    if (this.#isPinged) return;
+    this.#isPinged = true;
+    this.tell({ type: "ping" });
+  }
+}
