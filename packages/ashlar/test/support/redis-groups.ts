@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
+import { freePort } from "./free-port.ts";
 import { RedisServer } from "./redis-server.ts";
 
 /** How soon Sentinels count a server as gone that doesn't answer, in milliseconds: a busy machine must not make them switch. */
@@ -58,13 +59,16 @@ export async function startSentinels(atEnd: AtEnd = onTestFinished): Promise<Sen
 
 /** Starts a cluster of three nodes, each with a third of the keys, which they never give up. They end with the test. */
 export async function startCluster(): Promise<{ readonly url: string; readonly nodes: readonly RedisServer[] }> {
-  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "120000"];
-  const nodes = await Promise.all([1, 2, 3].map(() => started({ args }, onTestFinished)));
+  // Nodes talk on a port of their own. By default it is 10,000 above the other: one that the system gives to any program.
+  const busPorts = [await freePort(), await freePort(), await freePort()];
+  const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "120000", "--cluster-port"];
+  const start = (busPort: number) => started({ args: [...args, String(busPort)] }, onTestFinished);
+  const nodes = await Promise.all(busPorts.map(start));
   const bounds = [0, 5461, 10_923, 16_384];
   for (const [index, node] of nodes.entries()) {
     await node.run("CLUSTER", "ADDSLOTSRANGE", bounds[index]!, bounds[index + 1]! - 1);
     await node.run("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-    if (index > 0) await node.run("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port);
+    if (index > 0) await node.run("CLUSTER", "MEET", "127.0.0.1", nodes[0]!.port, busPorts[0]!);
   }
   for (const node of nodes) {
     await until(async () => {
