@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import fc from "fast-check";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { freePort } from "../../test/support/free-port.ts";
 import { type Application, createApplication, createLogger } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
 import { AshlarError } from "../support/index.ts";
@@ -56,10 +57,7 @@ afterEach(async () => {
 });
 
 /** A real SMTP server that keeps the mails it accepts. */
-async function serve(
-  options: SMTPServerOptions = {},
-  port = 0,
-): Promise<{ port: number; received: Received[]; close(): Promise<void> }> {
+async function serve(options: SMTPServerOptions = {}, port = 0): Promise<{ port: number; received: Received[] }> {
   const received: Received[] = [];
   const server = new SMTPServer({
     key: KEY,
@@ -87,9 +85,8 @@ async function serve(
   });
   server.on("error", () => {});
   await new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
-  const close = () => new Promise<void>((resolve) => void server.close(() => resolve()));
-  closing.push(close);
-  return { port: (server.server.address() as AddressInfo).port, received, close };
+  closing.push(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  return { port: (server.server.address() as AddressInfo).port, received };
 }
 
 interface Made {
@@ -468,9 +465,8 @@ describe("a server that does not accept a mail", () => {
   });
 
   test("a server that comes back up gets the mails queued in the meantime", async () => {
-    const first = await serve();
-    await first.close();
-    const { application, lines } = await make({ port: first.port }, { retry: { attempts: 100, delaySeconds: 0.05 } });
+    const port = await freePort();
+    const { application, lines } = await make({ port }, { retry: { attempts: 100, delaySeconds: 0.05 } });
     const mailer = application.container.make("mail");
     for (let number = 0; number < 5; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
     await expect.poll(() => lines.length).toBeGreaterThanOrEqual(5);
@@ -479,17 +475,15 @@ describe("a server that does not accept a mail", () => {
       msg: "A mail could not be sent yet.",
       retryInSeconds: 0.05,
     });
-    const second = await serve({}, first.port);
+    const { received } = await serve({}, port);
     await mailer.settled();
-    expect(second.received.map(({ source }) => parts(source)[0]![1]).toSorted()).toEqual(
+    expect(received.map(({ source }) => parts(source)[0]![1]).toSorted()).toEqual(
       Array.from({ length: 5 }, (_, number) => `number ${number}`),
     );
   });
 
   test("the pauses between attempts double, up to a minute", async () => {
-    const server = await serve();
-    await server.close();
-    const { application, lines } = await make({ port: server.port }, { retry: { attempts: 5, delaySeconds: 20 } });
+    const { application, lines } = await make({ port: await freePort() }, { retry: { attempts: 5, delaySeconds: 20 } });
     const { setTimeout: later } = globalThis;
     const skipped = vi.spyOn(globalThis, "setTimeout").mockImplementation(((task: () => void, ms?: number) =>
       // Shorter timers are connection timeouts.
@@ -523,9 +517,7 @@ describe("a server that does not accept a mail", () => {
   });
 
   test("a mail is given up after the last attempt", async () => {
-    const { port, close } = await serve();
-    await close();
-    const { application, lines } = await make({ port });
+    const { application, lines } = await make({ port: await freePort() });
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
     await mailer.settled();

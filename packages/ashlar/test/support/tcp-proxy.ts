@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "./free-port.ts";
 
 /** Passes connections on to another server, until a test stops or freezes it. */
 export interface TcpProxy {
@@ -18,10 +19,7 @@ export interface TcpProxy {
  * @param target the server's port on this machine
  */
 export async function tcpProxy(target: number, host = "127.0.0.1"): Promise<TcpProxy> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   const sockets = new Set<Socket>();
   let isFrozen = false;
   let server: Server | null = null;
