@@ -1,22 +1,45 @@
 import { randomInt } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
+import { RUN_FOLDER } from "./run-folder.ts";
 
 /**
- * A port that nothing is listening on. It is below those that a system assigns to programs that don't choose one, so no
- * other test gets it before it is used, or while the program that uses it restarts.
+ * A port that nothing is listening on, and that no other test of this run is given. It is below those that a system
+ * assigns to programs that don't choose one, so nothing gets it before it is used, or while the program that uses it
+ * restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(12_000, 32_000);
-    if ((await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"))) return port;
+    if (await isFree(port)) return port;
   }
 }
 
-/** The first of two ports in a row that nothing is listening on, like {@link freePort}. */
+/** The first of two ports in a row like those of {@link freePort}. */
 export async function twoFreePorts(): Promise<number> {
   for (;;) {
     const port = await freePort();
-    if (await canListen(port + 1, "127.0.0.1")) return port;
+    if (await isFree(port + 1)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return reserve(port) && (await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"));
+}
+
+/** Makes a port the caller's for the rest of the run, unless it is another's. */
+function reserve(port: number): boolean {
+  const run = process.env[RUN_FOLDER];
+  if (run === undefined) return true;
+  const folder = join(run, "ports");
+  mkdirSync(folder, { recursive: true });
+  try {
+    writeFileSync(join(folder, String(port)), "", { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
 
