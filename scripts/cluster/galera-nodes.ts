@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { freePort } from "../../packages/ashlar/test/support/free-port.ts";
+import { freeze, thaw } from "../../packages/ashlar/test/support/frozen-process.ts";
 import { until } from "./instances.ts";
 import type { Undo } from "./undoing.ts";
 
@@ -71,8 +72,8 @@ export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
     await until(() => hasJoined(ports[index]!.sql, index + 1), logOf(index));
     nodes.push({
       port: ports[index]!.sql,
-      freeze: () => void child.kill("SIGSTOP"),
-      thaw: () => void child.kill("SIGCONT"),
+      freeze: () => freeze(child.pid!),
+      thaw: () => thaw(child.pid!),
       kill: () => end(child, "SIGKILL"),
     });
   }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
 import { ashlar } from "../support/command-line.ts";
+import { freeze, thaw } from "../support/frozen-process.ts";
 import { COMMAND, freePort } from "../support/generated-application.ts";
 import { type LongProcess, startProcess } from "../support/long-process.ts";
 import { rawSocket } from "../support/raw-socket.ts";
@@ -153,7 +154,7 @@ test("connections that wait for a worker that dies go to another one", async () 
   const instance = await start();
   const { pid } = await ask(instance.url);
   // A process that doesn't run takes one connection from the primary at most; the others wait there.
-  process.kill(pid, "SIGSTOP");
+  freeze(pid);
   const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const sockets = Array.from({ length: 10 }, () => rawSocket(instance.port, get));
   const answered = () => sockets.filter(({ received }) => received().includes("200 OK"));
@@ -167,7 +168,7 @@ test("connections that wait for a worker that dies go to another one", async () 
 test("a worker that is frozen is killed once connections have waited for it, which others get, and is replaced", async () => {
   const instance = await start({}, "2", 5000);
   const { pid } = await ask(instance.url);
-  process.kill(pid, "SIGSTOP");
+  freeze(pid);
   const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const sockets = Array.from({ length: 10 }, () => rawSocket(instance.port, get));
   const answers = await Promise.all(sockets.map(({ closed }) => closed));
@@ -182,8 +183,8 @@ test("a worker that is frozen is killed once connections have waited for it, whi
 test("a worker that takes no connections gets no further ones while another one does", async () => {
   const instance = await start({}, "2", 600_000);
   const { pid } = await ask(instance.url);
-  process.kill(pid, "SIGSTOP");
-  onTestFinished(() => void process.kill(pid, "SIGCONT"));
+  freeze(pid);
+  onTestFinished(() => thaw(pid));
   const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   // One is sent to it, and one waits for it.
   const first = Array.from({ length: 6 }, () => rawSocket(instance.port, get));
@@ -235,7 +236,7 @@ test("the death of a worker is logged also while a roll is replacing it", async 
 test("workers end within the times of their own version, and one that doesn't is logged", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 1 });
   const { pid } = await ask(instance.url);
-  process.kill(pid, "SIGSTOP");
+  freeze(pid);
   instance.child.kill("SIGTERM");
   expect(await instance.ended).toEqual({ code: 1, signal: null });
   expect(logged(instance, "A worker did not end in time. It is killed.")).toMatchObject([{ level: "error" }]);
@@ -376,7 +377,7 @@ test("a roll whose new worker can't boot does not lose the one that died meanwhi
 test("a roll kills a worker that hangs, and goes on", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 0.2 });
   const before = await pids(instance.url);
-  process.kill(before[0]!, "SIGSTOP");
+  freeze(before[0]!);
   instance.child.kill("SIGHUP");
   await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
   expect(logged(instance, "A worker did not end in time. It is killed.")).toMatchObject([{ level: "error" }]);

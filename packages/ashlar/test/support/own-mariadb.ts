@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { createConnection } from "mysql2/promise";
 import { describe } from "vitest";
 import { freePort } from "./free-port.ts";
+import { freeze, thaw } from "./frozen-process.ts";
 
 const PROGRAMS = { server: "/usr/sbin/mariadbd", install: "/usr/bin/mariadb-install-db" };
 
@@ -85,8 +86,8 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
   return {
     port,
     folder,
-    freeze: () => void child.kill("SIGSTOP"),
-    thaw: () => void child.kill("SIGCONT"),
+    freeze: () => freeze(child.pid!),
+    thaw: () => thaw(child.pid!),
     kill,
     start,
     async remove() {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { describe } from "vitest";
+import { freeze, thaw } from "./frozen-process.ts";
 
 /** Where Debian keeps the server's programs, by version. */
 const DEBIAN = "/usr/lib/postgresql";
@@ -114,13 +115,14 @@ async function runServer(
       await sleep(20);
     }
   };
-  const signal = (name: NodeJS.Signals): void => {
-    const { pid } = running.child;
-    // The server's processes have groups of their own.
+  const forEachProcess = (change: (pid: number) => void): void => {
+    const pid = running.child.pid!;
+    change(pid);
+    // The server's processes have groups of their own. A frozen one starts no more of them.
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
-    for (const one of [pid!, ...children.map(Number)]) {
+    for (const child of children) {
       try {
-        process.kill(one, name);
+        change(Number(child));
       } catch {
         // It has ended since.
       }
@@ -128,7 +130,7 @@ async function runServer(
   };
   const kill = async (): Promise<void> => {
     if (running.child.exitCode !== null || running.child.signalCode !== null) return;
-    signal("SIGCONT");
+    forEachProcess(thaw);
     // "Immediate shutdown": its processes end without a word.
     const ended = once(running.child, "exit");
     running.child.kill("SIGQUIT");
@@ -140,8 +142,8 @@ async function runServer(
     url,
     folder,
     run,
-    freeze: () => signal("SIGSTOP"),
-    thaw: () => signal("SIGCONT"),
+    freeze: () => forEachProcess(freeze),
+    thaw: () => forEachProcess(thaw),
     kill,
     async start() {
       running.child = spawnServer();

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
+import { freeze, thaw } from "./frozen-process.ts";
 import { makeFolder } from "./temporary-folder.ts";
 
 /** How a server is started. */
@@ -75,11 +76,11 @@ export class RedisServer {
 
   /** Freezes it: connections stay open, and nothing answers. */
   freeze(): void {
-    this.#child!.kill("SIGSTOP");
+    freeze(this.#child!.pid!);
   }
 
   thaw(): void {
-    this.#child!.kill("SIGCONT");
+    thaw(this.#child!.pid!);
   }
 
   /** Ends it, and waits until it has ended. */
