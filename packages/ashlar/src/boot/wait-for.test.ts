@@ -21,7 +21,8 @@ function away(attempts: number, error: Error = new AshlarError("E_OVERLOADED")) 
     sleeps.push(ms);
     vi.advanceTimersByTime(ms);
   };
-  const wait = (seconds: number) => waitFor(connect, { what: "The database", seconds, logger, pause });
+  const options = { what: "The database", logger, finalCodes: ["E_SHUTTING_DOWN"], pause };
+  const wait = (seconds: number) => waitFor(connect, { ...options, seconds });
   return { wait, lines, sleeps, made: () => made };
 }
 
@@ -68,8 +69,11 @@ test("without time to wait, the first error is thrown, and nothing is logged", a
   expect([made(), lines]).toEqual([1, []]);
 });
 
-test("an error that waiting won't mend is thrown at once", async () => {
-  const { wait, lines, made } = away(1, new AshlarError("E_INVALID_CONFIGURATION"));
-  await expect(wait(30)).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
-  expect([made(), lines]).toEqual([1, []]);
-});
+test.each(["E_INVALID_CONFIGURATION", "E_SHUTTING_DOWN"] as const)(
+  "%s, which waiting won't mend, is thrown at once",
+  async (code) => {
+    const { wait, lines, made } = away(1, new AshlarError(code));
+    await expect(wait(30)).rejects.toMatchObject({ code });
+    expect([made(), lines]).toEqual([1, []]);
+  },
+);

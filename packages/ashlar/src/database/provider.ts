@@ -73,7 +73,8 @@ export class DatabaseProvider extends Provider {
     this.application.addStats("replicas", () => database.replicaUsage());
     if (!isInspected) {
       const { waitSeconds: seconds } = this.application.settings.server;
-      await waitFor(() => database.connect(), { what: "The database", seconds, logger });
+      const options = { what: "The database", seconds, logger, finalCodes: ["E_DATABASE_DAMAGED"] };
+      await waitFor(() => database.connect(), options);
       this.#clock = new ServerClock(database.connection(), logger);
       await this.#clock.start();
     }

@@ -36,7 +36,10 @@ test("a damaged SQLite file is E_DATABASE_DAMAGED", async () => {
   const file = new DatabaseSync(path);
   expect(() => file.prepare("select * from notes").all()).toThrow("not a database");
   file.close();
-  await expect(shop({ driver: "sqlite", path })).rejects.toMatchObject({ code: "E_DATABASE_DAMAGED", status: 503 });
+  const lines: Record<string, unknown>[] = [];
+  const boot = shop({ driver: "sqlite", path }, { waitSeconds: 3600, lines });
+  await expect(boot).rejects.toMatchObject({ code: "E_DATABASE_DAMAGED", status: 503 });
+  expect(lines, "it would say that it waits").toEqual([]);
 });
 
 withSmallDisk("SQLite on a disk", () => {

@@ -11,14 +11,21 @@ export interface Shop {
   readonly lines: Record<string, unknown>[];
 }
 
+/** How an application boots that {@link shop} creates. */
+interface ShopOptions {
+  /** For how long it waits for its database. */
+  readonly waitSeconds?: number;
+  /** Where its log goes, also if it can't boot. */
+  readonly lines?: Record<string, unknown>[];
+}
+
 /** An application whose error page uses the database too, as a layout does that greets the user. */
-export async function shop(main: object): Promise<Shop> {
-  const lines: Record<string, unknown>[] = [];
+export async function shop(main: object, { waitSeconds = 0, lines = [] }: ShopOptions = {}): Promise<Shop> {
   const query = (text: string) => sql.raw(text).execute(application.container.make("database").kysely);
   const application: Application = await createApplication({
     root: folderWith({}),
     providers: [DatabaseProvider],
-    config: { database: { DATABASES: { default: "main", main } } },
+    config: { app: { APP: { server: { waitSeconds } } }, database: { DATABASES: { default: "main", main } } },
     routes: [
       Route.get("/read", async () => (await query("select count(*) as n from notes")).rows),
       Route.get("/write", () => query("insert into notes values ('x')").then(() => "written")),
