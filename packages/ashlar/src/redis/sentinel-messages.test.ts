@@ -96,7 +96,7 @@ withProgram("redis-server", () => {
     await server.start();
     const answer = () => connection.command("PING").catch((error: Error) => error.message);
     await expect.poll(answer).toBe("PONG");
-  }, 90_000);
+  });
 
   test("nothing is begun again after the connection was closed", async () => {
     const server = await RedisServer.start();

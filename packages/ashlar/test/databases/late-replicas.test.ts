@@ -66,5 +66,5 @@ withOwnPostgres("a read replica", () => {
       "The read replica 0 is more than 1 second behind. Its reads go elsewhere until it has caught up.",
       "The read replica 0 has caught up.",
     ]);
-  }, 120_000);
+  });
 });

@@ -24,7 +24,7 @@ withOwnMariadb("a MariaDB server whose defaults would lose what was acknowledged
   let server: OwnMariadb;
   beforeAll(async () => {
     server = await startMariadb(async () => []);
-  }, 120_000);
+  });
   afterAll(() => server?.remove());
 
   const asRoot = async (...statements: string[]): Promise<unknown[]> => {

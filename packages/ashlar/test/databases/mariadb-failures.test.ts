@@ -44,7 +44,7 @@ withOwnMariadb("a MariaDB server", () => {
   let server: OwnMariadb;
   beforeAll(async () => {
     server = await startMariadb(certify);
-  }, 120_000);
+  });
   afterAll(() => server?.remove());
 
   const openOn = (source: DialectSource): Database => new Database({ default: "main", main: source }, server.folder);

@@ -193,7 +193,7 @@ describe("a mail about accounts that a feature declares", () => {
   });
 });
 
-describe("a command of a feature", { timeout: 120_000 }, () => {
+describe("a command of a feature", () => {
   /** An application with the feature, as its author would set it up. */
   async function install(): Promise<string> {
     const root = await generatedApplication({ api: false });
