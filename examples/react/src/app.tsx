@@ -15,14 +15,14 @@ export interface PageProps {
 /** The page at a path. Links in mails lead to some of them. */
 function pageAt(path: string, props: PageProps): ReactNode {
   const [, token] = /^\/email\/verify\/([^/]+)$/.exec(path) ?? [];
-  if (token !== undefined) return <VerifyPage token={decodeURIComponent(token)} {...props} />;
+  if (token !== undefined) return <VerifyPage token={decodeURIComponent(token)} />;
   switch (path) {
     case "/register":
       return <RegisterPage {...props} />;
     case "/change_password":
       return <ForgotPasswordPage />;
     case "/password_reset":
-      return <ResetPasswordPage {...props} />;
+      return <ResetPasswordPage />;
     default:
       return props.user === null ? <LoginPage {...props} /> : <AccountPage {...props} user={props.user} />;
   }

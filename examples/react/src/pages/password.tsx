@@ -1,4 +1,4 @@
-import type { PageProps } from "../app.tsx";
+import { useState } from "react";
 import { client } from "../client.ts";
 import { Form, type Inputs, NEW_PASSWORD } from "../form.tsx";
 
@@ -10,7 +10,7 @@ export function ForgotPasswordPage() {
   return (
     <section>
       <h1>Forgot your password?</h1>
-      <p>We send you a link to choose a new one.</p>
+      <p>We'll send you a link to choose a new one.</p>
       <Form
         fields={[{ name: "email", label: "Email address", type: "email", autoComplete: "username" }]}
         action="Send the link"
@@ -24,19 +24,28 @@ export function ForgotPasswordPage() {
 }
 
 /** Where the link in the mail leads. */
-export function ResetPasswordPage({ go }: PageProps) {
+export function ResetPasswordPage() {
+  const [done, setDone] = useState<string>();
   const token = new URLSearchParams(location.search).get("token") ?? "";
 
   async function send(inputs: Inputs): Promise<undefined> {
     const { password = "" } = inputs;
-    await client.resetPassword({ ...inputs, password, token });
-    await go("/login");
+    setDone((await client.resetPassword({ ...inputs, password, token })).message);
   }
 
   return (
     <section>
       <h1>Choose a new password</h1>
-      <Form fields={NEW_PASSWORD} action="Set password" send={send} />
+      {done === undefined ? (
+        <Form fields={NEW_PASSWORD} action="Set password" send={send} />
+      ) : (
+        <p className="good" role="status">
+          {done}
+        </p>
+      )}
+      <p className="links">
+        {done === undefined ? <a href="/change_password">Send another link</a> : <a href="/login">Log in</a>}
+      </p>
     </section>
   );
 }

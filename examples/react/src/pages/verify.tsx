@@ -1,12 +1,27 @@
-import type { PageProps } from "../app.tsx";
+import { useState } from "react";
 import { client } from "../client.ts";
 import { Form } from "../form.tsx";
 
 /** Where the link in the mail leads. It waits for a click: some mail programs open every link. */
-export function VerifyPage({ token, go }: PageProps & { readonly token: string }) {
+export function VerifyPage({ token }: { readonly token: string }) {
+  const [done, setDone] = useState<string>();
+
   async function send(): Promise<undefined> {
-    await client.verifyEmail(token);
-    await go("/");
+    setDone((await client.verifyEmail(token)).message);
+  }
+
+  if (done !== undefined) {
+    return (
+      <section>
+        <h1>Verify your email address</h1>
+        <p className="good" role="status">
+          {done}
+        </p>
+        <p className="links">
+          <a href="/">Continue</a>
+        </p>
+      </section>
+    );
   }
 
   return (

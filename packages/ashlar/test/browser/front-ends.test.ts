@@ -130,6 +130,9 @@ inBrowser("the examples of front ends, in a browser", () => {
     await page.goto(link);
     await look("verify");
     await fill({}, "Verify");
+    await shows("Your email address is verified.");
+    await look("verified");
+    await page.getByRole("link", { name: "Continue" }).click();
 
     await fill({ Name: " " }, "Save");
     await shows("Use 1 to 100 characters.");
@@ -152,6 +155,26 @@ inBrowser("the examples of front ends, in a browser", () => {
     await shows("Create an account");
     await page.goto(origin);
     await fill({ "Email address": EMAIL, Password: OTHER }, "Log in");
+    await shows("Hello, Ada Lovelace");
+    // A forgotten password: what happened is said, and a link that was used leads to another one.
+    await fill({}, "Log out");
+    await page.getByRole("link", { name: "Forgot your password?" }).click();
+    await fill({ "Email address": EMAIL }, "Send the link");
+    await page.getByRole("status").waitFor();
+    const reset = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
+    const [resetLink = ""] = reset.map(({ text }) => /http:\S+\/password_reset\?\S+/.exec(text)?.[0]).filter(Boolean);
+    const forgotten = { "New password": PASSWORD, "New password, again": PASSWORD };
+    await page.goto(resetLink);
+    await fill(forgotten, "Set password");
+    await shows("Your password has been reset. Log in with the new one.");
+    await look("reset");
+    await page.goto(resetLink);
+    await fill(forgotten, "Set password");
+    await shows("This link has expired, was already used, or was replaced by a newer one.");
+    await look("reset-refused");
+    expect(await page.getByRole("link", { name: "Send another link" }).getAttribute("href")).toBe("/change_password");
+    await page.goto(`${origin}/login`);
+    await fill({ "Email address": EMAIL, Password: PASSWORD }, "Log in");
     await shows("Hello, Ada Lovelace");
     // Scripts can't read the cookies.
     expect(await page.evaluate("document.cookie")).toBe("");
