@@ -6,7 +6,20 @@ import { checkTypes, execute, freePort, generateApplication } from "../support/g
 import { startHost } from "../support/hosted-application.ts";
 import { type Page, PageVisitor } from "../support/page-visitor.ts";
 
-const EXAMPLES = join(import.meta.dirname, "../../../../examples");
+const REPOSITORY = join(import.meta.dirname, "../../../..");
+const EXAMPLES = join(REPOSITORY, "examples");
+
+/** Lints an application with its own settings, as `npm run lint` does. */
+async function lint(root: string): Promise<void> {
+  // This repository ignores what its tests generate, and the linter would, too.
+  await execute(root, "git", ["init", "--quiet"]);
+  const { code, output } = await execute(root, process.execPath, [
+    join(REPOSITORY, "node_modules/oxlint/bin/oxlint"),
+    "--format=unix",
+  ]);
+  expect(output).not.toContain("[Error/");
+  expect(code).toBe(0);
+}
 
 /** Adds an example's files to a generated application, and returns its folder. */
 async function exampleOf(name: string): Promise<string> {
@@ -89,6 +102,7 @@ async function walkShop(url: string): Promise<void> {
 test.each(["hono", "fastify"])("the example with %s lets its handlers know who is logged in", async (name) => {
   const root = await exampleOf(name);
   await checkTypes(root);
+  await lint(root);
   await walkShop(await start(root, "server.ts", await place(), /:(\d+)\/orders/));
 });
 
