@@ -166,6 +166,8 @@ export class PresentedToken {
   #conclude(result: VerifiedToken | RefusedToken): void {
     this.#verified = isRefused(result) ? null : result;
     if (isRefused(result)) this.#refuse(result);
+    // Also if its user isn't looked up: a handler may respond with what the claims say.
+    else this.#context.response.dependsOnVisitor(true);
   }
 
   #refuse(refused: RefusedToken): void {

@@ -32,10 +32,14 @@ const ROUTES = [
   Route.get("/token-claims", ({ apiToken }) => {
     return Response.json(apiToken.claims, { headers: { "Cache-Control": CACHEABLE } });
   }).middleware("jwt"),
+  Route.get("/subject", ({ apiToken }) => ({ sub: apiToken.claims?.sub })).middleware("jwt"),
+  Route.get("/platform-subject", ({ apiToken }) => Response.json(apiToken.claims?.sub)).middleware("jwt"),
+  Route.get("/guard-subject", ({ auth }) => ({ sub: auth.guard("jwt").claims?.sub })),
 ];
 
-const open = (): Promise<TestApi> =>
+const open = (driver: object = {}): Promise<TestApi> =>
   testApi({
+    driver,
     stack: [],
     middleware: { jwt: [JWTAuthenticationMiddleware] },
     routes: ROUTES,
@@ -64,8 +68,21 @@ test("S123 a response that caches may keep varies by Authorization if a token gu
 
 test("S123 so does a response to a token whose user isn't looked up", async () => {
   const api = await open();
-  expect(seen(await api.get("/api/token-claims", { token: await api.token() }))).toEqual([CACHEABLE, "authorization"]);
+  const answer = await api.get("/api/token-claims", { token: await api.token() });
+  expect(seen(answer)).toEqual([CACHEABLE, "cookie, authorization"]);
 });
+
+test.each([true, false])(
+  "S63 what a handler says by a token's claims is private, no-store, with authenticates: %j",
+  async (authenticates) => {
+    const api = await open({ authenticates });
+    const token = await api.token();
+    for (const path of ["/api/subject", "/api/platform-subject", "/api/guard-subject"]) {
+      expect([path, ...seen(await api.get(path, { token }))]).toEqual([path, "private, no-store", null]);
+    }
+    expect(seen(await api.get("/api/guard-subject", { token: "made-up" }))).toEqual([null, null]);
+  },
+);
 
 test("S123 a response that no guard was asked for, or that says nothing about caches, doesn't", async () => {
   const api = await open();
