@@ -37,6 +37,9 @@ function create(files: Readonly<Record<string, string>>, APP: object = {}): Prom
         response.header("content-language", "en, de").header("vary", "cookie");
         return t("app.hello", { name: "Ada" });
       }),
+      Route.get("/platform", ({ t }) => {
+        return new Response(t("app.hello", { name: "Ada" }), { headers: { vary: "Accept-Encoding" } });
+      }),
       Route.get("/page", ({ view }) => view.render("page")),
     ],
   });
@@ -57,6 +60,8 @@ test("a response is in the language that the client prefers, and names it in Con
   expect(await get(application, "/hello", null)).toEqual(["Hello, Ada", "en", "accept-language"]);
   expect(await get(application, "/twice", "de")).toEqual(['["Hallo, A","Hallo, B"]', "de", "accept-language"]);
   expect(await get(application, "/said", "de")).toEqual(["Hallo, Ada", "en, de", "cookie, accept-language"]);
+  const platform = ["Hallo, Ada", "de", "Accept-Encoding, accept-language"];
+  expect(await get(application, "/platform", "de")).toEqual(platform);
 });
 
 test("a user's own language overrides Accept-Language, and the response does not vary by that header", async () => {

@@ -20,6 +20,9 @@ type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
 const BY_LANGUAGE = "accept-language";
 
+/** Of these, a platform's response gets what was set here in addition to its own: it depends on both. */
+const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
+
 /** RFC 9110 §6.4.1: responses with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
@@ -337,8 +340,8 @@ export class HttpResponse {
     for (const [name, values] of this.#headers) {
       // The framing of another body does not apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
-      if (headers.has(name) && name !== "set-cookie") continue;
-      for (const value of values) headers.append(name, value);
+      if (headers.has(name) && !LISTS.has(name)) continue;
+      for (const value of values) if (name !== "vary" || !isVaried(headers, value)) headers.append(name, value);
     }
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
     const caching = this.#caching(headers.get("cache-control"), headers.get("vary"));
@@ -404,4 +407,10 @@ export class HttpResponse {
   #location(target: string): this {
     return this.status(302).header("location", asciiTarget(target)).#content(null);
   }
+}
+
+/** Reports whether a response's own `Vary` names a field, or all. */
+function isVaried(headers: Headers, field: string): boolean {
+  const own = (headers.get("vary") ?? "").split(",").map((one) => one.trim().toLowerCase());
+  return own.includes("*") || own.includes(field.toLowerCase());
 }

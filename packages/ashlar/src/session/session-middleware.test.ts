@@ -54,6 +54,10 @@ const ROUTES: readonly RouteEntry[] = [
     session.put(request.param("key")!, 1);
     return new Response("public", { headers: { "cache-control": "public, max-age=60" } });
   }),
+  Route.get("/read-platform", ({ session }) => {
+    return Response.json(session.all(), { headers: { "cache-control": "public", vary: "Accept-Encoding" } });
+  }),
+  Route.get("/read-anyway", ({ session }) => Response.json(session.all(), { headers: { vary: "*" } })),
   Route.get("/forget-and-fail/@key", ({ session, request }) => {
     session.forget(request.param("key")!);
     throw new AshlarError("E_FORBIDDEN");
@@ -195,6 +199,14 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
   test("S63 a response that read an empty session varies by it, and may be cached", async () => {
     const { headers } = await new Browser(await create()).send("/read");
     expect([headers.get("cache-control"), headers.get("vary")]).toEqual([null, "cookie"]);
+  });
+
+  test("S63 so does a platform's response with a Vary of its own", async () => {
+    const browser = new Browser(await create());
+    expect((await browser.send("/read-platform")).headers.get("vary")).toBe("Accept-Encoding, cookie");
+    expect((await browser.send("/read-anyway")).headers.get("vary")).toBe("*");
+    await browser.send("/put/a/1");
+    expect((await browser.send("/read-platform")).headers.get("vary")).toBe("Accept-Encoding, cookie");
   });
 
   test("S63 a response that uses up the session's last value is not cached", async () => {
