@@ -112,8 +112,15 @@ export class SingleTokens implements TokenStrategy {
   async #heldDigest(user: TokenBearer, presented: string, claims: TokenClaims): Promise<string | null> {
     const active = await this.#activeDigest(user, presented);
     if (active !== null) return active;
-    const successor = await this.#heldSuccessor(user, presented, claims, await this.#abilitiesNow(user, claims));
-    return successor === null ? null : this.#digestsOf(successor)[0]!;
+    const left = await this.#abilitiesNow(user, claims);
+    const issued = abilitiesOf(claims.scope);
+    // The user may have lost an ability since: then the successor has those that the token was issued with.
+    const hasLost = issued !== null && left?.length !== issued.size;
+    for (const abilities of hasLost ? [left, [...issued]] : [left]) {
+      const successor = await this.#heldSuccessor(user, presented, claims, abilities);
+      if (successor !== null) return this.#digestsOf(successor)[0]!;
+    }
+    return null;
   }
 
   /** The token that replaced another one less than a minute ago, if the user still holds it. */

@@ -66,6 +66,42 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       });
     }
 
+    test(`ends it also if its user has lost an ability since, by ${way}`, async () => {
+      let given = ["orders.read", "orders.write"];
+      const api = await testApi({
+        engine,
+        stack: [],
+        routes: [...Route.group({ prefix: "/own" }, [LOGOUT])],
+        abilities: given,
+        driver: { authenticates: false, abilitiesOf: () => given },
+      });
+      for (const lost of [[], ["orders.read"]]) {
+        given = ["orders.read", "orders.write"];
+        const token = await api.token();
+        const successor = await renewed(api, token);
+        given = lost;
+        expect(await api.storedDigest(1)).toBe(digest(successor));
+        await logout(api, token);
+        expect(await api.storedDigest(1)).toBeNull();
+      }
+    });
+
+    test(`ends it also if it was lost before, and then renewed, by ${way}`, async () => {
+      let given = ["orders.read", "orders.write"];
+      const api = await testApi({
+        engine,
+        stack: [],
+        routes: [...Route.group({ prefix: "/own" }, [LOGOUT])],
+        abilities: given,
+        driver: { authenticates: false, abilitiesOf: () => given },
+      });
+      const token = await api.token();
+      given = ["orders.read"];
+      await renewed(api, token);
+      await logout(api, token);
+      expect(await api.storedDigest(1)).toBeNull();
+    });
+
     test(`ends it also if it is renewed at the same time, by ${way}`, async () => {
       const api = await open(false);
       for (let round = 0; round < 10; round++) {
