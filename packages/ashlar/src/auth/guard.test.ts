@@ -157,6 +157,20 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     expect([await response.json(), response.headers.getSetCookie()]).toEqual([{ result: [BOB, BOB] }, []]);
   });
 
+  test("S63 a response for a user who is put into the request is private, no-store, and varies otherwise", async () => {
+    const application = await running(async ({ auth, request, response }) => {
+      if (request.header("x-cached") !== null) response.header("cache-control", "max-age=60");
+      auth.guard(auth.guardName).once((await Person.findByAuthId(2))!);
+      return request.user();
+    });
+    const caching = async (headers: Record<string, string>) => {
+      const response = await application.fetch(new Request("http://localhost/", { headers }));
+      return [response.headers.get("cache-control"), response.headers.get("vary")];
+    };
+    expect(await caching({})).toEqual(["private, no-store", null]);
+    expect(await caching({ "x-cached": "1" })).toEqual(["max-age=60", "cookie, authorization"]);
+  });
+
   test("logout() leaves a guest", async () => {
     const application = await running(async ({ auth, request }) => {
       await auth.logout();

@@ -67,7 +67,9 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   }
 
   once(user: User): void {
-    this.#settle(this.requireOwn(user));
+    const own = this.requireOwn(user);
+    this.#settle(own);
+    this.#markResponse(own);
   }
 
   /** Treats the request as a guest's, even if it proves a user. */
