@@ -356,6 +356,20 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.rows()).toHaveLength(2);
   });
 
+  test("a use is not recorded if nothing may be stored for the request", async () => {
+    const tokens = await open();
+    const { token } = await tokens.issue();
+    const { application } = tokens.api;
+    for (const readOnly of [true, false]) {
+      const request = new Request("http://localhost/", { headers: { authorization: `Bearer ${token}` } });
+      expect((await application.authenticate(request, { guard: "jwt", readOnly })).user).toMatchObject(ADA);
+      // It is written a moment after the response.
+      if (readOnly) await new Promise((resolve) => setTimeout(resolve, 400));
+      if (readOnly) expect((await tokens.rows())[0]!.last_used_at).toBe(null);
+      else await expect.poll(async () => (await tokens.rows())[0]!.last_used_at).not.toBe(null);
+    }
+  });
+
   test("the last use is known to the minute, and is written once a minute", async () => {
     const tokens = await open();
     const { token } = await tokens.issue();

@@ -1,4 +1,5 @@
 import { type Authenticatable, type LoginUses, staleProof } from "../../auth/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { AshlarError, currentDate, type FieldErrors, now, ValidationError } from "../../support/index.ts";
 import { type GrantedAbilities, MAX_ABILITIES, scopeOf } from "../abilities.ts";
@@ -73,6 +74,7 @@ export interface PersonalTokenDependencies {
 
 /** What a personal token proves: it was looked up together with its user. */
 interface VerifiedPersonalToken extends VerifiedToken {
+  readonly row: PersonalTokenRow;
   readonly user: Authenticatable;
 }
 
@@ -111,19 +113,21 @@ export class PersonalTokenService implements TokenVerifier {
     const { row, user } = found;
     // What its user may no longer let a token do, this one no longer may, either.
     const abilities = await this.#dependencies.abilities.limit(user, row.abilities);
-    this.#noteUse(row);
     const verified: VerifiedPersonalToken = {
       userId: row.userId,
       claims: null,
       abilities: abilities === null ? null : new Set(abilities),
       id: row.id,
+      row,
       user,
     };
     return verified;
   }
 
-  findUser(_token: string, verified: VerifiedToken): Authenticatable {
-    return (verified as VerifiedPersonalToken).user;
+  findUser(_token: string, verified: VerifiedToken, { isReadOnly }: HttpContext): Authenticatable {
+    const { row, user } = verified as VerifiedPersonalToken;
+    if (!isReadOnly) this.#noteUse(row);
+    return user;
   }
 
   /**
