@@ -439,14 +439,20 @@ test("S50 a worker that has to cut something off makes the exit code 1", async (
   expect(line).toMatchObject({ cutOff: { requests: 1 }, worker: expect.any(Number) });
 });
 
-test("workers end with the process that started them", async () => {
-  const instance = await start();
+test("workers end once the process that started them is gone, and finish the requests that run first", async () => {
+  const instance = await start({ shutdownTimeoutSeconds: 60 });
   const before = await pids(instance.url);
   onTestFinished(() => {
     for (const pid of before.filter(isAlive)) process.kill(pid, "SIGKILL");
   });
+  const slow = fetch(`${instance.url}slow`).then((response) => response.text());
+  await instance.printed(/slow begun/);
   instance.child.kill("SIGKILL");
+  await expect.poll(() => before.filter(isAlive)).toHaveLength(1);
+  await writeFile(join(instance.root, "released"), "");
+  expect(await slow).toBe("slow");
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
+  expect(logged(instance, "The process that started the workers is gone.")).toHaveLength(2);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import type { Application } from "../../boot/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
@@ -60,8 +61,16 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
       void end(0, true);
     } else if (message.type === "end") void end(0, true);
   });
+  // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
+  cluster.worker?.once("disconnect", () => {
+    cluster.worker!.exitedAfterDisconnect = true;
+  });
   // The primary process is gone, and with it the port. If it was to end at once, so is this one.
-  process.once("disconnect", () => (isEnding ? process.exit(1) : void end(1, false)));
+  process.once("disconnect", () => {
+    if (isEnding) process.exit(1);
+    running?.logger.error("The process that started the workers is gone. This one finishes what it has, and ends.");
+    void end(1, false);
+  });
   running = await loadApplication(terminal.root).catch(async (error: unknown) => {
     await tellReason(error);
     throw error;
