@@ -14,7 +14,9 @@ import { MetricsProvider } from "./metrics-provider.ts";
 
 const TOKEN = generateSecret();
 
-async function shop(server: RedisServer, sessions: object = {}) {
+/** @param commandTimeoutMs so long by default that no command of a busy machine counts as failed */
+async function shop(server: RedisServer, sessions: object = {}, commandTimeoutMs = 60_000) {
+  const settings = { url: server.url, commandTimeoutMs };
   const application = await createApplication({
     providers: [SessionProvider, ThrottleProvider, MetricsProvider],
     environment: { APP_ENV: "test", APP_KEY: generateSecret() },
@@ -26,10 +28,10 @@ async function shop(server: RedisServer, sessions: object = {}) {
     ],
     config: {
       app: { APP: { log: { level: "silent" } } },
-      session: { SESSION: { store: redisSessions({ url: server.url, ...sessions }) } },
+      session: { SESSION: { store: redisSessions({ ...settings, ...sessions }) } },
       throttle: {
         THROTTLE: {
-          store: redisStore({ url: server.url, whenAway: memoryStore() }),
+          store: redisStore({ ...settings, whenAway: memoryStore() }),
           limits: { visits: { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 3600 }] } },
         },
       },
@@ -101,7 +103,7 @@ withProgram("redis-server", () => {
 
   test("a server that answers no longer is shown as down", async () => {
     const server = await started();
-    const { visit, scrape } = await shop(server);
+    const { visit, scrape } = await shop(server, {}, 1000);
     server.freeze();
     await visit();
     await expect.poll(async () => (await scrape())['up{connection="session,throttle"}']).toBe(0);

@@ -118,8 +118,8 @@ withProgram("redis-server", () => {
 
   test("S64 applications with different prefixes share no count, and no key shows what is counted", async () => {
     const [one, other] = [
-      await ownStore({ url: server.url, prefix: "one:" }),
-      await ownStore({ url: server.url, prefix: "two:" }),
+      await ownStore({ url: server.url, prefix: "one:", ...PATIENT }),
+      await ownStore({ url: server.url, prefix: "two:", ...PATIENT }),
     ];
     await one.counter(LOGIN).add("203.0.113.7", 3);
     expect(await other.counter(LOGIN).get("203.0.113.7")).toBeNull();
