@@ -45,7 +45,8 @@ function setUp(connections: readonly Connection[], listens: boolean) {
 function stopClock(): (ms: number) => Promise<unknown> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   // The module holds the object, not its name.
-  let time = performance.now();
+  // Whole milliseconds: sums of others are rounded, and a time that has just passed may seem not to, or the other way around.
+  let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => {
     clock.mockRestore();

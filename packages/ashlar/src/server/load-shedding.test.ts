@@ -112,7 +112,8 @@ interface StoppedClock {
 /** Stops the clock by which the server is late. `expect.poll` would wait by it as well. */
 function stoppedClock(): StoppedClock {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  let time = performance.now();
+  // Whole milliseconds: sums of others are rounded, and a time that has just passed may seem not to, or the other way around.
+  let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => {
     clock.mockRestore();
