@@ -20,13 +20,13 @@ withProgram("redis-server", () => {
     await edit(
       original,
       "config/session.ts",
-      ["store: cookieSessions(),", 'store: redisSessions({ url: env("REDIS_URL") }),'],
+      ["store: cookieSessions(),", 'store: redisSessions({ url: env("REDIS_URL"), commandTimeoutMs: 60_000 }),'],
       ["import { cookieSessions, type", 'import { env } from "ashlar";\nimport { redisSessions, type'],
     );
     await edit(
       original,
       "config/throttle.ts",
-      ["  limits: {", '  store: redisStore({ url: env("REDIS_URL") }),\n  limits: {'],
+      ["  limits: {", '  store: redisStore({ url: env("REDIS_URL"), commandTimeoutMs: 60_000 }),\n  limits: {'],
       [
         "import type { ThrottleSettings }",
         'import { env } from "ashlar";\nimport { redisStore, type ThrottleSettings }',
