@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
 import { type Application, createApplication, createLogger } from "../boot/index.ts";
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, peerAddress } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { sendResponse, withoutItsBody } from "./index.ts";
 
@@ -172,6 +172,27 @@ test("S109 the URL of a node:http request can't lead to another host", async () 
   expect(await urlOf("/", "shop.example.")).toBe("http://shop.example/");
   expect(await copied(["GET / HTTP/1.1", "Host: a.example", "Host: b.example"])).toBe(400);
   expect(await copied(["TRACE / HTTP/1.1", "Host: a.example"])).toBe(405);
+});
+
+test("S53 a copy has the address of its socket, whatever its host passes instead of an address", async () => {
+  const addresses: unknown[] = [];
+  const port = await listening((message, response) => {
+    for (const passed of ["", {}, null, undefined, "203.0.113.5"] as string[]) {
+      addresses.push(peerAddress(withoutItsBody(message, passed)));
+    }
+    response.end("{}");
+  });
+  await ask(port, "GET / HTTP/1.1", "Host: a.example");
+  expect(addresses).toEqual([...Array(4).fill("127.0.0.1"), "203.0.113.5"]);
+});
+
+test("a method that no copy can have is refused in any case", () => {
+  for (const method of ["CONNECT", "trace", "Track"]) {
+    const message = { method, url: "/", rawHeaders: ["Host", "a.example"], headers: {}, socket: {} };
+    expect(() => withoutItsBody(message as unknown as IncomingMessage)).toThrow(
+      expect.objectContaining({ code: "E_METHOD_NOT_ALLOWED", status: 405 }),
+    );
+  }
 });
 
 test("S118 the Host header of a Fetch request can't choose its path", () => {
