@@ -61,6 +61,17 @@ test("a check that hangs is given up after two seconds, is not started again, an
   expect(runs).toBe(2);
 });
 
+test("a check that takes no instance out of service is given up after one second, so that /ready still answers in time", async () => {
+  const run = () => new Promise<void>(() => {});
+  const { checked } = readiness([{ name: "redis", failsReadiness: false, run }]);
+  let results: unknown = null;
+  void checked.results().then((found) => (results = found));
+  await vi.advanceTimersByTimeAsync(999);
+  expect(results).toBe(null);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(results).toEqual({ redis: "timeout" });
+});
+
 test("the log says when results change, with the error, and not each time", async () => {
   let isAway = true;
   const run = (): void => {

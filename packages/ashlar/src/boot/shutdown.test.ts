@@ -262,6 +262,26 @@ test("S50 requests, jobs and providers that never end share one deadline, and on
   ]);
 });
 
+test("S50 a provider has a last moment after one that took all of the time, to send what it has begun", async () => {
+  const done: string[] = [];
+  class Saving extends Provider {
+    override async shutdown(left: number): Promise<void> {
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      done.push(`saved in ${left} seconds`);
+    }
+  }
+  class Hanging extends Provider {
+    override shutdown(): Promise<void> {
+      return new Promise(() => {});
+    }
+  }
+  const { application } = await serve({ shutdownTimeoutSeconds: 10 }, { providers: [Saving, Hanging] });
+  stopClock();
+  const stopped = application.stop({ drains: true });
+  await passUntil(stopped);
+  expect([await stopped, done]).toEqual([{ providers: 1 }, ["saved in 0.05 seconds"]]);
+});
+
 test("S50 a request that never ends leaves time for the jobs, and these for the providers", async () => {
   const seconds: number[] = [];
   class Timed extends Provider {
