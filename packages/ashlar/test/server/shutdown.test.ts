@@ -7,6 +7,10 @@ const SCRIPT = `
 import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
 
 const released = new Promise((resolve) => process.once("SIGUSR2", resolve));
+// The drain ends when the test says so, however long it takes what it does until then.
+const { setTimeout: later } = globalThis;
+const isDrain = (ms) => ms > 2_900_000 && ms <= 3_000_000;
+globalThis.setTimeout = (task, ms, ...more) => (isDrain(ms) ? void released.then(task) : later(task, ms, ...more));
 const application = await createApplication({
   environment: { APP_ENV: "test" },
   config: { app: { APP: { server: JSON.parse(process.env.SERVER) } } },
@@ -32,7 +36,7 @@ const printed = (running: ScriptProcess, text: string): Promise<void> =>
 
 describe("a process that is told to end", () => {
   test("S50 says so to load balancers while it serves, and then exits with 0", async () => {
-    const running = await run({ drainSeconds: 2 });
+    const running = await run({ drainSeconds: 3000 });
     const url = `http://127.0.0.1:${running.port}`;
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     running.child.kill("SIGTERM");
@@ -41,6 +45,7 @@ describe("a process that is told to end", () => {
     expect([ready.status, ready.headers.get("connection")]).toEqual([503, "close"]);
     expect(await (await fetch(`${url}/draining`)).json()).toEqual({ draining: true });
     expect((await fetch(`${url}/up`)).status).toBe(200);
+    running.child.kill("SIGUSR2");
     expect(await running.ended).toEqual([0, null]);
     expect(running.output()).not.toContain("cutOff");
   });
