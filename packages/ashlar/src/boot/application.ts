@@ -62,7 +62,7 @@ import { Hosting } from "./hosting.ts";
 import { Listening, type ListenOptions } from "./listening.ts";
 import { Providers } from "./providers.ts";
 import type { CompleteApplicationSettings } from "./settings.ts";
-import { type CutOff, Shutdown } from "./shutdown.ts";
+import { type CutOff, Shutdown, type ShutdownOptions } from "./shutdown.ts";
 import { warnOfUnreadableResponses } from "./unreadable-responses.ts";
 import { warnOfUnsafeEnvironment } from "./unsafe-environment.ts";
 
@@ -462,11 +462,11 @@ export class Application {
   /**
    * @internal Shuts the application down, and returns what was cut off.
    *
-   * @param options.drains whether to go on serving for `drainSeconds` first, if it listens
+   * @param options see {@link Shutdown.run}
    */
-  stop({ drains }: { readonly drains: boolean }): Promise<CutOff> {
+  stop(options: ShutdownOptions): Promise<CutOff> {
     this.#stopped ??= runFor(this, async () => {
-      const cutOff = await this.#shutdown.run({ drains });
+      const cutOff = await this.#shutdown.run(options);
       endApplication(this);
       return cutOff;
     });

@@ -20,6 +20,14 @@ export interface ShutdownDependencies {
   readonly closed: () => void;
 }
 
+/** How an application is to end. */
+export interface ShutdownOptions {
+  /** Whether to go on serving for `drainSeconds` first, if it listens. */
+  readonly drains: boolean;
+  /** The time that is left, in seconds, if it is less than `shutdownTimeoutSeconds`. */
+  readonly withinSeconds?: number;
+}
+
 /** What of the time pending requests may use, and then background jobs; the rest is for the providers. */
 const REQUESTS_SHARE = 0.8;
 const JOBS_SHARE = 0.9;
@@ -57,17 +65,13 @@ export class Shutdown {
     for (const server of this.#dependencies.servers) server.drain();
   }
 
-  /**
-   * Ends the application. It never rejects; failures are logged.
-   *
-   * @param options.drains whether to keep serving for `drainSeconds` first
-   */
-  async run({ drains }: { readonly drains: boolean }): Promise<CutOff> {
+  /** Ends the application. It never rejects; failures are logged. */
+  async run({ drains, withinSeconds = Number.POSITIVE_INFINITY }: ShutdownOptions): Promise<CutOff> {
     const { servers, background, dailyPrune, providers, logger, settings, closed } = this.#dependencies;
     const hasServed = servers.size > 0;
     this.drain(this.isDraining && !this.#isLeaving);
     if (drains && hasServed) await this.#drained();
-    const seconds = settings.shutdownTimeoutSeconds;
+    const seconds = Math.min(settings.shutdownTimeoutSeconds, withinSeconds);
     const endsAt = performance.now() + seconds * 1000;
     const left = (share = 1): number => Math.max(0, (endsAt - performance.now()) / 1000 - seconds * (1 - share));
     const pruned = dailyPrune.stop();

@@ -24,10 +24,14 @@ class Releasing extends Provider {
 
 export default await createApplication({
   environment: { APP_ENV: "test", LOG_LEVEL: "silent" },
-  config: { app: { APP: { server: { drainSeconds: 0, shutdownTimeoutSeconds: 20 } } } },
+  config: { app: { APP: { server: { drainSeconds: 0, shutdownTimeoutSeconds: 3600 } } } },
   providers: [Releasing],
   routes: [
     Route.get("/", () => "answered"),
+    Route.get("/endless", () => {
+      writeFileSync(import.meta.dirname + "/begun", "");
+      return new Promise(() => {});
+    }),
   ],
 });
 `;
@@ -113,6 +117,15 @@ test("a worker obeys no signals, but its primary process", async () => {
   expect(await (await worker.connection(GET)).closed).toContain("answered");
   worker.tell("end");
   expect(await worker.ended()).toEqual([0, null, true]);
+});
+
+test("a worker ends in the time that it is told, of its own hour, and with 1 if it has cut something off", async () => {
+  const worker = new TestWorker();
+  await worker.serves();
+  await worker.connection(GET.replace("/", "/endless"));
+  await expect.poll(() => existsSync(join(worker.root, "begun"))).toBe(true);
+  worker.tell("end", { withinSeconds: 1 });
+  expect(await worker.ended()).toEqual([1, null, true]);
 });
 
 test.each(["retire", "end"])("a worker that is told to %s while it boots ends with 0", async (type) => {

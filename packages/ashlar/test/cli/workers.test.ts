@@ -28,6 +28,12 @@ export default await createApplication({
   routes: [
     Route.get("/", () => ({ pid: process.pid, version })),
     Route.post("/form", ({ request }) => request.all()),
+    Route.get("/busy", () => {
+      // Longer than half of its time to end, if all come at once.
+      const endsAt = performance.now() + 50;
+      while (performance.now() < endsAt);
+      return "busy";
+    }),
     Route.get("/client", ({ request }) => request.clientAddress),
     Route.get("/slow", async () => {
       console.log("slow begun");
@@ -135,8 +141,13 @@ test("slow clients are cut off by workers too", async () => {
 test("connections beyond a worker's limit are closed at once", async () => {
   const { port } = await start({ maxConnections: 1 }, "1");
   const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-  const first = rawSocket(port, get);
-  await expect.poll(first.received).toContain("200 OK");
+  let first = rawSocket(port, get);
+  const received = () => {
+    // The worker may not have noticed yet that the connection before has ended.
+    if (first.socket.destroyed) first = rawSocket(port, get);
+    return first.received();
+  };
+  await expect.poll(received).toContain("200 OK");
   expect(await rawSocket(port, get).closed).toBe("");
   first.socket.destroy();
 });
@@ -438,6 +449,21 @@ test("S50 while it drains, /ready says so on every worker, and requests are serv
   instance.child.kill("SIGTERM");
   await instance.ended;
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
+});
+
+test("S50 connections that wait for busy workers are closed in time at the end, and no worker is killed", async () => {
+  const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 6 }, "1");
+  const get = "GET /busy HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const sockets = Array.from({ length: 400 }, () => rawSocket(instance.port, get));
+  await expect.poll(() => sockets.filter(({ received }) => received().includes("200 OK")).length).toBeGreaterThan(0);
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  await Promise.all(sockets.map(({ closed }) => closed));
+  expect(instance.output()).not.toContain("is killed");
+  const closed = logged(instance, "Connections were closed, because too many wait for the workers.");
+  expect(closed).toMatchObject([{ level: "warn", connections: expect.any(Number) }]);
+  const answered = sockets.filter(({ received }) => received().includes("200 OK"));
+  expect(answered.length + Number(closed[0]!.connections)).toBeLessThanOrEqual(sockets.length);
 });
 
 test("S50 a worker that has to cut something off makes the exit code 1", async () => {

@@ -32,8 +32,9 @@ export type FromWorker =
  * - `ping`: the connections that were sent before have arrived, if they can.
  * - `drain`: all will end soon.
  * - `retire`: end, after draining; another worker has taken over.
- * - `end`: end now; no more connections will come.
+ * - `end`: end now, in so many seconds at most; no more connections will come.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }
-  | { readonly type: "connection" | "ping" | "drain" | "retire" | "end" };
+  | { readonly type: "end"; readonly withinSeconds: number }
+  | { readonly type: "connection" | "ping" | "drain" | "retire" };

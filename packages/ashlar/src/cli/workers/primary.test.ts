@@ -24,10 +24,12 @@ class Process extends EventEmitter {
   readonly told: string[] = [];
   /** The connections that it was handed, each with the function that says that it was sent, or that it could not be. */
   readonly sockets: { readonly socket: Socket; readonly sent: (error: Error | null) => void }[] = [];
-  /** For each ping, how many connections come before it. */
-  readonly #pings: number[] = [];
+  /** What happens when it reads a message, and how many connections come before that. */
+  readonly #read: { readonly after: number; readonly run: () => void }[] = [];
   #taken = 0;
   readonly killed: string[] = [];
+  /** The time that it was given to end. */
+  endsWithin: number | null = null;
   isGone = false;
   /** Whether it does not run. Its channel has room for one connection. */
   isFrozen = false;
@@ -42,20 +44,22 @@ class Process extends EventEmitter {
   }
 
   send(
-    message: { readonly type: string },
-    socket?: Socket,
+    message: { readonly type: string; readonly withinSeconds?: number },
+    more: Socket | ((error: null) => void),
     options?: { readonly keepOpen?: boolean },
     sent?: (error: Error | null) => void,
   ): void {
-    if (message.type === "ping") {
-      this.#pings.push(this.sockets.length);
-      this.#pong();
+    if (typeof more === "function") {
+      const answer = () => this.emit("message", { type: "pong" });
+      this.#read.push({ after: this.sockets.length, run: message.type === "ping" ? answer : () => more(null) });
+      if (message.type !== "ping") this.told.push(message.type);
+      this.endsWithin = message.withinSeconds ?? null;
+      this.#reads();
       return;
     }
-    if (message.type !== "connection") return void this.told.push(message.type);
     // Node gives the socket away, unless it is told to keep it.
-    if (options?.keepOpen !== true) socket!.destroy();
-    this.sockets.push({ socket: socket!, sent: sent! });
+    if (options?.keepOpen !== true) more.destroy();
+    this.sockets.push({ socket: more, sent: sent! });
     if (this.isFrozen && this.sockets.length === 1) sent!(null);
   }
 
@@ -64,15 +68,12 @@ class Process extends EventEmitter {
     for (const last = this.#taken + count; this.#taken < last; ) {
       const { sent } = this.sockets[this.#taken++]!;
       sent(null);
-      this.#pong();
+      this.#reads();
     }
   }
 
-  #pong(): void {
-    while (this.#pings.length > 0 && this.#pings[0]! <= this.#taken) {
-      this.#pings.shift();
-      this.emit("message", { type: "pong" });
-    }
+  #reads(): void {
+    while (this.#read.length > 0 && this.#read[0]!.after <= this.#taken) this.#read.shift()!.run();
   }
 
   kill(signal: string): void {
@@ -629,6 +630,22 @@ describe("a roll", () => {
     expect([processes.length, processes[1]!.killed]).toEqual([2, []]);
   });
 
+  test("counts a worker's time to end from when it has taken what waited for it", async () => {
+    await serving(1);
+    for (let count = 0; count < 3; count++) await connection();
+    await signal("SIGHUP");
+    await admit(processes[1]!);
+    for (let count = 0; count < 3; count++) {
+      await pass(STALL_MS - 1000);
+      processes[0]!.takes(1);
+    }
+    await turns();
+    await pass((DRAIN_SECONDS + SHUTDOWN_SECONDS) * 1000 + GRACE_MS - 1);
+    expect(processes[0]!.killed).toEqual([]);
+    await pass(1);
+    expect(processes[0]!.killed).toEqual(["SIGKILL"]);
+  });
+
   test("doesn't kill a worker that has ended", async () => {
     await serving(1);
     await signal("SIGHUP");
@@ -944,9 +961,11 @@ describe("the end", () => {
     const late = await connection();
     expect(processes.map(({ told }) => told.includes("end"))).toEqual([false, false]);
     await pass(1);
-    await until(() => processes[1]!.told.includes("end"));
+    await until(() => processes.some(({ told }) => told.includes("end")));
     expect(await rawSocket(port).closed).toBe("");
     expect(late.socket.destroyed).toBe(false);
+    for (const process of processes) process.takes();
+    await until(() => processes.every(({ told }) => told.includes("end")));
     processes[0]!.dies(0);
     await turns();
     expect(exits).toEqual([]);
@@ -965,8 +984,45 @@ describe("the end", () => {
     // By now they wait for this process, which has not looked for them.
     await new Promise((resolve) => void process.nextTick(resolve));
     vi.advanceTimersByTime(1);
+    await until(() => processes[0]!.count === 3);
+    processes[0]!.takes();
     await until(() => processes[0]!.told.includes("end"));
     expect(processes[0]!.count).toBe(3);
+  });
+
+  test("tells a worker to end when it has taken what waited for it, within the time that is left", async () => {
+    await serving(1);
+    await signal("SIGTERM");
+    for (let count = 0; count < 3; count++) await connection();
+    await pass(DRAIN_SECONDS * 1000);
+    processes[0]!.takes(2);
+    await pass((SHUTDOWN_SECONDS / 2) * 1000 - 1);
+    expect(processes[0]!.told).not.toContain("end");
+    processes[0]!.takes(1);
+    await until(() => processes[0]!.told.includes("end"));
+    expect(processes[0]!.endsWithin).toBe(SHUTDOWN_SECONDS / 2 + 1);
+    processes[0]!.dies(0);
+    await until(() => exits.length > 0);
+    expect([exits, lines.filter((line) => "connections" in line)]).toEqual([[0], []]);
+  });
+
+  test("closes what waits for a worker after half of the time, says so, and lets the worker end, as a failure", async () => {
+    await serving(1);
+    await signal("SIGTERM");
+    for (let count = 0; count < 3; count++) await connection();
+    await pass(DRAIN_SECONDS * 1000);
+    processes[0]!.takes(1);
+    await pass((SHUTDOWN_SECONDS / 2) * 1000);
+    await until(() => processes[0]!.told.includes("end"));
+    expect(processes[0]!.endsWithin).toBe(SHUTDOWN_SECONDS / 2);
+    expect(processes[0]!.sockets.map(({ socket }) => socket.destroyed)).toEqual([true, true, true]);
+    // What Node still has of them comes without a connection, and isn't counted again.
+    processes[0]!.takes();
+    processes[0]!.dies(0);
+    await until(() => exits.length > 0);
+    const msg = "Connections were closed, because too many wait for the workers.";
+    expect(lines.filter((line) => "connections" in line)).toEqual([{ level: "warn", connections: 2, msg }]);
+    expect([exits, processes[0]!.killed]).toEqual([[1], []]);
   });
 
   test("is a failure if a worker had to cut something off", async () => {

@@ -19,6 +19,8 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const GRACE_MS = 3000;
 /** How much longer than it waits for its database a replacement may take to boot, in milliseconds. */
 const BOOT_RESERVE_MS = 60_000;
+/** What of the time for a shutdown the connections may take that wait for the workers. */
+const SEND_SHARE = 0.5;
 /** For how long connections that are closed are counted before the log says so, in milliseconds. */
 const COUNT_MS = 1000;
 
@@ -161,7 +163,7 @@ export class Primary {
     this.#listening ??= this.#listen(booted);
     try {
       const { port } = await this.#listening;
-      member.channel.tell({ type: "serve", port, isFirst });
+      void member.channel.tell({ type: "serve", port, isFirst });
     } catch (error) {
       this.#terminal.printError(error instanceof Error ? error.message : String(error));
       this.#exitCode = 1;
@@ -224,14 +226,14 @@ export class Primary {
   /** Closes a connection that no worker has room for, and counts it in the log. */
   #close(socket: Socket): void {
     socket.destroy();
-    if (this.#closed++ > 0) return;
-    setTimeout(() => {
-      this.#logger!.warn(
-        { connections: this.#closed },
-        "Connections were closed, because too many wait for the workers.",
-      );
-      this.#closed = 0;
-    }, COUNT_MS);
+    if (this.#closed++ === 0) setTimeout(() => this.#logClosed(), COUNT_MS);
+  }
+
+  #logClosed(): void {
+    if (this.#closed === 0) return;
+    const line = { connections: this.#closed };
+    this.#closed = 0;
+    this.#logger!.warn(line, "Connections were closed, because too many wait for the workers.");
   }
 
   /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
@@ -310,7 +312,8 @@ export class Primary {
   async #retire(old: Member): Promise<void> {
     if (!this.#members.has(old)) return;
     old.isApart = true;
-    old.channel.tell({ type: "retire" });
+    // It has its time from when it knows: connections that wait for it come first.
+    await Promise.race([old.channel.tell({ type: "retire" }), old.ended.promise]);
     // One that still boots has not said its times.
     const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;
     const late = setTimeout(() => this.#killLate(old), (drainSeconds + shutdownTimeoutSeconds) * 1000 + GRACE_MS);
@@ -335,7 +338,7 @@ export class Primary {
     for (const member of this.#members) {
       member.isKilled = member.servingSince === null;
       if (member.isKilled) member.worker.kill("SIGKILL");
-      else member.channel.tell({ type: "drain" });
+      else void member.channel.tell({ type: "drain" });
     }
     const listening = await this.#listening?.catch(() => null);
     if (listening) {
@@ -344,17 +347,26 @@ export class Primary {
       for (const server of listening.servers) server.close();
     }
     this.#waiting.close();
-    // Connections that were handed over before arrive before.
-    for (const member of this.#members) member.channel.tell({ type: "end" });
-    const late = setTimeout(
-      () => {
-        for (const member of this.#members) this.#killLate(member);
-      },
-      shutdownTimeoutSeconds * 1000 + GRACE_MS,
-    );
+    const timeoutMs = shutdownTimeoutSeconds * 1000;
+    const late = setTimeout(() => {
+      for (const member of this.#members) this.#killLate(member);
+    }, timeoutMs + GRACE_MS);
+    await Promise.all([...this.#members].map((member) => this.#tellEnd(member, timeoutMs)));
     await Promise.all([...this.#members].map(({ ended }) => ended.promise));
     clearTimeout(late);
+    this.#logClosed();
     process.exit(this.#exitCode);
+  }
+
+  /** Tells a worker to end, once it has been sent the connections that wait for it, or half of the time is over. */
+  async #tellEnd({ channel }: Member, timeoutMs: number): Promise<void> {
+    const endsAt = performance.now() + timeoutMs;
+    const closed = await channel.finish(timeoutMs * SEND_SHARE);
+    if (closed > 0) {
+      this.#closed += closed;
+      this.#exitCode = 1;
+    }
+    void channel.tell({ type: "end", withinSeconds: Math.ceil((endsAt - performance.now()) / 1000) });
   }
 }
 

@@ -23,6 +23,8 @@ export class WorkerChannel {
   readonly #stall: Stall;
   /** What was not sent yet: Node sends one connection after the other, each when the last has arrived. */
   readonly #queued = new Set<Socket>();
+  /** Resolves when nothing is left of it, for who waits for that. */
+  #emptied: PromiseWithResolvers<void> | null = null;
   /** Whether the worker was asked if what was sent has arrived, and has not answered. */
   #isPinged = false;
   /** Whether more was sent since. */
@@ -40,8 +42,12 @@ export class WorkerChannel {
     return this.#queued.size;
   }
 
-  tell(message: FromPrimary): void {
-    if (this.#worker.isConnected()) this.#worker.send(message);
+  /** Tells the worker something, after the connections that were sent before. Resolves when it is on its way. */
+  async tell(message: FromPrimary): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    if (this.#worker.isConnected()) this.#worker.send(message, resolve);
+    else resolve(null);
+    await promise;
   }
 
   /** Begins to ask from time to time whether the worker runs. */
@@ -55,6 +61,7 @@ export class WorkerChannel {
     // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
     this.#worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
       if (!this.#queued.delete(socket)) return;
+      if (this.#queued.size === 0) this.#emptied?.resolve();
       this.#stall.goesOn();
       this.#ping();
       // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
@@ -73,6 +80,23 @@ export class WorkerChannel {
   }
 
   /**
+   * Waits until everything has been sent, and closes what has not been by then. Node sends nothing in place of those.
+   *
+   * @param maxMs for how long, in milliseconds
+   * @returns how many connections were closed
+   */
+  async finish(maxMs: number): Promise<number> {
+    this.#emptied = Promise.withResolvers();
+    const late = setTimeout(this.#emptied.resolve, maxMs);
+    if (this.#queued.size > 0) await this.#emptied.promise;
+    clearTimeout(late);
+    const left = [...this.#queued];
+    this.#queued.clear();
+    for (const socket of left) socket.destroy();
+    return left.length;
+  }
+
+  /**
    * Ends what belongs to a worker that is gone.
    *
    * @returns the connections that were not sent: Node keeps them, and their clients would wait for ever
@@ -80,6 +104,7 @@ export class WorkerChannel {
   end(): Socket[] {
     this.#stall.end();
     clearInterval(this.#heartbeat ?? undefined);
+    this.#emptied?.resolve();
     const left = [...this.#queued];
     this.#queued.clear();
     return left;
@@ -91,6 +116,6 @@ export class WorkerChannel {
     this.#isUnconfirmed = this.#isPinged;
     if (this.#isPinged) return;
     this.#isPinged = true;
-    this.tell({ type: "ping" });
+    void this.tell({ type: "ping" });
   }
 }

@@ -27,9 +27,9 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   let running: Application | null = null;
   let isEnding = false;
   let take: (socket: Socket) => void = (socket) => socket.destroy();
-  const end = async (exitCode: 0 | 1, drains: boolean): Promise<void> => {
+  const end = async (exitCode: 0 | 1, drains: boolean, withinSeconds?: number): Promise<void> => {
     isEnding = true;
-    const cutOff = (await running?.stop({ drains })) ?? {};
+    const cutOff = (await running?.stop({ drains, ...(withinSeconds !== undefined && { withinSeconds }) })) ?? {};
     process.exit(Object.keys(cutOff).length > 0 ? 1 : exitCode);
   };
   // Such as a provider whose own port is in use.
@@ -59,7 +59,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     } else if (message.type === "retire") {
       running?.drain(true);
       void end(0, true);
-    } else if (message.type === "end") void end(0, true);
+    } else if (message.type === "end") void end(0, true, message.withinSeconds);
   });
   // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
   cluster.worker?.once("disconnect", () => {
