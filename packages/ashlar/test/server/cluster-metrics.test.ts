@@ -70,8 +70,8 @@ test("each worker shows the metrics of all, by worker, and of those that have en
     const { worker } = JSON.parse(await visit("/who")) as { readonly worker: number };
     seen[worker] = (seen[worker] ?? 0) + 1;
   }
-  // Whoever is asked.
-  for (let count = 0; count < 6; count++) expect(await counts()).toEqual(seen);
+  // Whoever is asked. A worker that a busy machine keeps from answering in time is left out once.
+  for (let count = 0; count < 6; count++) await expect.poll(counts).toEqual(seen);
   child.kill("SIGUSR2");
   await expect.poll(counts).toEqual({ 2: seen[2] });
 });
