@@ -186,8 +186,8 @@ describe("APP_URL", () => {
   test("S40 a missing APP_URL ends the boot in production, and only there", () => {
     const { APP_URL: _, ...rest } = PRODUCTION;
     const expected =
-      "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it for every link that " +
-      "leaves the application. Set it to the public address, like APP_URL=https://shop.example";
+      "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it: links, redirects " +
+      "and cookies depend on the address that visitors use. Set it to the public address, like APP_URL=https://shop.example";
     expect(problem(() => read(undefined, rest))).toBe(expected);
     expect(problem(() => read(undefined, { ...rest, APP_URL: "" }))).toBe(expected);
     expect(read(undefined, { ...rest, APP_ENV: "development" }).url).toBeNull();

@@ -234,7 +234,7 @@ function readUrl(text: string | undefined, name: EnvironmentName): string | null
     // Links in mails would otherwise have to be built on the Host header, which the sender of a request chooses.
     throw new ConfigurationError(
       "Environment variable APP_URL",
-      "is not set, and production needs it for every link that leaves the application.",
+      "is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.",
       "Set it to the public address, like APP_URL=https://shop.example",
       "E_MISSING_ENVIRONMENT",
     );

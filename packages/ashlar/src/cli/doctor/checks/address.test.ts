@@ -37,6 +37,19 @@ test("in production, no spelling of this machine is a site's address", async () 
   }
 });
 
+test("what is said of a missing address, or that of this machine, is true without mail, too", async () => {
+  const problems = async (...lines: string[]) => {
+    const subject = await subjectOf({ files: { ".env": `${lines.join("\n")}\n` }, isProduction: true });
+    return (await ADDRESS.run(subject)).map(({ problem }) => problem);
+  };
+  expect(await problems(PROXIES)).toEqual([
+    "APP_URL is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.",
+  ]);
+  expect(await problems("APP_URL=https://localhost", PROXIES)).toEqual([
+    "APP_URL is https://localhost in production: links that begin with it lead every reader to their own machine.",
+  ]);
+});
+
 test("ranges larger than a /16 or a /48 are too wide for proxies", async () => {
   for (const range of ["private", "10.0.0.0/8", "172.16.0.0/15", "fd00::/47"]) {
     expect(await inProduction(URL, `TRUSTED_PROXIES=192.0.2.7,${range}`)).toEqual([

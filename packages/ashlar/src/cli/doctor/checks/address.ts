@@ -60,7 +60,8 @@ function urlFindings(subject: Subject): Finding[] {
   const { isProduction } = subject;
   if (typeof given !== "string" || given === "") {
     if (!isProduction) return [];
-    const problem = "APP_URL is not set, and production needs it for the links in mails.";
+    const problem =
+      "APP_URL is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.";
     return [urlFinding(error, "url.missing", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
   }
   const url = URL.parse(given);
@@ -72,7 +73,7 @@ function urlFindings(subject: Subject): Finding[] {
   }
   if (!isProduction) return [];
   if (isLoopbackHost(url.hostname)) {
-    const problem = `APP_URL is ${url.origin} in production: links in mails lead every reader to their own machine.`;
+    const problem = `APP_URL is ${url.origin} in production: links that begin with it lead every reader to their own machine.`;
     return [urlFinding(warning, "url.loopback", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
   }
   if (url.protocol === "https:") return [];
