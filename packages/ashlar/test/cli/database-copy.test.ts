@@ -10,6 +10,7 @@ import { createApplication } from "../../src/boot/index.ts";
 import { Database } from "../../src/database/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
+import { ashlar } from "../support/command-line.ts";
 import { COMMAND, checkTypes, execute, generatedApplication } from "../support/generated-application.ts";
 import { administerMariadb, MARIADB } from "../support/mariadb-databases.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
@@ -202,6 +203,18 @@ function defineFor(target: Target): void {
     expect(await kysely.selectFrom("password_resets").select("token").execute()).toEqual([{ token: "a digest" }]);
   });
 }
+
+test("a copy that can't begin is refused before anything is said of one", async () => {
+  const root = await generatedApplication();
+  const refused = async (...args: string[]) => {
+    const { code, output, errors } = await ashlar(root, "db:copy", ...args);
+    expect([code, output]).toEqual([1, ""]);
+    return errors;
+  };
+  expect(await refused("--to", "nosuch")).toContain('There is no connection "nosuch" in config/database.ts.');
+  expect(await refused("--from", "nosuch", "--to", "sqlite")).toContain('There is no connection "nosuch"');
+  expect(await refused("--to", "sqlite")).toContain('"sqlite" can\'t be copied to itself.');
+});
 
 /** Starts a command, and ends it with the test. */
 function started(root: string, args: readonly string[]): { child: ChildProcess; output: () => string } {

@@ -77,7 +77,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
   });
 
   const copy = (options: { readonly skip?: readonly string[] } = {}) =>
-    copyDatabase(both, { root, from: "from", to: "to", skip: [], progress: () => {}, ...options });
+    copyDatabase(both, { root, from: "from", to: "to", skip: [], begin: () => {}, progress: () => {}, ...options });
   const rows = async (table: string, order: string) =>
     (await sql<Row>`select * from ${sql.id(table)} order by ${sql.raw(order)}`.execute(to.database.kysely)).rows;
   const counts = async () => {
@@ -245,7 +245,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     const progress = (): void => {
       written[0] ??= other.kysely.updateTable("authors").set({ rank: 1 }).execute();
     };
-    const options = { root, from: "from", to: "to", skip: [], progress };
+    const options = { root, from: "from", to: "to", skip: [], begin: () => {}, progress };
     await expect(copyDatabase(both, options)).rejects.toThrow('Something wrote to "from" while it was copied');
     await Promise.all(written);
     await other.close();
@@ -297,7 +297,14 @@ await onEachDatabase("db:copy over what migrations insert", (engine) => {
     for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
     const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
     const copy = async (): Promise<string> => {
-      const copied = copyDatabase(both, { root, from: "from", to: "to", skip: [], progress: () => {} });
+      const copied = copyDatabase(both, {
+        root,
+        from: "from",
+        to: "to",
+        skip: [],
+        begin: () => {},
+        progress: () => {},
+      });
       return await copied.then(
         () => "copied",
         ({ message }: Error) => message,
@@ -353,7 +360,7 @@ await onEachDatabase("db:copy back to SQLite", (engine) => {
     await fill(all[0]!.database);
     const [first, middle, last] = all.map(({ configuration }) => configuration);
     const database = new Database({ default: "first", first: first!, middle: middle!, last: last! }, root);
-    const options = { root, skip: [], progress: () => {} };
+    const options = { root, skip: [], begin: () => {}, progress: () => {} };
     await copyDatabase(database, { ...options, from: "first", to: "middle" });
     await copyDatabase(database, { ...options, from: "middle", to: "last" });
 
@@ -400,9 +407,14 @@ function defineFromServer(engine: TestEngine): void {
     let copying: Promise<unknown> | null = null;
     await to.database.transaction(async () => {
       await to.database.kysely.selectFrom("countries").selectAll().forUpdate().execute();
-      copying = copyDatabase(both, { root, from: "from", to: "to", skip: [], progress: () => {} }).catch(
-        ({ message }: Error) => message,
-      );
+      copying = copyDatabase(both, {
+        root,
+        from: "from",
+        to: "to",
+        skip: [],
+        begin: () => {},
+        progress: () => {},
+      }).catch(({ message }: Error) => message);
       await Promise.race([isHeld.promise, copying]);
       await from.database.kysely.insertInto("authors").values({ biography: "new" }).execute();
       for (const statement of further) await sql.raw(statement).execute(from.database.kysely);

@@ -28,9 +28,12 @@ export function dbCopyCommand(terminal: Terminal): Command {
       const { copyDatabase } = await import("../database-copy/copy-database.ts");
       await withConfiguredDatabase(terminal.root, async (database) => {
         const source = from ?? database.settings.default;
-        const progress = progressOn(terminal);
-        terminal.print(`Copying from "${source}" to "${to}". Nothing may write to "${source}" until this is done.`);
-        const copied = await copyDatabase(database, { root: terminal.root, from: source, to, skip, progress });
+        const copied = await copyDatabase(database, {
+          ...{ root: terminal.root, from: source, to, skip },
+          begin: () =>
+            terminal.print(`Copying from "${source}" to "${to}". Nothing may write to "${source}" until this is done.`),
+          progress: progressOn(terminal),
+        });
         for (const { name, kind } of copied.others)
           terminal.print(`${emphasis("Not copied", "yellow")} the ${kind} ${name}`);
         for (const name of skip) terminal.print(`${emphasis("Not copied", "yellow")} the table ${name}`);

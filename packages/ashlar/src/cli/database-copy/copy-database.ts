@@ -16,6 +16,8 @@ export interface CopyOptions {
   readonly to: string;
   /** Tables that are left out. */
   readonly skip: readonly string[];
+  /** Called before anything is copied, once both databases have been checked. */
+  readonly begin: () => void;
   /** Called after each batch of rows, with the table, how many of its rows are copied, and how many there are. */
   readonly progress: (table: string, copied: number, total: number) => void;
 }
@@ -66,6 +68,7 @@ async function copied(source: Connection, target: Connection, options: CopyOptio
   requireSameTables(source, from, target, to);
   const copy: Copy = { source, target, from, to, order: copyOrder(to.tables.keys(), to.references), options };
   const seeded = await requireEmpty(copy);
+  options.begin();
   const version = await versionOf(source);
   const last = await lastKeys(copy);
   // MariaDB commits at such a statement.
