@@ -17,15 +17,13 @@ function pageAt(path: string, props: PageProps): ReactNode {
   const [, token] = /^\/email\/verify\/([^/]+)$/.exec(path) ?? [];
   if (token !== undefined) return <VerifyPage token={decodeURIComponent(token)} />;
   switch (path) {
-    case "/register":
-      return <RegisterPage {...props} />;
     case "/change_password":
       return <ForgotPasswordPage />;
     case "/password_reset":
       return <ResetPasswordPage />;
-    default:
-      return props.user === null ? <LoginPage {...props} /> : <AccountPage {...props} user={props.user} />;
   }
+  if (props.user !== null) return <AccountPage {...props} user={props.user} />;
+  return path === "/register" ? <RegisterPage {...props} /> : <LoginPage {...props} />;
 }
 
 export function App() {

@@ -1,5 +1,5 @@
-import { useState } from "react";
-import { client } from "../client.ts";
+import { useEffect, useState } from "react";
+import { client, sentenceFor } from "../client.ts";
 import { Form, type Inputs, NEW_PASSWORD } from "../form.tsx";
 
 export function ForgotPasswordPage() {
@@ -23,10 +23,19 @@ export function ForgotPasswordPage() {
   );
 }
 
-/** Where the link in the mail leads. */
+/** Where the link in the mail leads. The page asks for no password if the link no longer works. */
 export function ResetPasswordPage() {
+  const [isValid, setValid] = useState(false);
+  const [problem, setProblem] = useState<string>();
   const [done, setDone] = useState<string>();
   const token = new URLSearchParams(location.search).get("token") ?? "";
+
+  useEffect(() => {
+    client.checkPasswordReset(token).then(
+      () => setValid(true),
+      (error) => setProblem(sentenceFor(error)),
+    );
+  }, [token]);
 
   async function send(inputs: Inputs): Promise<undefined> {
     const { password = "" } = inputs;
@@ -36,9 +45,13 @@ export function ResetPasswordPage() {
   return (
     <section>
       <h1>Choose a new password</h1>
-      {done === undefined ? (
-        <Form fields={NEW_PASSWORD} action="Set password" send={send} />
-      ) : (
+      {problem !== undefined && (
+        <p className="wrong" role="alert">
+          {problem}
+        </p>
+      )}
+      {isValid && done === undefined && <Form fields={NEW_PASSWORD} action="Set password" send={send} />}
+      {done !== undefined && (
         <p className="good" role="status">
           {done}
         </p>

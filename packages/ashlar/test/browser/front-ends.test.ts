@@ -120,6 +120,12 @@ inBrowser("the examples of front ends, in a browser", () => {
     await shows("Hello, Ada");
     await look("unverified");
     expect(await page.getByLabel("Name").count()).toBe(0);
+    // A user who is logged in already isn't asked to register, or to log in.
+    for (const entry of ["/register", "/login"]) {
+      await page.goto(`${origin}${entry}`);
+      await shows("Hello, Ada");
+      expect(await page.getByLabel("Email address").count()).toBe(0);
+    }
     await fill({}, "Send another mail");
     await page.getByRole("status").waitFor();
 
@@ -164,13 +170,23 @@ inBrowser("the examples of front ends, in a browser", () => {
     const reset = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
     const [resetLink = ""] = reset.map(({ text }) => /http:\S+\/password_reset\?\S+/.exec(text)?.[0]).filter(Boolean);
     const forgotten = { "New password": PASSWORD, "New password, again": PASSWORD };
+    const dead = "This link has expired, was already used, or was replaced by a newer one.";
+    const late = await context.newPage();
+    await late.goto(resetLink);
     await page.goto(resetLink);
+    await page.getByLabel("New password", { exact: true }).waitFor();
+    await look("reset-form");
     await fill(forgotten, "Set password");
     await shows("Your password has been reset. Log in with the new one.");
     await look("reset");
+    for (const [label, value] of Object.entries(forgotten)) await late.getByLabel(label, { exact: true }).fill(value);
+    await late.getByRole("button", { name: "Set password" }).click();
+    await late.getByText(dead).waitFor();
+    await late.close();
+    // A link that no longer works asks for no password.
     await page.goto(resetLink);
-    await fill(forgotten, "Set password");
-    await shows("This link has expired, was already used, or was replaced by a newer one.");
+    await shows(dead);
+    expect(await page.getByLabel("New password").count()).toBe(0);
     await look("reset-refused");
     expect(await page.getByRole("link", { name: "Send another link" }).getAttribute("href")).toBe("/change_password");
     await page.goto(`${origin}/login`);
