@@ -310,6 +310,13 @@ inBrowser("accounts, in a browser", () => {
     await look("account-tokens");
     await page.getByRole("button", { name: "Revoke" }).click();
     expect(await page.getByRole("status").textContent()).toBe("The token has been revoked.");
+    await logIn(await (await visitor()).newPage(), shop, "Fay", "stones and mortar");
+    await page.goto(`${shop.url}/logins`);
+    await page.getByText("This also revokes your personal tokens.").waitFor();
+    await look("logins-others");
+    await page.getByRole("button", { name: "Log out all other devices" }).click();
+    await page.getByText("Your personal tokens have been revoked.").waitFor();
+    await look("logins-others-ended");
     await page.goto(`${shop.url}/home`);
     await page.getByRole("button", { name: "Log out" }).click();
     await page.goto(`${shop.url}/change_password`);

@@ -1,8 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
-import { travelBack } from "../../src/testing/index.ts";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import type { ProjectOptions } from "../../src/scaffold/index.ts";
+import { createTestClient, factory, travelBack } from "../../src/testing/index.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generatedApplication } from "../support/generated-application.ts";
+import { installPersonalTokens } from "../support/install-personal-tokens.ts";
 
 /**
  * One event in a run of {@link SCRIPT}: the text before and after it, its mail, and what a token can still do.
@@ -229,5 +232,69 @@ describe("S56 pages and mails say correctly what happens to API tokens when acce
       `You have been logged out of all other browsers. ${FOREVER}`,
       `You have been logged out of all browsers. ${FOREVER}`,
     ]);
+  });
+});
+
+describe("S56 who logs out all other devices is told that personal tokens end", () => {
+  const PASSWORD = "a password of hers";
+  const BEFORE = "This also revokes your personal tokens.";
+  const AFTER = "Your personal tokens have been revoked.";
+  const LOGGED_OUT = "You have been logged out on all other devices.";
+
+  /** An application with a user who is logged in on two devices. */
+  async function open(options: Partial<ProjectOptions>, hasTokens = true) {
+    const root = await generatedApplication(options);
+    if (hasTokens) await installPersonalTokens(root);
+    const { application, end } = await bootApplication(root);
+    onTestFinished(end);
+    const User = await userClass(root);
+    const user = await factory(User, () => ({ name: "Ada", email: "ada@example.com", password: PASSWORD })).create();
+    await user.markEmailAsVerified();
+    const login = async () => {
+      const client = createTestClient(application).withCsrfToken();
+      await client.postJson("/login", { email: "ada@example.com", password: PASSWORD });
+      return client;
+    };
+    const client = await login();
+    await login();
+    return { application, client };
+  }
+
+  /** Creates a token, and returns the status that the API then has for it, whenever it is asked. */
+  async function tokenOf({ application, client }: Awaited<ReturnType<typeof open>>) {
+    const form = { name: "backup", abilities: ["orders.read"], days: 30 };
+    const { json } = (await client.postJson("/account/tokens", form)).assertStatus(201);
+    const { token } = (json as { data: { token: string } }).data;
+    return async () => (await createTestClient(application).withToken(token).get("/api/me")).status;
+  }
+
+  test.each<[NonNullable<ProjectOptions["language"]>, string, string]>([
+    ["en", BEFORE, AFTER],
+    ["de", "Damit werden auch Ihre persönlichen Tokens widerrufen.", "Ihre persönlichen Tokens wurden widerrufen."],
+  ])("by the page and after it, in %s", async (language, before, after) => {
+    const shop = await open({ language });
+    const status = await tokenOf(shop);
+    expect(await status()).toBe(200);
+    const page = await shop.client.get("/logins");
+    page.assertSee(before);
+    (await shop.client.follow(await shop.client.submit(page, '[action="/logins"]'))).assertSee(after);
+    expect(await status()).toBe(401);
+  });
+
+  test("by the answer to a front end", async () => {
+    const shop = await open({ pages: false, json: true });
+    const status = await tokenOf(shop);
+    expect(await status()).toBe(200);
+    const { json } = await shop.client.deleteJson("/logins");
+    expect(json).toEqual({ data: { status: "ended", message: `${LOGGED_OUT} ${AFTER}` } });
+    expect(await status()).toBe(401);
+  });
+
+  test("unless the application has none", async () => {
+    const { client } = await open({}, false);
+    const page = await client.get("/logins");
+    page.assertSee("Log out all other devices").assertDontSee("personal tokens");
+    const done = await client.follow(await client.submit(page, '[action="/logins"]'));
+    done.assertSee(LOGGED_OUT).assertDontSee("personal tokens");
   });
 });

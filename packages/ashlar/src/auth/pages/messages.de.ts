@@ -71,6 +71,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.devices.lastUsedFrom": "Zuletzt verwendet: {moment}, von {address}",
   "pages.devices.logOut": "{device} abmelden, zuletzt verwendet: {moment}",
   "pages.devices.logOutOthers": "Alle anderen Geräte abmelden",
+  "pages.devices.revokesTokens": "Damit werden auch Ihre persönlichen Tokens widerrufen.",
   "pages.devices.pages": "Seiten mit Geräten",
   "pages.devices.newer": "Neuere Anmeldungen",
   "pages.devices.older": "Ältere Anmeldungen",
@@ -149,6 +150,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.status.deviceLoggedOut": "Das Gerät wurde abgemeldet.",
   "pages.status.deviceGone": "Dieses Gerät war schon abgemeldet.",
   "pages.status.tokenRevoked": "Das Token ist widerrufen.",
+  "pages.status.tokensRevoked": "Ihre persönlichen Tokens wurden widerrufen.",
   "pages.status.tokenGone": "Dieses Token war schon widerrufen.",
   "pages.status.tokenRepeated":
     "Dieses Formular hat schon ein Token angelegt, das einmal angezeigt wurde. Wenn Sie es nicht kopiert haben, widerrufen Sie es und legen ein neues an.",

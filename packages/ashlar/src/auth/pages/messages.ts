@@ -67,6 +67,7 @@ export const PAGE_MESSAGES = {
   "pages.devices.lastUsedFrom": "Last used {moment} from {address}",
   "pages.devices.logOut": "Log out {device}, last used {moment}",
   "pages.devices.logOutOthers": "Log out all other devices",
+  "pages.devices.revokesTokens": "This also revokes your personal tokens.",
   "pages.devices.pages": "Pages of devices",
   "pages.devices.newer": "Newer logins",
   "pages.devices.older": "Older logins",
@@ -140,6 +141,7 @@ export const PAGE_MESSAGES = {
   "pages.status.deviceLoggedOut": "The device has been logged out.",
   "pages.status.deviceGone": "That device was already logged out.",
   "pages.status.tokenRevoked": "The token has been revoked.",
+  "pages.status.tokensRevoked": "Your personal tokens have been revoked.",
   "pages.status.tokenGone": "That token was already revoked.",
   "pages.status.tokenRepeated":
     "This form has already created a token, which was shown once. If you didn't copy it, revoke it and create another one.",

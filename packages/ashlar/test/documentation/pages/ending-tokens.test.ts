@@ -46,23 +46,24 @@ const EVENTS: Readonly<Record<string, readonly Event[]>> = {
   "a replaced refresh token is used after a minute": [
     { isReplaced: true, act: (tokens, { renewal }) => tokens.renew(renewal) },
   ],
-  'a new password, another address, "log out everywhere", `user.endAccess()`, `accounts.endAccess(user)`': [
-    {
-      act: (tokens) =>
-        withUser(tokens, async (user) => {
-          await user.setPassword("another password altogether");
-          await user.save();
-        }),
-    },
-    {
-      act: (tokens) =>
-        withUser(tokens, async (user) => {
-          (user as unknown as { email: string }).email = "ada@other.example";
-          await user.save();
-        }),
-    },
-    { act: (tokens) => withUser(tokens, (user) => user.endAccess()) },
-  ],
+  'a new password, another address, "Log out all other devices" on `/logins`, `user.endAccess()`, `accounts.endAccess(user)`':
+    [
+      {
+        act: (tokens) =>
+          withUser(tokens, async (user) => {
+            await user.setPassword("another password altogether");
+            await user.save();
+          }),
+      },
+      {
+        act: (tokens) =>
+          withUser(tokens, async (user) => {
+            (user as unknown as { email: string }).email = "ada@other.example";
+            await user.save();
+          }),
+      },
+      { act: (tokens) => withUser(tokens, (user) => user.endAccess()) },
+    ],
   "the user is deleted": [{ act: (tokens) => withUser(tokens, (user) => user.delete()) }],
   "another `version`": [{ later: { version: 2 } }],
   "another `secret`, without `previousSecrets`": [{ later: { secret: generateSecret() } }],
