@@ -64,6 +64,33 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
         await logout(api, other);
         expect(await api.storedDigest(1)).toBeNull();
       });
+
+      test(`that was renewed twice ends nothing; a login ends the newest one, ${title}`, async () => {
+        const api = await open(authenticates);
+        const token = await api.token();
+        travel(0);
+        const newest = await renewed(api, await renewed(api, token));
+        await logout(api, token);
+        expect(await api.storedDigest(1)).toBe(digest(newest));
+        expect(await api.post("/api/reauth", { token })).toMatchObject({ status: 401 });
+        const other = await api.token();
+        expect(await api.storedDigest(1)).toBe(digest(other));
+        expect(await api.post("/api/reauth", { token: newest })).toMatchObject({ status: 401 });
+      });
+
+      test(`that was renewed twice ends nothing; a new password ends the newest one, ${title}`, async () => {
+        const api = await open(authenticates);
+        const token = await api.token();
+        travel(0);
+        const newest = await renewed(api, await renewed(api, token));
+        await logout(api, token);
+        expect(await api.storedDigest(1)).toBe(digest(newest));
+        const user = (await api.User.find(1))!;
+        await user.setPassword("another password altogether");
+        await user.save();
+        expect(await api.storedDigest(1)).toBeNull();
+        expect(await api.post("/api/reauth", { token: newest })).toMatchObject({ status: 401 });
+      });
     }
 
     test(`ends it also if its user has lost an ability since, by ${way}`, async () => {
