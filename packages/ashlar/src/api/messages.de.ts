@@ -13,6 +13,7 @@ export const MESSAGES: Readonly<Record<keyof typeof API_MESSAGES | ApiErrors, Se
   "api.input.name": "Der Name muss ein Text von 1 bis 100 Zeichen sein.",
   "api.input.abilities": "Das sind keine Rechte, die Sie vergeben können.",
   "api.otherDriver": "Das Token gehört zum Treiber {driver}. Widerrufen Sie es über dessen Adresse zum Abmelden.",
+  "api.foreignDriver": "Das Token gehört zum Treiber {driver}. Nur sein Aussteller kann es widerrufen.",
   "api.input.unknownAbility": "Das Recht {ability} können Sie nicht vergeben. Vergeben können Sie: {known}.",
   "api.personal.days": "Wählen Sie eine ganze Zahl von Tagen, von 1 bis 3650.",
   "api.personal.daysUpTo": "Wählen Sie eine ganze Zahl von Tagen, von 1 bis {maximum}.",

@@ -7,6 +7,7 @@ export const API_MESSAGES = {
   "api.input.name": "The name must be text of 1 to 100 characters.",
   "api.input.abilities": "These are not abilities that you can give.",
   "api.otherDriver": "The token is one of the driver {driver}. Revoke it at the logout route of that driver.",
+  "api.foreignDriver": "The token is one of the driver {driver}. It can't be revoked here, only by its issuer.",
   "api.input.unknownAbility": "You can't give the ability {ability}. Those that you can give: {known}.",
   "api.personal.days": "Choose a whole number of days from 1 to 3650.",
   "api.personal.daysUpTo": "Choose a whole number of days from 1 to {maximum}.",

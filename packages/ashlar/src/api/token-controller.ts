@@ -103,10 +103,10 @@ export class TokenController {
   /**
    * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired, or in
    * the input `token`, which may also be a refresh token, or a personal one. It responds so too to a token that is no
-   * longer active, and to made-up ones, but not to those of another driver.
+   * longer active, and to made-up ones (RFC 7009 §2.2), but not to those of another driver.
    *
-   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it;
-   * `E_TOO_MANY_REQUESTS`
+   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it, or
+   * accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be told at the moment; `E_TOO_MANY_REQUESTS`
    */
   async revoke(context: HttpContext): Promise<HttpResponse> {
     const presented = context.apiTokens.of(this.#service.name);
@@ -124,10 +124,11 @@ export class TokenController {
 
   /** A token that would stay active must not look revoked. */
   async #refuseOtherDrivers(token: string, address: string | null): Promise<void> {
-    const issuer = await this.#drivers.issuerOf(token);
-    if (issuer === null) return;
+    const driver = await this.#drivers.issuerOf(token);
+    if (driver === null) return;
     this.#drivers.of(this.#service.name).events.refused({ failure: "audience", userId: null }, address);
-    throw refusal("E_INVALID_TOKEN", INVALID_TOKEN, message("api.otherDriver", { driver: issuer.name }));
+    const rule = driver.service === null ? "api.foreignDriver" : "api.otherDriver";
+    throw refusal("E_INVALID_TOKEN", INVALID_TOKEN, message(rule, { driver: driver.name }));
   }
 
   /** A token that was issued here is counted on its own. Only made-up tokens are counted by address. */

@@ -88,8 +88,10 @@ export class TokenDrivers {
   }
 
   /**
-   * @internal The driver that issued a token, whether or not it can still be used: it has signed it, or has a row of it.
-   * `null` if none has.
+   * @internal The driver that issued a token, whether or not it can still be used: it has signed it, or has a row of it, or
+   * its issuer has signed it for this application. `null` if none has.
+   *
+   * @throws `E_ISSUER_UNAVAILABLE` if it may be a token of another issuer whose keys could not be fetched
    */
   async issuerOf(token: string): Promise<TokenDriver | null> {
     for (const driver of this) {
@@ -97,6 +99,19 @@ export class TokenDrivers {
       const owner = personal?.recognizes(token) ? ownerOf(await personal.find(token)) : service?.subjectOf(token);
       if ((owner ?? null) !== null) return driver;
     }
+    return this.#foreignIssuerOf(token);
+  }
+
+  async #foreignIssuerOf(token: string): Promise<TokenDriver | null> {
+    let isUnknown = false;
+    for (const driver of this) {
+      for (const verifier of driver.verifiers) {
+        const isSigned = (await verifier.isSignedElsewhere?.(token)) ?? false;
+        if (isSigned === true) return driver;
+        isUnknown ||= isSigned === "unknown";
+      }
+    }
+    if (isUnknown) throw new AshlarError("E_ISSUER_UNAVAILABLE");
     return null;
   }
 

@@ -65,6 +65,11 @@ export interface TokenVerifier {
   readonly isHeaderOnly?: boolean;
   /** Reports by its form alone whether a token is of this kind. */
   recognizes(token: string): boolean;
+  /**
+   * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired.
+   * `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs tokens of this kind.
+   */
+  isSignedElsewhere?(token: string): MaybePromise<boolean | "unknown">;
   /** Verifies a token. It is a promise only if something has to be fetched or looked up. */
   verify(token: string): MaybePromise<VerifiedToken | RefusedToken>;
   /**

@@ -20,6 +20,8 @@ interface Outcome {
   readonly access: number | readonly [status: number, code: string];
   /** Why it was refused. */
   readonly reasons: readonly string[];
+  /** The response to a logout of the application's own with it, which can't end it. */
+  readonly logout: 204 | readonly [status: number, code: string, detail: string];
 }
 
 interface Case {
@@ -31,8 +33,17 @@ interface Case {
   readonly outcome: Outcome;
 }
 
-const OK: Outcome = { access: 200, reasons: [] };
-const REFUSED = (reason: string): Outcome => ({ access: [401, "E_INVALID_TOKEN"], reasons: [reason] });
+const THEIRS: Outcome["logout"] = [
+  401,
+  "E_INVALID_TOKEN",
+  "The token is one of the driver idp. It can't be revoked here, only by its issuer.",
+];
+const OK: Outcome = { access: 200, reasons: [], logout: THEIRS };
+const REFUSED = (reason: string, logout: Outcome["logout"] = THEIRS): Outcome => ({
+  access: [401, "E_INVALID_TOKEN"],
+  reasons: [reason],
+  logout,
+});
 
 function travel(minutes: number): void {
   const then = now() + minutes * 60_000;
@@ -43,7 +54,7 @@ function travel(minutes: number): void {
 const CASES: readonly Case[] = [
   { state: "valid", outcome: OK },
   { state: "expired", reach: () => travel(6), outcome: REFUSED("expired") },
-  { state: "for another audience", claims: { aud: "https://other.example" }, outcome: REFUSED("audience") },
+  { state: "for another audience", claims: { aud: "https://other.example" }, outcome: REFUSED("audience", 204) },
   {
     state: "of a user whom the application doesn't know",
     claims: { sub: "idp|eve" },
@@ -77,13 +88,13 @@ const CASES: readonly Case[] = [
     async reach({ issuer }) {
       issuer.keys = [SECOND];
     },
-    outcome: REFUSED("unknown_key"),
+    outcome: REFUSED("unknown_key", 204),
   },
   {
     state: "without the ability",
     claims: { scope: "orders.read" },
     path: "/api/write",
-    outcome: { access: [403, "E_INSUFFICIENT_SCOPE"], reasons: [] },
+    outcome: { ...OK, access: [403, "E_INSUFFICIENT_SCOPE"] },
   },
   { state: "with the ability", path: "/api/write", outcome: OK },
 ];
@@ -110,14 +121,22 @@ async function outcomeOf(one: Case, engine: TestEngine): Promise<Outcome & { rea
   });
   const token = await issuer.token(one.claims);
   await one.reach?.({ api, issuer, token });
-  const answer = await api.get(one.path ?? "/api/theirs", { token });
-  const { code } = (answer.body ?? {}) as { readonly code?: string };
+  const access = async (): Promise<Outcome["access"]> => {
+    const { status, body } = await api.get(one.path ?? "/api/theirs", { token });
+    const { code } = (body ?? {}) as { readonly code?: string };
+    return code === undefined ? status : [status, code];
+  };
+  const before = await access();
   const reasons = (await api.toldOf("api.token_refused")).map(({ reason }) => String(reason));
+  const { status, body } = await api.post("/api/logout", {}, { token });
+  const { code, detail } = (body ?? {}) as { readonly code: string; readonly detail: string };
+  expect(await access()).toEqual(before);
   // It has no renewal here: to the application's own tokens, it is one by an unknown key.
   expect((await api.post("/api/reauth", { token })).status).toBe(401);
   return {
-    access: code === undefined ? answer.status : [answer.status, code],
+    access: before,
     reasons,
+    logout: status === 204 ? status : [status, code, detail],
     stored: (await api.User.find(ADA.id))?.api_token ?? null,
   };
 }

@@ -41,6 +41,8 @@ interface Shop {
   /** Why tokens were refused. */
   readonly refused: string[];
   get(path: string, token?: string, ability?: string): Promise<{ status: number; body: unknown; headers: Headers }>;
+  /** Sends a token to the logout of the application's own driver. */
+  logout(token: string): Promise<Response>;
 }
 
 async function open(driver: object = {}, keys: readonly IssuerKey[] = [FIRST, RSA]): Promise<Shop> {
@@ -99,6 +101,10 @@ async function open(driver: object = {}, keys: readonly IssuerKey[] = [FIRST, RS
       const headers = { "x-ability": ability, ...authorization };
       const response = await application.fetch(new Request(`http://localhost${path}`, { headers }));
       return { status: response.status, body: await response.json(), headers: response.headers };
+    },
+    async logout(token) {
+      const headers = { authorization: `Bearer ${token}` };
+      return await application.fetch(new Request("http://localhost/api/logout", { method: "POST", headers }));
     },
   };
 }
@@ -301,6 +307,69 @@ test("an issuer that says JWT, and signs with its own choice of algorithms, can 
   expect((await get("/idp/me", await issuer.token({}, { typ: "JWT" }, FIRST))).status).toBe(401);
   const any = await open({ typ: null });
   expect((await any.get("/idp/me", await any.issuer.token({}, { typ: undefined }))).status).toBe(200);
+});
+
+describe("S96 a logout of the application's own driver", () => {
+  test("S96 says that it can't end the token of another issuer, also with the first request", async () => {
+    const { issuer, get, logout, refused } = await open();
+    const token = await issuer.token();
+    const response = await logout(token);
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, 'Bearer error="invalid_token"']);
+    expect(await response.json()).toMatchObject({
+      code: "E_INVALID_TOKEN",
+      detail: "The token is one of the driver idp. It can't be revoked here, only by its issuer.",
+    });
+    expect(refused).toEqual(["jwt audience"]);
+    expect((await get("/idp/me", token)).status).toBe(200);
+    expect(issuer.requests).toBe(1);
+  });
+
+  test("S96 answers 204 to what neither it nor the issuer has signed for this application", async () => {
+    const { issuer, logout } = await open();
+    const attacker = await startIssuer([issuerKey("first")]);
+    for (const token of [
+      "garbage",
+      "x.y.z",
+      `${await issuer.token()}x`,
+      await attacker.token({ iss: issuer.issuer }),
+      await issuer.token({ iss: "https://attacker.example/" }),
+      await issuer.token({ aud: "https://other.example" }),
+      await issuer.token({}, { typ: "JWT" }),
+      await issuer.token({ exp: undefined }),
+    ]) {
+      expect((await logout(token)).status).toBe(204);
+    }
+    expect([issuer.requests, attacker.requests]).toEqual([1, 0]);
+  });
+
+  test("S103 has the issuer's keys fetched no more often than the driver's routes, and never for its own tokens", async () => {
+    const { issuer, application, get, logout } = await open();
+    expect((await logout(application.container.make("api").issue(ADA.id))).status).toBe(204);
+    expect((await logout("x.y.z")).status).toBe(204);
+    expect(issuer.requests).toBe(0);
+    expect((await get("/idp/me", await issuer.token())).status).toBe(200);
+    const madeUp = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => issuer.token({}, { kid: `made up ${index}` })),
+    );
+    const statuses = await Promise.all(madeUp.map(async (token) => (await logout(token)).status));
+    expect(new Set(statuses)).toEqual(new Set([204]));
+    expect(issuer.requests).toBe(1);
+  });
+
+  test("S96 asks to come back while it can't tell whose token it is", async () => {
+    const { issuer, application, logout } = await open();
+    issuer.respond = (_request, response) => issuer.publish(response, 500);
+    const token = await issuer.token();
+    const response = await logout(token);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await response.json()).toMatchObject({ code: "E_ISSUER_UNAVAILABLE" });
+    // What can't be one of the issuer's, and the driver's own tokens, need no keys.
+    const own = application.container.make("api").issue(ADA.id);
+    for (const other of ["garbage", "x.y.z", own]) expect((await logout(other)).status).toBe(204);
+    issuer.respond = (_request, answer) => issuer.publish(answer);
+    travel(30);
+    expect((await logout(token)).status).toBe(401);
+  });
 });
 
 describe("the issuer's keys", () => {

@@ -6,7 +6,13 @@ import {
   type VerificationKey,
 } from "../../security/jwt/index.ts";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { RefusedToken, TokenClaims, TokenVerifier, VerifiedToken } from "../token-verifier.ts";
+import {
+  isRefused,
+  type RefusedToken,
+  type TokenClaims,
+  type TokenVerifier,
+  type VerifiedToken,
+} from "../token-verifier.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
 import type { CompleteForeignSettings } from "./settings.ts";
 
@@ -15,6 +21,7 @@ export class ForeignTokens implements TokenVerifier {
   readonly #settings: CompleteForeignSettings;
   readonly #keys: IssuerKeys;
   readonly #rules: JwtVerifyOptions;
+  readonly #rulesOfExpired: JwtVerifyOptions;
 
   constructor(settings: CompleteForeignSettings, keys: IssuerKeys) {
     const { issuer, audience, typ, clockSkewSeconds } = settings;
@@ -28,6 +35,7 @@ export class ForeignTokens implements TokenVerifier {
       requireSubject: true,
       requireExpiry: true,
     });
+    this.#rulesOfExpired = Object.freeze({ ...this.#rules, ignoreExpiry: true });
   }
 
   /** If users are looked up, a user who is not found is refused. */
@@ -41,18 +49,13 @@ export class ForeignTokens implements TokenVerifier {
 
   /** It is a promise only if the issuer's keys have to be fetched. */
   verify(token: string): MaybePromise<VerifiedToken | RefusedToken> {
-    const header = unverifiedHeader(token);
-    // A token that could not be accepted with any key is not worth asking the issuer for.
-    if (header === null || !this.#settings.algorithms.includes(header.alg)) {
-      return { failure: header === null ? "malformed" : "algorithm", userId: null };
-    }
-    const { kid } = header;
-    const waiting = this.#keys.prepare((keys) => (kid === undefined ? keys.length > 0 : isNamed(keys, kid)));
-    const verified = waiting instanceof Promise ? waiting.then(() => this.#verify(token)) : this.#verify(token);
-    // Without names, only a signature that doesn't verify shows that the issuer may have a new key.
-    if (kid !== undefined || verified instanceof Promise || !isUnknown(verified)) return verified;
-    const again = this.#keys.prepare(() => false);
-    return again instanceof Promise ? again.then(() => this.#verify(token)) : verified;
+    return this.#verifyWithKeys(token, this.#rules);
+  }
+
+  async isSignedElsewhere(token: string): Promise<boolean | "unknown"> {
+    const result = await this.#verifyWithKeys(token, this.#rulesOfExpired);
+    if (!isRefused(result)) return true;
+    return result.failure === "keys_unavailable" ? "unknown" : false;
   }
 
   /**
@@ -70,11 +73,27 @@ export class ForeignTokens implements TokenVerifier {
     throw new AshlarError("E_INVALID_MODEL", problem);
   }
 
-  #verify(token: string): VerifiedToken | RefusedToken {
+  #verifyWithKeys(token: string, rules: JwtVerifyOptions): MaybePromise<VerifiedToken | RefusedToken> {
+    const header = unverifiedHeader(token);
+    // A token that could not be accepted with any key is not worth asking the issuer for.
+    if (header === null || !this.#settings.algorithms.includes(header.alg)) {
+      return { failure: header === null ? "malformed" : "algorithm", userId: null };
+    }
+    const { kid } = header;
+    const waiting = this.#keys.prepare((keys) => (kid === undefined ? keys.length > 0 : isNamed(keys, kid)));
+    const verified =
+      waiting instanceof Promise ? waiting.then(() => this.#verify(token, rules)) : this.#verify(token, rules);
+    // Without names, only a signature that doesn't verify shows that the issuer may have a new key.
+    if (kid !== undefined || verified instanceof Promise || !isUnknown(verified)) return verified;
+    const again = this.#keys.prepare(() => false);
+    return again instanceof Promise ? again.then(() => this.#verify(token, rules)) : verified;
+  }
+
+  #verify(token: string, rules: JwtVerifyOptions): VerifiedToken | RefusedToken {
     const keys = this.#keys.current;
     if (keys === null) return { failure: "keys_unavailable", userId: null };
     if (keys.length === 0) return { failure: "unknown_key", userId: null };
-    const outcome = tryVerifyJwt(token, keys, this.#rules);
+    const outcome = tryVerifyJwt(token, keys, rules);
     if ("failure" in outcome) return { failure: outcome.failure, userId: null };
     const claims = outcome.claims as TokenClaims;
     // Its `sub` is not a key of the application's users: only findUser can tell whose token it is.
