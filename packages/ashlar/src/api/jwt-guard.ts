@@ -1,6 +1,6 @@
 import { type Authenticatable, LoginGuard, type LoginResult } from "../auth/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import type { MaybePromise, RegisteredUser } from "../support/index.ts";
+import type { AshlarError, MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { PresentedToken } from "./presented-token.ts";
 import type { TokenDriver } from "./token-drivers.ts";
 
@@ -34,6 +34,10 @@ export class JwtGuard extends LoginGuard {
 
   override get challenge(): string {
     return this.token.challenge;
+  }
+
+  get refusal(): AshlarError | null {
+    return this.token.value === null ? null : this.token.refusal();
   }
 
   get claims(): Readonly<Record<string, unknown>> | null {

@@ -2,8 +2,8 @@ import { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { HostRequest } from "../server/index.ts";
 import { RequestSession, VerifyCsrfToken } from "../session/index.ts";
-import type { GuardUser } from "../support/index.ts";
-import { Authentication } from "./authentication.ts";
+import type { AshlarError, GuardUser } from "../support/index.ts";
+import { Authentication, type AuthenticationParts } from "./authentication.ts";
 import type { Guard } from "./guard.ts";
 import { requireGuards } from "./require-guards.ts";
 
@@ -124,12 +124,13 @@ async function identify<User extends object>(
   const session = container.has("session") ? new RequestSession(context, container.make("session")) : null;
   await session?.load();
   try {
-    const { guard, challenge } = await ask(context, names);
+    const { guard, challenge, refusal } = await ask(context, names);
     const authentication = new Authentication<User>({
       application,
       context,
       guard,
       challenge,
+      refusal,
       session,
       csrf: session === null ? null : csrfCheckOf(application),
     });
@@ -144,13 +145,20 @@ async function identify<User extends object>(
 async function ask(
   context: HttpContext,
   names: readonly string[],
-): Promise<{ readonly guard: Guard<object>; readonly challenge: string | null }> {
+): Promise<Pick<AuthenticationParts, "guard" | "challenge" | "refusal">> {
   const { auth } = context;
   let challenge: string | null = null;
+  let refusal: AshlarError | null = null;
   for (const name of names) {
     const guard: Guard<object> = auth.guard(name);
-    if ((await guard.user()) !== null) return { guard, challenge: null };
+    if ((await guard.user()) !== null) return { guard, challenge: null, refusal: null };
     challenge ??= guard.challenge;
+    refusal = weightierOf(refusal, guard.refusal ?? null);
   }
-  return { guard: auth.guard(names[0]!), challenge };
+  return { guard: auth.guard(names[0]!), challenge, refusal };
+}
+
+/** Of two refusals, the first, unless the second asks the caller to come back: the proof may be valid. */
+function weightierOf(first: AshlarError | null, second: AshlarError | null): AshlarError | null {
+  return second?.status === 503 ? second : (first ?? second);
 }

@@ -18,6 +18,8 @@ export interface AuthenticationParts {
   readonly guard: Guard<object>;
   /** The value of `WWW-Authenticate` for a guest; `null` if none of the guards has one. */
   readonly challenge: string | null;
+  /** The error for what was to prove a user, such as an expired token; `null` if the request has nothing of the kind. */
+  readonly refusal: AshlarError | null;
   /** The visitor's session; `null` in an application without sessions. */
   readonly session: RequestSession | null;
   /** Checks CSRF tokens; `null` in an application without sessions. */
@@ -27,8 +29,8 @@ export interface AuthenticationParts {
 /** The characters of a CSRF token: anything else can't be one, and may not fit into a header. */
 const TOKEN = /^[\w-]+$/;
 
-/** There is no token. Only programs send one, and they get JSON whatever they accept, as from the API's routes. */
-class MissingTokenError extends AshlarError {
+/** Responds to a program, which gets JSON whatever it accepts, as from the API's routes. */
+class ProgramError extends AshlarError {
   readonly respondsWithJson = true;
 }
 
@@ -70,7 +72,7 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * Adds what has to go back to the browser to a response: cookies, `Vary` (`Cookie`, `Authorization`), and `Cache-Control`. If
+   * Adds what has to go back to the browser to a response: cookies, `Vary` (`cookie`, `authorization`), and `Cache-Control`. If
    * the response has a `Cache-Control` of its own, that stays, unless there is a cookie: then it becomes `private, no-store`.
    *
    * @param response a `Response`, of which a copy is returned, or one of `node:http`, as in Express, which is changed
@@ -96,7 +98,8 @@ export class Authentication<User extends object = RegisteredUser> {
   /**
    * Returns the user.
    *
-   * @throws `E_UNAUTHENTICATED` for a guest, with `WWW-Authenticate` if a token is asked for
+   * @throws `E_UNAUTHENTICATED` for a guest, with `WWW-Authenticate` if a token is asked for; for a token that is refused, what
+   * the API's own routes throw, such as `E_INVALID_TOKEN`
    */
   requireUser(): User {
     if (this.user === null) throw this.#refusal();
@@ -105,12 +108,12 @@ export class Authentication<User extends object = RegisteredUser> {
 
   /**
    * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller that
-   * wants JSON, and for every caller if a token is asked for.
+   * wants JSON, for every caller if only a token is asked for, and for one that has sent a token in the header `Authorization`.
    */
   async refuse(): Promise<Response> {
     const { application, context, guard } = this.#parts;
     const { raw } = context.request;
-    if (!guard.keepsLogins || context.request.wantsJson()) return await application.errorResponse(raw, this.#refusal());
+    if (this.#isForProgram || context.request.wantsJson()) return await application.errorResponse(raw, this.#refusal());
     const result = await this.#inSession(() => refuseGuest(context, guard as Guard));
     // Now that the session is saved, its cookie is part of the response.
     return toResponse(context, result);
@@ -159,10 +162,20 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   #refusal(): AshlarError {
-    const { challenge, guard } = this.#parts;
+    const { challenge, refusal } = this.#parts;
+    const Refusal = this.#isForProgram ? ProgramError : AshlarError;
+    if (refusal !== null) {
+      const { code, detail, headers, extensions } = refusal;
+      return new Refusal(code, detail, { headers, extensions });
+    }
     const headers = challenge === null ? {} : { "WWW-Authenticate": challenge };
-    const Refusal = guard.keepsLogins ? AshlarError : MissingTokenError;
     return new Refusal("E_UNAUTHENTICATED", undefined, { headers });
+  }
+
+  /** Only programs send tokens in a header. An input named `token` may be part of a page's address. */
+  get #isForProgram(): boolean {
+    const { context, guard, refusal } = this.#parts;
+    return !guard.keepsLogins || (refusal !== null && context.request.bearerToken() !== null);
   }
 }
 

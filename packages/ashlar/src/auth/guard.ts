@@ -1,4 +1,4 @@
-import type { GuardUser, MaybePromise, RegisteredUser } from "../support/index.ts";
+import type { AshlarError, GuardUser, MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { WebGuard } from "./web/web-guard.ts";
 
 /**
@@ -19,6 +19,11 @@ export interface Guard<User extends object = RegisteredUser> {
    * is none.
    */
   readonly challenge: string | null;
+  /**
+   * What `application.authenticate` responds with if the request carries a proof that proves no user, such as an expired token;
+   * `null` if it carries none. Without this member, it is `E_UNAUTHENTICATED` with {@link challenge}.
+   */
+  readonly refusal?: AshlarError | null;
   /**
    * Whether this guard identifies its users by something the browser keeps, so that users who are logged in may have
    * forms open.

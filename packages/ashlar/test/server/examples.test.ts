@@ -85,6 +85,9 @@ async function walkShop(url: string): Promise<void> {
   const refused = await fetch(`${url}shop/orders`, { headers: asProgram });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
   expect(await refused.json()).toMatchObject({ code: "E_UNAUTHENTICATED" });
+  const madeUp = await fetch(`${url}shop/orders`, { headers: { authorization: "Bearer x.y.z" } });
+  expect([madeUp.status, madeUp.headers.get("www-authenticate")]).toEqual([401, 'Bearer error="invalid_token"']);
+  expect(await madeUp.json()).toMatchObject({ code: "E_INVALID_TOKEN" });
   const body = new URLSearchParams({ username: credentials.email, password: credentials.password });
   const authenticated = await fetch(`${url}api/auth`, { method: "POST", body, headers: origin });
   const { data } = (await authenticated.json()) as { data: string };

@@ -1,5 +1,6 @@
 import { type Authenticatable, RequestGuard } from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
+import type { AshlarError } from "../../support/index.ts";
 import type { PresentedToken } from "../presented-token.ts";
 import type { TokenDriver } from "../token-drivers.ts";
 
@@ -22,6 +23,10 @@ export class ForeignGuard extends RequestGuard {
 
   override get challenge(): string {
     return this.token.challenge;
+  }
+
+  get refusal(): AshlarError | null {
+    return this.token.value === null ? null : this.token.refusal();
   }
 
   get claims(): Readonly<Record<string, unknown>> | null {
