@@ -4,6 +4,7 @@ import {
   createVerificationKey,
   hmacSecretBytes,
   type JwtAlgorithm,
+  KEY_ALGORITHMS,
   type KeyMaterial,
   PAIR_ALGORITHMS,
   pemBlocks,
@@ -28,13 +29,11 @@ export interface DriverKeys {
   readonly verificationKeys: readonly VerificationKey[];
 }
 
-// The command does not change a secret that is set.
-const WEAK_SECRET_REMEDY = "Empty the line of JWT_SECRET in .env, and run: npx ashlar key:generate";
 const WEAK_FORMER_REMEDY = "Remove it from the list: a token that is signed with a guessed secret would be accepted.";
 
 export const SECRET: Setting<KeyMaterial> = setting({
   what: "a secret",
-  remedy: 'If it is env("JWT_SECRET"), this environment variable is not set or empty. Run: npx ashlar key:generate',
+  remedy: "Read it from a variable of this driver's, with env(), and run: npx ashlar key:generate",
   accept: (value) => value as KeyMaterial,
   code: "E_WEAK_SECRET",
 });
@@ -57,15 +56,17 @@ function keysIn(list: string): string[] {
   return list.includes("-----BEGIN ") ? pemBlocks(list) : splitSecrets(list).filter((entry) => entry !== "");
 }
 
-/** @throws `E_WEAK_SECRET` with the command that makes the key, if there is none for an algorithm that needs a private one */
-export function requirePrivateKey(
-  where: string,
-  name: string,
-  { algorithm, secret }: Readonly<Record<string, unknown>>,
-): void {
-  if (!isLeftOut(secret) || !PAIR_ALGORITHMS.some((one) => one === algorithm)) return;
-  const option = name === "jwt" ? "" : ` --driver ${name}`;
-  const remedy = `If it is env("JWT_PRIVATE_KEY"), this environment variable is not set or empty. Run: npx ashlar key:generate --jwt ${algorithm}${option}`;
+/** @throws `E_WEAK_SECRET` with the command that makes the secret or the private key, if there is none */
+export function requireSecretOf(where: string, name: string, entry: Readonly<Record<string, unknown>>): void {
+  const { algorithm, secret } = entry;
+  // One that is not written may be misspelled.
+  if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
+  const isNamed = KEY_ALGORITHMS.some((one) => one === algorithm);
+  const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
+  // Of another driver, only the configuration tells which variable it is.
+  const [read, driver] = name === "jwt" ? [`env("${usual}")`, ""] : ["read with env()", ` --driver ${name}`];
+  const options = isNamed ? ` --jwt ${algorithm}${driver}` : "";
+  const remedy = `If it is ${read}, this environment variable is not set or empty. Run: npx ashlar key:generate${options}`;
   throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
 }
 
@@ -113,12 +114,15 @@ function prepared<Key>(driver: string, name: string, secret: KeyMaterial, create
     throw new ConfigurationError(
       where,
       error.message,
-      error.code === "E_WEAK_SECRET" ? remedyOf(name) : "",
+      error.code === "E_WEAK_SECRET" ? remedyOf(driver, name) : "",
       error.code,
     );
   }
 }
 
-function remedyOf(name: string): string {
-  return name === "secret" ? WEAK_SECRET_REMEDY : WEAK_FORMER_REMEDY;
+function remedyOf(driver: string, name: string): string {
+  if (name !== "secret") return WEAK_FORMER_REMEDY;
+  // The command does not change a secret that is set.
+  const variable = driver.endsWith(".jwt") ? "JWT_SECRET" : "the variable that it reads";
+  return `Empty the line of ${variable} in .env, and run: npx ashlar key:generate`;
 }

@@ -19,14 +19,7 @@ import {
   unknownSetting,
 } from "../support/index.ts";
 import { ABILITY_FORM, ABILITY_PATTERN, type AbilitiesOf } from "./abilities.ts";
-import {
-  createKeys,
-  type DriverKeys,
-  NEXT_SECRET,
-  PREVIOUS_SECRETS,
-  requirePrivateKey,
-  SECRET,
-} from "./driver-keys.ts";
+import { createKeys, type DriverKeys, NEXT_SECRET, PREVIOUS_SECRETS, requireSecretOf, SECRET } from "./driver-keys.ts";
 import {
   type CompleteForeignSettings,
   type ForeignSettings,
@@ -268,7 +261,7 @@ function requireDriverName(name: string, where: string): void {
 function readDriver(name: string, entry: Readonly<Record<string, unknown>>): CompleteDriverSettings {
   const where = `${DRIVERS_PLACE}.${name}`;
   if (isForeign(entry)) return readForeignDriver(name, entry, where);
-  requirePrivateKey(where, name, entry);
+  requireSecretOf(where, name, entry);
   return readIssuingDriver(name, entry, where);
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
-import { env, readEnvironment, withEnvironment } from "./environment.ts";
+import { env, namingUnset, readEnvironment, unsetVariable, withEnvironment } from "./environment.ts";
 
 const folder = (dotEnv: string): string => folderWith({ ".env": dotEnv });
 
@@ -96,4 +96,14 @@ describe("env", () => {
       new ConfigurationError("Environment variable ON", "is neither true nor false.", "Set it to ON=true or ON=false."),
     );
   });
+});
+
+test("variables that are not set are named where they are read, unless there is a fallback", () => {
+  const variables = namingUnset({ SET: "value", EMPTY: "" });
+  withEnvironment(variables, () => {
+    expect([env("SET"), unsetVariable(env("SET"))]).toEqual(["value", null]);
+    expect([env("EMPTY"), env("MISSING")].map(unsetVariable)).toEqual(["EMPTY", "MISSING"]);
+    expect([env("MISSING", 60), env("EMPTY", true), env("MISSING", "text")]).toEqual([60, true, "text"]);
+  });
+  expect(unsetVariable(undefined)).toBeNull();
 });

@@ -1,12 +1,6 @@
 import { join } from "node:path";
-import {
-  changeJwtKeys,
-  fillSecrets,
-  type JwtKeyNames,
-  jwtKeyNames,
-  type KeyAlgorithm,
-  type KeyChange,
-} from "../scaffold/index.ts";
+import { changeJwtKeys, fillSecrets, type JwtKeyNames, jwtKeyNames, type KeyChange } from "../scaffold/index.ts";
+import type { KeyAlgorithm } from "../security/jwt/index.ts";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -25,18 +19,25 @@ export async function generateJwtKey(
   driver: string,
   change: KeyChange,
 ): Promise<void> {
-  if (!/^[a-z]\w*$/i.test(driver)) throw new AshlarError("E_COMMAND", "--driver takes a name in DRIVERS, such as jwt.");
+  if (!/^[a-z][\w-]*$/i.test(driver))
+    throw new AshlarError("E_COMMAND", "--driver takes a name in DRIVERS, such as jwt.");
   const { root } = terminal;
   const path = join(root, ".env");
   // A new file starts as a copy of .env.example, with the other secrets.
   if (readEnvFile(path) === null) await fillSecrets(root);
   const names = await jwtKeyNames(root, driver);
   const isDone = await changeJwtKeys(path, algorithm, names, change);
-  terminal.print(isDone ? done(change, algorithm, names) : undone(change, algorithm, names));
+  const command = `npx ashlar key:generate --jwt ${algorithm}${driver === "jwt" ? "" : ` --driver ${driver}`}`;
+  terminal.print(isDone ? done(change, algorithm, command, names) : undone(change, command, names));
   if (!names.isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
 }
 
-function done(change: KeyChange, algorithm: KeyAlgorithm, { current, next, previous }: JwtKeyNames): string {
+function done(
+  change: KeyChange,
+  algorithm: KeyAlgorithm,
+  command: string,
+  { current, next, previous }: JwtKeyNames,
+): string {
   switch (change) {
     case "fill":
       return `${current} was written to .env: a private key for ${algorithm}.`;
@@ -48,7 +49,7 @@ function done(change: KeyChange, algorithm: KeyAlgorithm, { current, next, previ
     case "stage":
       return (
         `.env has a new key in ${next}, which verifies but doesn't sign yet. Deploy it to every process. ${PUBLISHED} ` +
-        `Then run: npx ashlar key:generate --jwt ${algorithm} --promote`
+        `Then run: ${command} --promote`
       );
     case "promote":
       return (
@@ -58,8 +59,7 @@ function done(change: KeyChange, algorithm: KeyAlgorithm, { current, next, previ
   }
 }
 
-function undone(change: KeyChange, algorithm: KeyAlgorithm, { current }: JwtKeyNames): string {
-  const command = `npx ashlar key:generate --jwt ${algorithm}`;
+function undone(change: KeyChange, command: string, { current }: JwtKeyNames): string {
   return change === "fill"
     ? `.env already has ${current}, which was not changed. To replace it and still accept its tokens: ${command} --rotate`
     : `.env has no ${current} yet, so nothing was changed. Run: ${command}`;

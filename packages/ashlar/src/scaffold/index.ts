@@ -6,12 +6,13 @@ export {
   planDeployment,
   writeDeployment,
 } from "./deployment/index.ts";
+export { setMissingVariables } from "./env-file.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
 export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
 export { type JwtKeyNames, jwtKeyNames } from "./jwt-key-names.ts";
-export { changeJwtKeys, KEY_ALGORITHMS, type KeyAlgorithm, type KeyChange } from "./jwt-keys.ts";
+export { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 export {
   makeController,
   makeMiddleware,

@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { folderWith, temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { createSigningKey, pemBlocks } from "../security/jwt/index.ts";
+import { createSigningKey, KEY_ALGORITHMS, type KeyAlgorithm, pemBlocks } from "../security/jwt/index.ts";
 import { jwtKeyNames } from "./jwt-key-names.ts";
-import { changeJwtKeys, KEY_ALGORITHMS, type KeyAlgorithm, type KeyChange } from "./jwt-keys.ts";
+import { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 
 const NAMES = {
   current: "JWT_PRIVATE_KEY",

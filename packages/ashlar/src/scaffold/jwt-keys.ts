@@ -1,24 +1,18 @@
-import { createPublicKey, generateKeyPair as generate, type KeyObject } from "node:crypto";
-import { parseEnv, promisify } from "node:util";
-import { createSigningKey, type JwtAlgorithm, pemBlocks, pemText } from "../security/jwt/index.ts";
+import { createPublicKey } from "node:crypto";
+import { parseEnv } from "node:util";
+import {
+  createSigningKey,
+  generatePrivateKey,
+  type JwtAlgorithm,
+  type KeyAlgorithm,
+  pemBlocks,
+  pemText,
+} from "../security/jwt/index.ts";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 import { replaceEnvFile, withEnvFile, withVariables } from "./env-file.ts";
 import type { JwtKeyNames } from "./jwt-key-names.ts";
 
-const generateKeyPair = promisify(generate) as (
-  type: string,
-  options: object,
-) => Promise<{ readonly privateKey: KeyObject }>;
-
 const MAX_PREVIOUS_KEYS = 5;
-/** NIST SP 800-57 part 1: enough beyond 2030. */
-const RSA_BITS = 3072;
-
-/** The algorithms that keys are generated for. */
-export const KEY_ALGORITHMS = ["ES256", "EdDSA", "Ed25519", "RS256"] as const;
-
-/** An algorithm that keys are generated for. */
-export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
 /** What to do with a driver's keys. */
 export type KeyChange = "fill" | "rotate" | "stage" | "promote";
@@ -77,7 +71,7 @@ async function afterChange(
   change: KeyChange,
   names: Readonly<Record<keyof Keys, string>>,
 ): Promise<Partial<Keys>> {
-  if (change === "fill") return { current: await generatePem(algorithm) };
+  if (change === "fill") return { current: await generatePrivateKey(algorithm) };
   requireFit(keys.current, algorithm, names.current);
   if (change === "promote") {
     if (keys.next === "") {
@@ -93,7 +87,7 @@ async function afterChange(
         `empty ${names.next}, and run this again.`,
     );
   }
-  const fresh = await generatePem(algorithm);
+  const fresh = await generatePrivateKey(algorithm);
   return change === "stage" ? { next: fresh } : { current: fresh, previous: retired(keys) };
 }
 
@@ -106,16 +100,6 @@ function retired({ current, previous }: Keys): string {
 
 function publicPem(privateKey: string): string {
   return createPublicKey(pemText(privateKey)).export({ type: "spki", format: "pem" }).toString();
-}
-
-async function generatePem(algorithm: KeyAlgorithm): Promise<string> {
-  const { privateKey } =
-    algorithm === "ES256"
-      ? await generateKeyPair("ec", { namedCurve: "P-256" })
-      : algorithm === "RS256"
-        ? await generateKeyPair("rsa", { modulusLength: RSA_BITS })
-        : await generateKeyPair("ed25519", {});
-  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 function requireFit(pem: string, algorithm: JwtAlgorithm, name: string): void {

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
 import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/finding.ts";
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
+import { Subject } from "../../src/cli/doctor/subject.ts";
+import { generateSecret } from "../../src/security/index.ts";
 import { ashlar } from "../support/command-line.ts";
 import { completeForProduction, copyOf, doctor, idsOf, mend, setVariables } from "../support/doctor.ts";
 import { COMMAND, edit, execute, generateApplication, generatedApplication } from "../support/generated-application.ts";
@@ -56,6 +58,26 @@ async function mendAll(
   const again = await doctor(isCode ? await copyOf(root) : root, ...args);
   expect(again.findings).toEqual([]);
   for (const id of expected) shown.add(id);
+}
+
+/** Adds two drivers whose secrets are in variables of their own. */
+async function addDrivers(root: string): Promise<void> {
+  await edit(root, "config/api.ts", [
+    "} satisfies DriversSettings",
+    `  admin: {
+    secret: env("BACKOFFICE_SECRET"),
+    model: User, tokens: many(),
+  },
+  partner: {
+    algorithm: "ES384",
+    secret: env("PARTNER_KEY"),
+    model: User, tokens: many(),
+  },
+} satisfies DriversSettings`,
+  ]);
+  await edit(root, "config/api.ts", ["import type { DriversSettings }", "import { type DriversSettings, many }"]);
+  await ashlar(root, "api:install", "--many", "--migrations");
+  await ashlar(root, "migrate");
 }
 
 const GIT = "git -c user.name=A -c user.email=a@shop.example";
@@ -123,6 +145,51 @@ describe("secrets", () => {
     const longAgo = Date.now() / 1000 - 8 * 86_400;
     await utimes(join(other, ".env"), longAgo, longAgo);
     await mendAll(other, ["key.staged"]);
+  });
+
+  test("of other drivers that are missing are made, in the variables that these read", async () => {
+    const root = await copyOf(original);
+    await addDrivers(root);
+    const { findings } = await doctor(root);
+    expect(findings.map(({ id, problem }) => [id, problem])).toEqual([
+      ["secret.missing", "BACKOFFICE_SECRET is not set: DRIVERS.admin needs a secret."],
+      ["secret.missing", "PARTNER_KEY is not set: DRIVERS.partner needs a private key for ES384."],
+    ]);
+    await mendAll(root, ["secret.missing", "secret.missing"]);
+    const unread = await copyOf(root);
+    await edit(unread, "config/api.ts", ['secret: env("BACKOFFICE_SECRET"),', 'secret: "",']);
+    await mendAll(unread, ["secret.missing"], { isCode: true });
+    const weak = await copyOf(root);
+    await setVariables(weak, "BACKOFFICE_SECRET=short");
+    const { findings: told } = await doctor(weak);
+    expect(told.map(({ id }) => id)).toEqual(["boot.failed"]);
+    expect(told[0]!.problem).toMatch(
+      / Empty the line of the variable that it reads in \.env, and run: npx ashlar key:generate$/,
+    );
+    await setVariables(weak, "BACKOFFICE_SECRET=");
+    await ashlar(weak, "key:generate");
+    expect((await doctor(weak)).findings).toEqual([]);
+  });
+
+  test("that the boot misses are made by the command that it names, for all drivers at once", async () => {
+    const root = await copyOf(original);
+    await addDrivers(root);
+    await setVariables(root, "JWT_SECRET=");
+    const errorOf = async (folder: string) => {
+      const subject = await Subject.load(folder, false);
+      await subject.close();
+      return subject.boot.error === null ? null : (subject.boot.error as Error).message;
+    };
+    const missing = await copyOf(root);
+    await setVariables(missing, `JWT_SECRET=${generateSecret()}`);
+    expect(await errorOf(missing)).toBe(
+      "config/api.ts: DRIVERS.admin.secret: is missing. If it is read with env(), this environment variable is not set or " +
+        "empty. Run: npx ashlar key:generate",
+    );
+    const { output } = await ashlar(root, "key:generate");
+    expect(output).toBe("JWT_SECRET, BACKOFFICE_SECRET and PARTNER_KEY were written to .env.");
+    expect(await errorOf(root)).toBeNull();
+    expect((await ashlar(root, "key:generate")).output).toContain("already has an APP_KEY, which was not changed");
   });
 
   test("in the repository are replaced, and .env leaves it", async () => {

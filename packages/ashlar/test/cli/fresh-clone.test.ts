@@ -1,3 +1,4 @@
+import { createPrivateKey } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
@@ -5,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
 import {
   COMMAND,
+  edit,
   freePort,
   generatedApplication,
   passesItsOwnChecks,
@@ -92,6 +94,47 @@ describe("key:generate", () => {
     const root = await clonedApplication();
     await rm(join(root, ".env.example"));
     expect((await ashlar(root, "key:generate")).output).toBe("APP_KEY and JWT_SECRET were written to .env.");
+  });
+
+  test("makes the private key that the API reads, with which a clone boots as its README says", async () => {
+    const root = await clonedApplication();
+    await edit(root, "config/api.ts", ['algorithm: "HS512"', 'algorithm: "ES256"'], ["JWT_SECRET", "JWT_PRIVATE_KEY"]);
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    const commands = /## On another machine\n\n([\s\S]*?)\n\n/
+      .exec(readme)![1]!
+      .split("\n")
+      .map((line) => line.trim());
+    expect(commands.slice(2)).toEqual([
+      "npm install",
+      "npx ashlar key:generate",
+      "npm test",
+      "npm run migrate",
+      "npm run dev",
+    ]);
+    const { output } = await ashlar(root, "key:generate");
+    expect(output).toBe("Created .env from .env.example. APP_KEY, JWT_SECRET and JWT_PRIVATE_KEY were written to it.");
+    const { JWT_PRIVATE_KEY: key } = parseEnv(await readFile(join(root, ".env"), "utf8"));
+    expect(createPrivateKey(key!).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
+    await passesItsOwnChecks(root, { pages: true, api: true });
+    await ashlar(root, "migrate");
+    expect((await fetch((await serve(root)).url)).status).toBe(200);
+  });
+
+  test("refuses --driver without --jwt, and says what it goes with", async () => {
+    const root = await generatedApplication();
+    const before = await readFile(join(root, ".env"), "utf8");
+    const { code, errors } = await ashlar(root, "key:generate", "--driver", "admin");
+    expect([code, errors]).toEqual([1, expect.stringContaining("--driver goes with --jwt, such as --jwt ES256.")]);
+    expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
+  });
+
+  test("says why it makes no secrets of drivers, if their configuration can't be loaded", async () => {
+    const root = await clonedApplication();
+    await writeFile(join(root, "config/api.ts"), 'throw new Error("not today");\n');
+    const { code, output, errors } = await ashlar(root, "key:generate");
+    expect([code, output]).toEqual([0, "Created .env from .env.example. APP_KEY and JWT_SECRET were written to it."]);
+    expect(errors).toContain("config/api.ts can't be loaded, so no secrets were written for its drivers.");
+    expect(errors).toContain("not today");
   });
 
   test("api:install creates .env from .env.example as well", async () => {

@@ -4,7 +4,8 @@ import { parseEnv } from "node:util";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { Api } from "../../src/api/index.ts";
-import { changeJwtKeys, type KeyAlgorithm, type KeyChange } from "../../src/scaffold/index.ts";
+import { changeJwtKeys, type KeyChange } from "../../src/scaffold/index.ts";
+import type { KeyAlgorithm } from "../../src/security/jwt/index.ts";
 import { SECRET, type TestApi, testApi } from "../support/api-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -1,17 +1,13 @@
 import { join } from "node:path";
 import { Command, Option } from "commander";
-import {
-  fillSecrets,
-  KEY_ALGORITHMS,
-  type KeyAlgorithm,
-  promoteKey,
-  rotateKey,
-  stageKey,
-} from "../../scaffold/index.ts";
+import { fillSecrets, promoteKey, rotateKey, stageKey } from "../../scaffold/index.ts";
 import { generateSecret } from "../../security/index.ts";
+import { KEY_ALGORITHMS, type KeyAlgorithm } from "../../security/jwt/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import { describeSecrets } from "../describe-secrets.ts";
+import { fillDriverSecrets } from "../driver-secrets.ts";
 import { generateJwtKey } from "../generate-jwt-key.ts";
-import type { Terminal } from "../terminal.ts";
+import { problemOf, type Terminal } from "../terminal.ts";
 
 const UNCHANGED =
   ".env already has an APP_KEY, which was not changed. To replace it and still accept what was made with it: " +
@@ -26,16 +22,21 @@ const PROMOTED =
   "The staged key is now APP_KEY, and the old one is first in APP_PREVIOUS_KEYS. Deploy it: processes that still run with " +
   "the old APP_KEY and the new APP_NEXT_KEY accept what the others make.";
 
+const DRIVER_ALONE =
+  "--driver goes with --jwt, such as --jwt ES256. Without both, npx ashlar key:generate writes the missing secrets and private " +
+  "keys of all drivers.";
+
 interface Options {
   readonly jwt?: KeyAlgorithm;
-  readonly driver: string;
+  readonly driver?: string;
   readonly rotate?: boolean;
   readonly stage?: boolean;
   readonly promote?: boolean;
 }
 
 /**
- * `key:generate`: fills in the secrets missing from `.env`, and creates the file from `.env.example` if necessary. With
+ * `key:generate`: fills in the secrets missing from `.env`, those of the drivers of `config/api.ts` included, and creates
+ * the file from `.env.example` if necessary. With
  * `--rotate` it replaces `APP_KEY` and moves the old one to the front of `APP_PREVIOUS_KEYS`; `--stage` and `--promote`
  * do that in two steps. With `--jwt`, all of this is done for the private key that API tokens are signed with. It never
  * prints a secret.
@@ -48,7 +49,7 @@ export function keyGenerateCommand(terminal: Terminal): Command {
         KEY_ALGORITHMS,
       ),
     )
-    .option("--driver <name>", "with --jwt: whose key it is, by its name in DRIVERS of config/api.ts", "jwt")
+    .option("--driver <name>", "with --jwt: whose key it is, by its name in DRIVERS of config/api.ts (default: jwt)")
     .option("--rotate", "replace APP_KEY, and keep the old one in APP_PREVIOUS_KEYS (the newest 5)")
     .option("--stage", "with --rotate: only write the new key to APP_NEXT_KEY, to be accepted by every process first")
     .addOption(
@@ -58,13 +59,26 @@ export function keyGenerateCommand(terminal: Terminal): Command {
       const path = join(terminal.root, ".env");
       if (jwt !== undefined) {
         const change = promote ? "promote" : stage ? "stage" : rotate ? "rotate" : "fill";
-        return generateJwtKey(terminal, jwt, driver, change);
+        return generateJwtKey(terminal, jwt, driver ?? "jwt", change);
       }
+      if (driver !== undefined) throw new AshlarError("E_COMMAND", DRIVER_ALONE);
       if (promote) {
         if (await promoteKey(path)) return terminal.print(PROMOTED);
       } else if (stage) {
         if (await stageKey(path, generateSecret())) return terminal.print(STAGED);
       } else if (rotate && (await rotateKey(path, generateSecret()))) return terminal.print(ROTATED);
-      terminal.print(describeSecrets(await fillSecrets(terminal.root)) ?? UNCHANGED);
+      await fillAllSecrets(terminal);
     });
+}
+
+async function fillAllSecrets(terminal: Terminal): Promise<void> {
+  const { fromExample, written } = await fillSecrets(terminal.root);
+  let ofDrivers: readonly string[] = [];
+  try {
+    ofDrivers = await fillDriverSecrets(terminal.root);
+  } catch (error) {
+    const problem = "config/api.ts can't be loaded, so no secrets were written for its drivers.";
+    terminal.printError(`${problem} ${problemOf(error)}`);
+  }
+  terminal.print(describeSecrets({ fromExample, written: [...written, ...ofDrivers] }) ?? UNCHANGED);
 }

@@ -7,6 +7,7 @@ import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { previousKeysOf, replacing, secretOf, secretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
+import { driverSecretFindings, unsetVariablesOf } from "./driver-secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
 /** Former and future values of another secret. */
@@ -28,9 +29,10 @@ export const SECRETS: Check = {
   async run(subject: Subject): Promise<Finding[]> {
     if (subject.environmentError !== null) return [await unreadable(subject)];
     return [
-      ...generatedFindings(subject),
+      ...generatedFindings(subject, await unsetVariablesOf(subject)),
       ...sharedFindings(subject),
       ...(await previousFindings(subject)),
+      ...(await driverSecretFindings(subject)),
       ...(await tokenKeyFindings(subject)),
       ...(await modeFindings(subject)),
     ];
@@ -46,12 +48,12 @@ async function unreadable({ environmentError, root }: Subject): Promise<Finding>
   return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
 
-function generatedFindings(subject: Subject): Finding[] {
+function generatedFindings(subject: Subject, unset: ReadonlyMap<string, string> | null): Finding[] {
   const names = ["APP_KEY", ...(hasApi(subject) ? ["JWT_SECRET"] : [])];
   return names.flatMap((name) => {
     // Tests run with a random key.
     if (name === "APP_KEY" && subject.environment === "test" && !secretOf(subject, name)) return [];
-    if (name === "JWT_SECRET" && hasOtherKey(subject)) return [];
+    if (name === "JWT_SECRET" && (hasOtherKey(subject) || (unset?.get("jwt") ?? name) !== name)) return [];
     const value = secretOf(subject, name);
     if (!value) {
       return [

@@ -1,16 +1,18 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type JwtKeyNames, jwtKeyNames, KEY_ALGORITHMS } from "../../../scaffold/index.ts";
+import { type JwtKeyNames, jwtKeyNames } from "../../../scaffold/index.ts";
 import {
   createSigningKey,
   createVerificationKey,
   type JwtAlgorithm,
+  KEY_ALGORITHMS,
   type KeyMaterial,
   PAIR_ALGORITHMS,
 } from "../../../security/jwt/index.ts";
-import { AshlarError, isPlainObject, now } from "../../../support/index.ts";
+import { AshlarError, isLeftOut, isPlainObject, now } from "../../../support/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
+import { unsetVariablesOf } from "./driver-secrets.ts";
 
 const DAY_MS = 86_400_000;
 /** A staged key is promoted with the next deployment. */
@@ -26,7 +28,8 @@ interface SigningDriver {
 
 /** The private keys that API tokens are signed with: present, of the right family, and not staged forever. */
 export async function tokenKeyFindings(subject: Subject): Promise<Finding[]> {
-  const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver)));
+  const unset = await unsetVariablesOf(subject);
+  const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver, unset)));
   return found.flat();
 }
 
@@ -38,16 +41,23 @@ function signingDriversOf(subject: Subject): SigningDriver[] {
   });
 }
 
-async function findingsOf(subject: Subject, driver: SigningDriver): Promise<Finding[]> {
+async function findingsOf(
+  subject: Subject,
+  driver: SigningDriver,
+  unset: ReadonlyMap<string, string> | null,
+): Promise<Finding[]> {
   const names = await jwtKeyNames(subject.root, driver.name);
   const { secret, nextSecret, algorithm } = driver;
-  if (isMissing(secret)) {
-    const problem = `${names.current} is not set: DRIVERS.${driver.name} needs a private key for ${algorithm}.`;
-    return [error("secret.missing", { file: ".env", problem, ...generating(driver) })];
+  if (isLeftOut(secret)) {
+    const variable = unset?.get(driver.name) ?? names.current;
+    const problem = `${variable} is not set: DRIVERS.${driver.name} needs a private key for ${algorithm}.`;
+    // The command with the algorithm finds the name in the text of the file.
+    const making = variable === names.current ? generating(driver) : {};
+    return [error("secret.missing", { file: ".env", problem, run: "npx ashlar key:generate", ...making })];
   }
   const current = familyFinding(driver, names.current, secret);
   if (current !== null) return [current];
-  if (isMissing(nextSecret)) return [];
+  if (isLeftOut(nextSecret)) return [];
   const next = familyFinding(driver, names.next, nextSecret);
   return next === null ? stagedFindings(subject, driver, names) : [next];
 }
@@ -62,7 +72,8 @@ function familyFinding(driver: SigningDriver, name: string, key: unknown): Findi
     if (!(cause instanceof AshlarError)) throw cause;
     const problem = `${name} doesn't fit the algorithm ${algorithm} of DRIVERS.${driver.name}. ${cause.message}`;
     const note = "Or set the algorithm that the key is for. If another key signs from now on, all tokens end.";
-    return error("key.family", { file: ".env", problem, lines: [`${name}=`], ...generating(driver), note });
+    const run = "npx ashlar key:generate";
+    return error("key.family", { file: ".env", problem, lines: [`${name}=`], run, ...generating(driver), note });
   }
 }
 
@@ -75,12 +86,8 @@ async function stagedFindings(subject: Subject, driver: SigningDriver, { next }:
   return [warning("key.staged", { file: ".env", problem, ...generating(driver, " --promote") })];
 }
 
-/** The command that makes the driver's key; nothing for an algorithm that it makes no keys for. */
+/** The command about the driver's key alone; nothing for an algorithm that it doesn't know by name. */
 function generating({ name, algorithm }: SigningDriver, option = ""): { run?: string } {
   if (!(KEY_ALGORITHMS as readonly string[]).includes(algorithm)) return {};
   return { run: `npx ashlar key:generate --jwt ${algorithm}${name === "jwt" ? "" : ` --driver ${name}`}${option}` };
-}
-
-function isMissing(key: unknown): boolean {
-  return key === undefined || key === null || key === "";
 }
