@@ -6,9 +6,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import { cpuTimeUntil } from "../../test/support/cpu-time.ts";
 import { onPostgres } from "../../test/support/services.ts";
 import { type TestShop, type TestShopOptions, testShop } from "../../test/support/test-shop.ts";
+import { ApiProvider, many, type TokenDrivers } from "../api/index.ts";
+import { Authenticates, AuthProvider } from "../auth/index.ts";
 import { type Application, createApplication, Provider } from "../boot/index.ts";
-import { Database, DatabaseProvider, postgres, sql } from "../database/index.ts";
+import { compose, Database, DatabaseProvider, Model, postgres, sql } from "../database/index.ts";
 import { MailProvider } from "../mail/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { createVerificationKey } from "../security/jwt/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { createTestApplication, createTestClient, factory, resetDatabase } from "./index.ts";
 
@@ -48,6 +52,32 @@ describe("a test application", () => {
       .selectAll()
       .execute();
     expect(rows).toEqual([]);
+  });
+
+  test("has secrets for drivers of API tokens whose own are not set, and keeps those that a test gives", async () => {
+    class Member extends compose(Model, Authenticates) {}
+    const given = generateSecret();
+    const driversWith = (secret: string | undefined) => ({
+      issuer: { algorithm: "ES256", secret: undefined, model: Member, tokens: many() },
+      admin: { secret, model: Member, tokens: many() },
+      idp: { issuer: "https://id.example/", audience: "shop", jwks: "https://id.example/jwks", model: Member },
+    });
+    const providers = [DatabaseProvider, AuthProvider, ApiProvider];
+    const made = async (DRIVERS: object) => {
+      const { container } = await application({ providers, config: { api: { DRIVERS }, auth: { GUARDS: { default: "admin" } } } });
+      return container.make("apiDrivers");
+    };
+    const keysOf = (drivers: TokenDrivers, name: string) => {
+      const { settings } = drivers.of(name);
+      return settings.kind === "issuing" ? settings.verificationKeys : [];
+    };
+    const [one, other] = [await made(driversWith("")), await made(driversWith(given))];
+    expect(keysOf(one, "issuer")[0]!.isSecret).toBe(false);
+    expect(keysOf(one, "admin")[0]!.isSecret).toBe(true);
+    expect(keysOf(other, "admin")[0]!.isSameAs(createVerificationKey("HS512", given))).toBe(true);
+    expect(keysOf(one, "admin")[0]!.isSameAs(keysOf(other, "admin")[0]!)).toBe(false);
+    const misspelled = { jwt: { secrett: "", model: Member, tokens: many() } };
+    await expect(made(misspelled)).rejects.toThrow(/DRIVERS\.jwt\.secrett: /);
   });
 
   test("its tables exist before the other providers boot", async () => {

@@ -11,6 +11,7 @@ import {
 import { connectionSource, type DialectSource, type NamedDialect } from "../database/index.ts";
 import { Argon2Hasher, DEFAULT_HASHER, generateSecret } from "../security/index.ts";
 import { isPlainObject } from "../support/index.ts";
+import { withDriverSecrets } from "./driver-secrets.ts";
 import { quickHasher } from "./quick-hasher.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";
 
@@ -25,8 +26,8 @@ export interface TestApplicationOptions extends ApplicationOptions {
 
 /**
  * Creates an application for a test file: with a fresh database in memory whose migrations have run, mails kept in memory,
- * its own secrets, passwords hashed by `quickHasher()`, and the environment `test`. It never uses a configured database or
- * mail server, and `shutdown()` removes it.
+ * its own secrets, those of the drivers of `config/api.ts` included, passwords hashed by `quickHasher()`, and the environment
+ * `test`. It never uses a configured database or mail server, and `shutdown()` removes it.
  *
  * ```ts
  * const application = await createTestApplication({ root: join(import.meta.dirname, ".."), kernel: Kernel });
@@ -56,6 +57,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
   );
   const mail = exported(config, "mail", "MAIL");
   const passwords = exported(config, "auth", "PASSWORDS");
+  const drivers = exported(config, "api", "DRIVERS");
   try {
     return await createApplication({
       ...rest,
@@ -65,6 +67,9 @@ export async function createTestApplication(options: TestApplicationOptions = {}
         ...options.config,
         database: { ...options.config?.database, DATABASES: databases },
         ...(config.has("auth") ? { auth: { ...options.config?.auth, PASSWORDS: quickly(passwords) } } : {}),
+        ...(drivers === undefined
+          ? {}
+          : { api: { ...options.config?.api, DRIVERS: await withDriverSecrets(drivers) } }),
         mail: { ...options.config?.mail, MAIL: { ...(isPlainObject(mail) ? mail : {}), transport: "memory" } },
       },
     });

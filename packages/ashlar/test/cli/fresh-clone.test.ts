@@ -34,6 +34,23 @@ describe("without .env", () => {
     await passesItsOwnChecks(await clonedApplication(options), options);
   });
 
+  test("an application passes its own tests with a private key, and with drivers that read secrets of their own", async () => {
+    const root = await clonedApplication();
+    await edit(root, "config/api.ts", ['algorithm: "HS512"', 'algorithm: "ES256"'], ["JWT_SECRET", "JWT_PRIVATE_KEY"]);
+    await edit(
+      root,
+      "config/api.ts",
+      ["import type { DriversSettings }", "import { type DriversSettings, many }"],
+      [
+        "} satisfies",
+        '  admin: { secret: env("BACKOFFICE_SECRET"), model: User, tokens: many(), issuer: "admin" },\n} satisfies',
+      ],
+    );
+    await ashlar(root, "api:install", "--many", "--migrations");
+    await rm(join(root, ".env"), { force: true });
+    await passesItsOwnChecks(root, { pages: true, api: true });
+  });
+
   test("the boot fails, and names the command to run", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
