@@ -80,6 +80,19 @@ async function addDrivers(root: string): Promise<void> {
   await ashlar(root, "migrate");
 }
 
+/** Makes the migration that a finding names, with its lines in up(), and runs it. */
+async function migrateAsTold(root: string, { remedy }: Finding): Promise<void> {
+  const [, name] = /npx ashlar make:migration (\w+), then npx ashlar migrate\./.exec(remedy.note!)!;
+  const { output } = await ashlar(root, "make:migration", name!);
+  const [file] = /database\/migrations\/\S+?\.ts/.exec(output)!;
+  const text = await readFile(join(root, file), "utf8");
+  await writeFile(
+    join(root, file),
+    text.replace(/(up\([^{]*\{\n)[^}]*\}/, (_, head: string) => `${head}${remedy.lines.join("\n")}\n}`),
+  );
+  expect(await ashlar(root, "migrate")).toMatchObject({ code: 0 });
+}
+
 const GIT = "git -c user.name=A -c user.email=a@shop.example";
 
 describe("secrets", () => {
@@ -434,6 +447,46 @@ describe("the database", () => {
     } finally {
       await made.remove();
     }
+  });
+
+  test("without the table of a driver's users, or its column, is given what the lines say", async () => {
+    let root = await copyOf(original);
+    await writeFile(
+      join(root, "app/models/admin.ts"),
+      `import { AuthenticatesTokens } from "ashlar/api";
+import { Authenticates } from "ashlar/auth";
+import { compose, Model } from "ashlar/database";
+
+export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
+`,
+    );
+    await edit(
+      root,
+      "config/api.ts",
+      ["import { User }", 'import { Admin } from "../app/models/admin.ts";\nimport { User }'],
+      [
+        "} satisfies",
+        '  admin: { secret: env("ADMIN_JWT_SECRET"), model: Admin, expires: 15, authenticates: true },\n} satisfies',
+      ],
+    );
+    await ashlar(root, "key:generate");
+    const { findings } = await doctor(root);
+    expect(findings.map(({ id, problem }) => [id, problem])).toEqual([
+      ["api.table", "The table admins is missing, which holds the users of the class Admin."],
+    ]);
+    const bare = await copyOf(root);
+    await migrateAsTold(root, findings[0]!);
+    expect((await doctor(root)).findings).toEqual([]);
+
+    root = bare;
+    await ashlar(root, "make:migration", "create_admins");
+    await ashlar(root, "migrate");
+    const { findings: lacking } = await doctor(root);
+    expect(lacking.map(({ id, problem }) => [id, problem])).toEqual([
+      ["api.column", "The table admins has no column api_token, which holds each user's active token."],
+    ]);
+    await migrateAsTold(root, lacking[0]!);
+    expect((await doctor(root)).findings).toEqual([]);
   });
 
   test("whose file is a folder has the wrong path, and works with the right one", async () => {

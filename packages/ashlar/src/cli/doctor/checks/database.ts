@@ -1,14 +1,6 @@
 import { stat } from "node:fs/promises";
 import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
-import {
-  columnsOf,
-  type Database,
-  looseTextColumnsOf,
-  type ModelClass,
-  metadataOf,
-  plainTablesOf,
-  uniqueColumnNamesOf,
-} from "../../../database/index.ts";
+import { columnsOf, type Database, looseTextColumnsOf, plainTablesOf } from "../../../database/index.ts";
 import { MAIL_OUTBOX_TABLE, MailProvider } from "../../../mail/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { migrationsOf } from "../../with-migrations.ts";
@@ -20,6 +12,7 @@ import type { Subject } from "../subject.ts";
 import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
 import { replicaFindings } from "./replicas.ts";
+import { tableOf, userTableFindings } from "./user-tables.ts";
 
 /** The tables that the account pages use, apart from those whose names the configuration sets. */
 const ACCOUNT_TABLES = ["email_changes", "maintenance"] as const;
@@ -140,23 +133,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
     const problem = `The table ${PERSONAL_TOKEN_TABLE} is missing, which holds the tokens of drivers with personal().`;
     findings.push(error("api.table", { problem, run: "npx ashlar tokens:install && npx ashlar migrate" }));
   }
-  for (const { model } of drivers.filter(({ hasMany }) => !hasMany)) {
-    const token = model?.tokenColumn;
-    const table = model === null ? null : tableOf(model);
-    if (typeof token !== "string" || table === null) continue;
-    if (!(await columnsIn(table)).has(token)) {
-      const problem = `The table ${table} has no column ${token}, which holds each user's active token.`;
-      findings.push(error("api.column", { problem, run: "npx ashlar api:install --migrations && npx ashlar migrate" }));
-    } else if ((await uniqueColumnNamesOf(connection, table))?.has(token) === false) {
-      const problem = `The column ${token} of the table ${table} is not unique: no index finds a token.`;
-      const name = `${table}_${token}_unique`;
-      const lines = [
-        `await database.schema.createIndex("${name}").on("${table}").column("${token}").unique().execute();`,
-      ];
-      const note = "That is a line for up() of a new migration: npx ashlar make:migration, then npx ashlar migrate.";
-      findings.push(warning("api.unique", { problem, in: "database/migrations", lines, note }));
-    }
-  }
+  findings.push(...(await userTableFindings(subject, database, drivers, columnsIn)));
   if (hasPages(subject)) {
     const guards = subject.settings("auth", "GUARDS");
     const users = tableOf(Object(guards.web).model) ?? "users";
@@ -213,15 +190,4 @@ async function engineFindings(database: Database): Promise<Finding[]> {
   const lines = tables.map((table) => `await sql\`${database.dialect.plainTables!.mend(table)}\`.execute(database);`);
   const note = `${NEW_MIGRATION} Such a table has forgotten the references of its columns: add them again, as foreign keys.`;
   return [error("database.engine", { problem, in: "database/migrations", lines, note })];
-}
-
-/** The table of a model's class; `null` if it is no model. */
-function tableOf(model: unknown): string | null {
-  const { table } = Object(model) as { readonly table?: unknown };
-  if (typeof table === "string") return table;
-  try {
-    return metadataOf(model as ModelClass).table;
-  } catch {
-    return null;
-  }
 }
