@@ -10,6 +10,9 @@ function read(app: unknown, environment: Record<string, string> = {}, hasRoot = 
   return readApplicationSettings(app, environment, hasRoot);
 }
 
+/** What an application without a folder is told about variables that are missing. */
+const NO_ROOT = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
+
 /** Which of several addresses belong to trusted proxies. */
 function trusted({ trustedProxies }: CompleteApplicationSettings, ...addresses: readonly string[]): boolean[] {
   return addresses.map((address) => trustedProxies.trusts(address));
@@ -188,8 +191,9 @@ describe("APP_URL", () => {
     const expected =
       "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it: links, redirects " +
       "and cookies depend on the address that visitors use. Set it to the public address, like APP_URL=https://shop.example";
-    expect(problem(() => read(undefined, rest))).toBe(expected);
-    expect(problem(() => read(undefined, { ...rest, APP_URL: "" }))).toBe(expected);
+    expect(problem(() => read(undefined, rest, true))).toBe(expected);
+    expect(problem(() => read(undefined, { ...rest, APP_URL: "" }, true))).toBe(expected);
+    expect(problem(() => read(undefined, rest))).toBe(expected.replace("Set it", `${NO_ROOT} Set it`));
     expect(read(undefined, { ...rest, APP_ENV: "development" }).url).toBeNull();
     expect(read(undefined, { ...rest, APP_ENV: "test" }).url).toBeNull();
   });
@@ -227,7 +231,7 @@ describe("APP_KEY", () => {
   test("S48 production does not boot without a key, with or without a folder", () => {
     const { APP_KEY: _, ...rest } = PRODUCTION;
     expect(problem(() => read(undefined, rest, true))).toBe(MISSING);
-    expect(problem(() => read(undefined, rest, false))).toBe(MISSING);
+    expect(problem(() => read(undefined, rest, false))).toBe(MISSING.replace("Run:", `${NO_ROOT} Run:`));
   });
 
   test("an application with a folder needs a key in development as well", () => {

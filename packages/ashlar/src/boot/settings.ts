@@ -33,6 +33,7 @@ import "./errors.ts";
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 const YEAR = 31_536_000;
 const WHERE = "config/app.ts: APP";
+const NO_ROOT = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
 
 /** The shape of `APP.log` in `config/app.ts`: what is logged. */
 export interface LogSettings {
@@ -203,7 +204,7 @@ export function readApplicationSettings(
   });
   const { nextKey, ...read } = schema.read(app, WHERE);
   const name = environmentName(environment, read.environment);
-  const url = readUrl(read.url ?? environment.APP_URL, name);
+  const url = readUrl(read.url ?? environment.APP_URL, name, hasRoot);
   return Object.freeze({
     ...read,
     environment: name,
@@ -228,14 +229,14 @@ export function readApplicationSettings(
   });
 }
 
-function readUrl(text: string | undefined, name: EnvironmentName): string | null {
+function readUrl(text: string | undefined, name: EnvironmentName, hasRoot: boolean): string | null {
   if (!text) {
     if (name !== "production") return null;
     // Links in mails would otherwise have to be built on the Host header, which the sender of a request chooses.
     throw new ConfigurationError(
       "Environment variable APP_URL",
       "is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.",
-      "Set it to the public address, like APP_URL=https://shop.example",
+      inEnvFile("Set it to the public address, like APP_URL=https://shop.example", hasRoot),
       "E_MISSING_ENVIRONMENT",
     );
   }
@@ -247,6 +248,11 @@ function readUrl(text: string | undefined, name: EnvironmentName): string | null
     `is ${JSON.stringify(text)}, which is not the address of a site.`,
     "Set it to scheme, host and port alone, like APP_URL=https://shop.example",
   );
+}
+
+/** A remedy that sets a variable in `.env`, which only an application with a root reads. */
+function inEnvFile(remedy: string, hasRoot: boolean): string {
+  return hasRoot ? remedy : `${NO_ROOT} ${remedy}`;
 }
 
 function readLogLevel(text: string | undefined): (typeof LOG_LEVELS)[number] | null {
@@ -267,7 +273,7 @@ function readKey(key: string | undefined, name: EnvironmentName, hasRoot: boolea
     throw new ConfigurationError(
       "Environment variable APP_KEY",
       "is not set, and the keys of signed URLs and cookies are derived from it.",
-      "Run: npx ashlar key:generate",
+      inEnvFile("Run: npx ashlar key:generate", hasRoot),
       "E_WEAK_SECRET",
     );
   }

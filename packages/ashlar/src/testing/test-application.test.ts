@@ -64,7 +64,10 @@ describe("a test application", () => {
     });
     const providers = [DatabaseProvider, AuthProvider, ApiProvider];
     const made = async (DRIVERS: object) => {
-      const { container } = await application({ providers, config: { api: { DRIVERS }, auth: { GUARDS: { default: "admin" } } } });
+      const { container } = await application({
+        providers,
+        config: { api: { DRIVERS }, auth: { GUARDS: { default: "admin" } } },
+      });
       return container.make("apiDrivers");
     };
     const keysOf = (drivers: TokenDrivers, name: string) => {

@@ -5,6 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
 import { ashlar } from "../support/command-line.ts";
+import { doctor, mend } from "../support/doctor.ts";
 import { edit, execute, serve } from "../support/generated-application.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
 import { RUN_FOLDER } from "../support/run-folder.ts";
@@ -225,6 +226,27 @@ describe("existing files", () => {
       /^export const PROVIDERS = \[DatabaseProvider, ThrottleProvider, AuthProvider, ApiProvider\];$/m,
     );
     expect((await ashlar(root, "migrate")).output).toContain("_create_users");
+  });
+
+  test("without a root, its production is told that no .env is read, by the boot and by the doctor, and boots with one", async () => {
+    const root = await oneFileApplication({
+      "app.ts": 'import { createApplication } from "ashlar";\nexport default await createApplication();\n',
+    });
+    await ashlar(root, "key:generate");
+    const boot = () => execute(root, process.execPath, ["app.ts"], { APP_ENV: "production" });
+    const told = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
+    const { output } = await boot();
+    expect(output).toContain(`${told} Set it to the public address, like APP_URL=https://shop.example`);
+    const report = await doctor(root, "--production");
+    const missing = report.findings.find(({ id }) => id === "url.missing")!;
+    expect(missing.remedy.note).toBe(
+      "Write your site's address. Without a root, the application reads no .env: add root: import.meta.dirname to " +
+        "createApplication() in app.ts.",
+    );
+    await mend(root, missing);
+    expect((await boot()).output).toContain(`${told} Set it`);
+    await edit(root, "app.ts", ["createApplication()", "createApplication({ root: import.meta.dirname })"]);
+    expect(await boot()).toEqual({ code: 0, output: "" });
   });
 
   test("the author's .env gets its secret, and other missing variables", async () => {

@@ -154,6 +154,12 @@ export class Subject {
     return (this.routeMiddleware?.[stack] ?? []).some((one) => isOrExtends(one, middleware));
   }
 
+  /** What to know before a variable is written to `.env`; `null` if the application reads that file. */
+  get envFileNote(): string | null {
+    if (this.#options === null || this.#options.root !== undefined) return null;
+    return "Without a root, the application reads no .env: add root: import.meta.dirname to createApplication() in app.ts.";
+  }
+
   /** Reports whether a variable has its value from the process, not from `.env`. */
   isSetOutside(name: string): boolean {
     const value = this.variables[name];

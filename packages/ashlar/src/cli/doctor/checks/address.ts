@@ -62,7 +62,8 @@ function urlFindings(subject: Subject): Finding[] {
     if (!isProduction) return [];
     const problem =
       "APP_URL is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.";
-    return [urlFinding(error, "url.missing", subject, { problem, to: EXAMPLE, note: "Write your site's address." })];
+    const note = ["Write your site's address.", subject.envFileNote].filter((one) => one !== null).join(" ");
+    return [urlFinding(error, "url.missing", subject, { problem, to: EXAMPLE, note })];
   }
   const url = URL.parse(given);
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:";

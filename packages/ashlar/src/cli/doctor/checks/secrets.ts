@@ -56,9 +56,9 @@ function generatedFindings(subject: Subject, unset: ReadonlyMap<string, string> 
     if (name === "JWT_SECRET" && (hasOtherKey(subject) || (unset?.get("jwt") ?? name) !== name)) return [];
     const value = secretOf(subject, name);
     if (!value) {
-      return [
-        error("secret.missing", { file: ".env", problem: `${name} is not set.`, run: "npx ashlar key:generate" }),
-      ];
+      const note = subject.envFileNote ?? undefined;
+      const run = "npx ashlar key:generate";
+      return [error("secret.missing", { file: ".env", problem: `${name} is not set.`, run, ...(note && { note }) })];
     }
     if (isExample(subject, name, value)) {
       const problem = `${name} has the value in .env.example, which everyone who has the repository knows.`;
