@@ -7,6 +7,7 @@ import type { TokenEvents } from "./token-events.ts";
 import type { TokenService } from "./token-service.ts";
 import type { TokenVerifier } from "./token-verifier.ts";
 import "../kernel/index.ts";
+import "./errors.ts";
 
 /** A driver of API tokens: an entry of `DRIVERS`, with a guard of the same name. */
 export interface TokenDriver {

@@ -21,8 +21,9 @@ function away(attempts: number, error: Error = new AshlarError("E_OVERLOADED")) 
     sleeps.push(ms);
     vi.advanceTimersByTime(ms);
   };
-  const options = { what: "The database", logger, finalCodes: ["E_SHUTTING_DOWN"], pause };
-  const wait = (seconds: number) => waitFor(connect, { ...options, seconds });
+  const options = { what: "The database", logger, pause };
+  const isFinal = ({ code }: AshlarError) => code === "E_SHUTTING_DOWN";
+  const wait = (seconds: number) => waitFor(connect, { ...options, seconds, isFinal });
   return { wait, lines, sleeps, made: () => made };
 }
 

@@ -15,8 +15,8 @@ export interface WaitOptions {
   /** How long after the first attempt the last one may begin; `0` for a single attempt. */
   readonly seconds: number;
   readonly logger: Logger;
-  /** Errors of status 503 with these codes are final, too: what they say won't change by itself. */
-  readonly finalCodes?: readonly string[];
+  /** Whether an error of status 503 is final, too, because what it says won't change by itself. */
+  readonly isFinal?: (error: AshlarError) => boolean;
   /** Waits for a number of milliseconds. */
   readonly pause?: (ms: number) => Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface WaitOptions {
  * @throws the error of the last attempt
  */
 export async function waitFor(connect: () => Promise<void>, options: WaitOptions): Promise<void> {
-  const { what, seconds, logger, finalCodes = [], pause = sleep } = options;
+  const { what, seconds, logger, isFinal = () => false, pause = sleep } = options;
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
   for (let attempt = 1; ; attempt++) {
@@ -41,8 +41,7 @@ export async function waitFor(connect: () => Promise<void>, options: WaitOptions
       }
       return;
     } catch (error) {
-      const isUnavailable = error instanceof AshlarError && error.status === SERVICE_UNAVAILABLE;
-      const isAway = isUnavailable && !finalCodes.includes(error.code);
+      const isAway = error instanceof AshlarError && error.status === SERVICE_UNAVAILABLE && !isFinal(error);
       const leftMs = endsAt - performance.now();
       if (!isAway || leftMs <= 0) throw error;
       if (attempt === 1) {

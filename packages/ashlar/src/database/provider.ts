@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Provider, waitFor } from "../boot/index.ts";
 import type { Logger } from "../kernel/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { type AshlarError, ConfigurationError } from "../support/index.ts";
 import { Database } from "./database.ts";
 import { DatabaseCheck } from "./database-check.ts";
 import type { ConnectionUsage, ReplicaUsage } from "./dialect.ts";
@@ -73,8 +73,8 @@ export class DatabaseProvider extends Provider {
     this.application.addStats("replicas", () => database.replicaUsage());
     if (!isInspected) {
       const { waitSeconds: seconds } = this.application.settings.server;
-      const options = { what: "The database", seconds, logger, finalCodes: ["E_DATABASE_DAMAGED"] };
-      await waitFor(() => database.connect(), options);
+      const isFinal = ({ code }: AshlarError) => code === "E_DATABASE_DAMAGED";
+      await waitFor(() => database.connect(), { what: "The database", seconds, logger, isFinal });
       this.#clock = new ServerClock(database.connection(), logger);
       await this.#clock.start();
     }
