@@ -29,7 +29,10 @@ export function dbCopyCommand(terminal: Terminal): Command {
       await withConfiguredDatabase(terminal.root, async (database) => {
         const source = from ?? database.settings.default;
         const copied = await copyDatabase(database, {
-          ...{ root: terminal.root, from: source, to, skip },
+          root: terminal.root,
+          from: source,
+          to,
+          skip,
           begin: () =>
             terminal.print(`Copying from "${source}" to "${to}". Nothing may write to "${source}" until this is done.`),
           progress: progressOn(terminal),
