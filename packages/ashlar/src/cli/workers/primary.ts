@@ -364,6 +364,7 @@ export class Primary {
     const closed = await channel.finish(timeoutMs * SEND_SHARE);
     if (closed > 0) {
       this.#closed += closed;
+      this.#logClosed();
       this.#exitCode = 1;
     }
     void channel.tell({ type: "end", withinSeconds: Math.ceil((endsAt - performance.now()) / 1000) });
