@@ -1,11 +1,12 @@
-import { generateKeyPair as generate, type KeyObject } from "node:crypto";
-import { promisify } from "node:util";
+import { generateKeyPair, type KeyObject } from "node:crypto";
 import { algorithmDetails, type JwtAlgorithm } from "./algorithms.ts";
 
-const generateKeyPair = promisify(generate) as (
+/** Its types tell each kind of key apart. */
+const generate = generateKeyPair as (
   type: string,
   options: object,
-) => Promise<{ readonly privateKey: KeyObject }>;
+  done: (error: Error | null, publicKey: KeyObject, privateKey: KeyObject) => void,
+) => void;
 
 /** NIST SP 800-57 part 1: enough beyond 2030. */
 const RSA_BITS = 3072;
@@ -22,8 +23,9 @@ export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
  * @returns the key in PEM (PKCS #8)
  */
 export async function generatePrivateKey(algorithm: JwtAlgorithm): Promise<string> {
-  const { privateKey } = await generateKeyPair(...kindOf(algorithm));
-  return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const { promise, resolve, reject } = Promise.withResolvers<KeyObject>();
+  generate(...kindOf(algorithm), (error, _, privateKey) => (error === null ? resolve(privateKey) : reject(error)));
+  return (await promise).export({ type: "pkcs8", format: "pem" }).toString();
 }
 
 function kindOf(algorithm: JwtAlgorithm): [type: string, options: object] {
