@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { logInAsBrowsers } from "./browser-logins.ts";
 import { LOGINS, makeFixtures, TOKENS, USERS } from "./fixtures.ts";
 import { HEADING as GROWTH } from "./growth/report.ts";
+import { TOKENS_HEADING as TOKEN_GROWTH } from "./growth/token-report.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLogins, measureLoginsOnOneProcessor } from "./logins.ts";
 import { measureOverload } from "./overload.ts";
@@ -169,9 +170,10 @@ const introduction = [
 // A complete run replaces the file. `npm run bench -- overload` and `npm run bench -- tokens`, for which the numbers of the
 // others don't matter, replace their own sections.
 if (wanted.length === 0) {
-  // The growth has a run of its own.
-  const growth = sectionOf(readFileSync(RESULTS, "utf8"), GROWTH);
-  await writeFile(RESULTS, [...introduction, ...sections].join("\n") + growth);
+  // What growth costs has runs of its own.
+  const before = readFileSync(RESULTS, "utf8");
+  const growth = [GROWTH, TOKEN_GROWTH].map((heading) => sectionOf(before, heading));
+  await writeFile(RESULTS, [...introduction, ...sections, ...growth].join("\n"));
 } else if (given.join() === "overload" || given.join() === "tokens") {
   const [load = 0] = busy;
   const others =

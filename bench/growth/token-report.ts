@@ -6,6 +6,8 @@ type Series = TokenGrowth["series"][number];
 
 const count = (number: number): string => number.toLocaleString("en");
 
+export const TOKENS_HEADING = "## Tokens of many()";
+
 /** The lowest cost of a size, relative to that of the first. */
 function ratioOf({ series }: TokenGrowth, { costs }: Series, side: "server" | "database"): number {
   return lowestCost(costs, side) / lowestCost(series[0]!.costs, side);
@@ -33,7 +35,7 @@ export function tokenSection(growths: readonly TokenGrowth[], seconds: number, b
   const rounds = Math.min(...growths.flatMap(({ series }) => series.map(({ costs }) => costs.length)));
   const versions = growths.map(({ engine }) => `${engine.name} ${engine.version}`).join(", ");
   return [
-    "## Tokens of many()",
+    TOKENS_HEADING,
     "",
     `Measured on its own by \`npm run bench:growth -- ${growths.map(({ engine }) => `tokens-${engine.driver}`).join(" ")}\` on ${new Date().toISOString().slice(0, 10)}, with ${versions}.`,
     `The load average of the machine was up to ${busy.toFixed(1)} before its parts. A check is an API request with \`authenticates\`: one statement finds`,
