@@ -4,8 +4,8 @@ import {
   createVerificationKey,
   hmacSecretBytes,
   type JwtAlgorithm,
-  KEY_ALGORITHMS,
   type KeyMaterial,
+  keyCommand,
   PAIR_ALGORITHMS,
   pemBlocks,
   publicJwk,
@@ -61,12 +61,10 @@ export function requireSecretOf(where: string, name: string, entry: Readonly<Rec
   const { algorithm, secret } = entry;
   // One that is not written may be misspelled.
   if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
-  const isNamed = KEY_ALGORITHMS.some((one) => one === algorithm);
   const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
   // Of another driver, only the configuration tells which variable it is.
-  const [read, driver] = name === "jwt" ? [`env("${usual}")`, ""] : ["read with env()", ` --driver ${name}`];
-  const options = isNamed ? ` --jwt ${algorithm}${driver}` : "";
-  const remedy = `If it is ${read}, this environment variable is not set or empty. Run: npx ashlar key:generate${options}`;
+  const read = name === "jwt" ? `env("${usual}")` : "read with env()";
+  const remedy = `If it is ${read}, this environment variable is not set or empty. Run: ${keyCommand(name, algorithm)}`;
   throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
 }
 

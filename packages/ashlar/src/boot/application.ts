@@ -462,7 +462,7 @@ export class Application {
   /**
    * @internal Shuts the application down, and returns what was cut off.
    *
-   * @param options see {@link Shutdown.run}
+   * @param options see {@link ShutdownOptions}
    */
   stop(options: ShutdownOptions): Promise<CutOff> {
     this.#stopped ??= runFor(this, async () => {

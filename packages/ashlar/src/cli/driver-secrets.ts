@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadConfiguration, namingUnset, readEnvironment, unsetVariable } from "../boot/index.ts";
 import { setMissingVariables } from "../scaffold/index.ts";
 import { generateSecret } from "../security/index.ts";
-import { generatePrivateKey, PAIR_ALGORITHMS } from "../security/jwt/index.ts";
+import { privateKeyFor } from "../security/jwt/index.ts";
 import { type EnvironmentVariables, isPlainObject } from "../support/index.ts";
 
 /** The secret or private key of a driver of `config/api.ts` that is read from a variable which is not set. */
@@ -41,8 +41,7 @@ export async function unsetSecretsOf(root: string, variables: EnvironmentVariabl
 export async function fillDriverSecrets(root: string): Promise<string[]> {
   const values: Record<string, string> = {};
   for (const { algorithm, variable } of await unsetSecretsOf(root, readEnvironment(root))) {
-    const pair = PAIR_ALGORITHMS.find((one) => one === algorithm);
-    values[variable] = pair === undefined ? generateSecret() : await generatePrivateKey(pair);
+    values[variable] = (await privateKeyFor(algorithm)) ?? generateSecret();
   }
   return await setMissingVariables(join(root, ".env"), values);
 }

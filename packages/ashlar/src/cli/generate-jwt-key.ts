@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { changeJwtKeys, fillSecrets, type JwtKeyNames, jwtKeyNames, type KeyChange } from "../scaffold/index.ts";
-import type { KeyAlgorithm } from "../security/jwt/index.ts";
+import { type KeyAlgorithm, keyCommand } from "../security/jwt/index.ts";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,7 +27,7 @@ export async function generateJwtKey(
   if (readEnvFile(path) === null) await fillSecrets(root);
   const names = await jwtKeyNames(root, driver);
   const isDone = await changeJwtKeys(path, algorithm, names, change);
-  const command = `npx ashlar key:generate --jwt ${algorithm}${driver === "jwt" ? "" : ` --driver ${driver}`}`;
+  const command = keyCommand(driver, algorithm);
   terminal.print(isDone ? done(change, algorithm, command, names) : undone(change, command, names));
   if (!names.isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
 }

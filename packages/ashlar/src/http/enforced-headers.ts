@@ -1,4 +1,5 @@
 import type { CheckedHeaders } from "./header-fields.ts";
+import { isVaried } from "./vary.ts";
 
 /** Headers that nothing in a response takes precedence over, and the request header that they depend on. */
 export class EnforcedHeaders {
@@ -14,7 +15,7 @@ export class EnforcedHeaders {
   /** Sets them in place of those that a response has. */
   setIn(headers: Headers): void {
     for (const [name, values] of this.#headers.entries) headers.set(name, values.join(", "));
-    if (!this.#isNamedIn(headers.get("vary") ?? "")) headers.append("vary", this.#varyBy);
+    if (!isVaried(headers.get("vary") ?? "", this.#varyBy)) headers.append("vary", this.#varyBy);
   }
 
   /** Returns a response's headers with these in place of those of the same name. */
@@ -22,12 +23,7 @@ export class EnforcedHeaders {
     const own = this.#headers.entries;
     const kept = pairs.filter(([name]) => !own.some(([other]) => other === name));
     for (const [name, values] of own) kept.push([name, values.join(", ")]);
-    const isNamed = kept.some(([name, value]) => name === "vary" && this.#isNamedIn(value));
+    const isNamed = kept.some(([name, value]) => name === "vary" && isVaried(value, this.#varyBy));
     return isNamed ? kept : [...kept, ["vary", this.#varyBy]];
-  }
-
-  #isNamedIn(vary: string): boolean {
-    const names = vary.split(",").map((name) => name.trim().toLowerCase());
-    return names.includes("*") || names.includes(this.#varyBy.toLowerCase());
   }
 }

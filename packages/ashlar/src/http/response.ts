@@ -13,6 +13,7 @@ import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirect
 import { closeWithResponse } from "./response-end.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
+import { isVaried } from "./vary.ts";
 import { cachingHeader, type VisitorDependence, visitorFields } from "./visitor-caching.ts";
 
 /** What the body of an outgoing response can be. */
@@ -341,7 +342,9 @@ export class HttpResponse {
       // The framing of another body does not apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
       if (headers.has(name) && !LISTS.has(name)) continue;
-      for (const value of values) if (name !== "vary" || !isVaried(headers, value)) headers.append(name, value);
+      for (const value of values) {
+        if (name !== "vary" || !isVaried(headers.get("vary") ?? "", value)) headers.append(name, value);
+      }
     }
     for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
     const caching = this.#caching(headers.get("cache-control"), headers.get("vary"));
@@ -407,10 +410,4 @@ export class HttpResponse {
   #location(target: string): this {
     return this.status(302).header("location", asciiTarget(target)).#content(null);
   }
-}
-
-/** Reports whether a response's own `Vary` names a field, or all. */
-function isVaried(headers: Headers, field: string): boolean {
-  const own = (headers.get("vary") ?? "").split(",").map((one) => one.trim().toLowerCase());
-  return own.includes("*") || own.includes(field.toLowerCase());
 }

@@ -1,3 +1,5 @@
+import { isVaried } from "./vary.ts";
+
 /**
  * How a response depends on the visitor: not at all; another visitor may get another response (`asked`); it contains data
  * about this visitor, such as their name or a CSRF token (`shown`); or it sets the cookie that identifies them, or removes
@@ -43,7 +45,6 @@ export function cachingHeader(
   const fields = visitorFields(dependence, readsToken);
   if (fields.length === 0 || /no-store/i.test(cacheControl)) return null;
   if (vary === null) return ["vary", fields.join(", ")];
-  const own = vary.split(",").map((field) => field.trim().toLowerCase());
-  const missing = own.includes("*") ? NONE : fields.filter((field) => !own.includes(field));
+  const missing = fields.filter((field) => !isVaried(vary, field));
   return missing.length === 0 ? null : ["vary", [vary, ...missing].join(", ")];
 }

@@ -1,5 +1,5 @@
 import { generateSecret } from "../security/index.ts";
-import { generatePrivateKey, PAIR_ALGORITHMS } from "../security/jwt/index.ts";
+import { privateKeyFor } from "../security/jwt/index.ts";
 import { isLeftOut, isPlainObject } from "../support/index.ts";
 
 /**
@@ -15,6 +15,5 @@ export async function withDriverSecrets(drivers: unknown): Promise<unknown> {
 async function withSecret(entry: unknown): Promise<unknown> {
   // One that is not written may be misspelled, which the boot says.
   if (!isPlainObject(entry) || !Object.hasOwn(entry, "secret") || !isLeftOut(entry.secret)) return entry;
-  const pair = PAIR_ALGORITHMS.find((one) => one === entry.algorithm);
-  return { ...entry, secret: pair === undefined ? generateSecret() : await generatePrivateKey(pair) };
+  return { ...entry, secret: (await privateKeyFor(entry.algorithm)) ?? generateSecret() };
 }

@@ -55,6 +55,9 @@ const AUTHOR = {
 };
 const NONE = { is_active: null, settings: null, biography: null, photo: null, balance: null, rank: null };
 
+/** A copy of every table, without reports. */
+const QUIETLY = { from: "from", to: "to", skip: [], begin: () => {}, progress: () => {} };
+
 /** Triggers of a target by what they do, and the table that then has other rows. */
 const TRIGGERS = [
   [
@@ -92,7 +95,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
   });
 
   const copy = (options: { readonly skip?: readonly string[] } = {}) =>
-    copyDatabase(both, { root, from: "from", to: "to", skip: [], begin: () => {}, progress: () => {}, ...options });
+    copyDatabase(both, { ...QUIETLY, root, ...options });
   const rows = async (table: string, order: string) =>
     (await sql<Row>`select * from ${sql.id(table)} order by ${sql.raw(order)}`.execute(to.database.kysely)).rows;
   const counts = async () => {
@@ -251,7 +254,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     const progress = (): void => {
       written[0] ??= other.kysely.updateTable("authors").set({ rank: 1 }).execute();
     };
-    const options = { root, from: "from", to: "to", skip: [], begin: () => {}, progress };
+    const options = { ...QUIETLY, root, progress };
     await expect(copyDatabase(both, options)).rejects.toThrow('Something wrote to "from" while it was copied');
     await Promise.all(written);
     await other.close();
@@ -303,14 +306,7 @@ await onEachDatabase("db:copy over what migrations insert", (engine) => {
     for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
     const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
     const copy = async (): Promise<string> => {
-      const copied = copyDatabase(both, {
-        root,
-        from: "from",
-        to: "to",
-        skip: [],
-        begin: () => {},
-        progress: () => {},
-      });
+      const copied = copyDatabase(both, { ...QUIETLY, root });
       return await copied.then(
         () => "copied",
         ({ message }: Error) => message,
@@ -366,7 +362,7 @@ await onEachDatabase("db:copy back to SQLite", (engine) => {
     await fill(all[0]!.database);
     const [first, middle, last] = all.map(({ configuration }) => configuration);
     const database = new Database({ default: "first", first: first!, middle: middle!, last: last! }, root);
-    const options = { root, skip: [], begin: () => {}, progress: () => {} };
+    const options = { ...QUIETLY, root };
     await copyDatabase(database, { ...options, from: "first", to: "middle" });
     await copyDatabase(database, { ...options, from: "middle", to: "last" });
 
@@ -413,14 +409,7 @@ function defineFromServer(engine: TestEngine): void {
     let copying: Promise<unknown> | null = null;
     await to.database.transaction(async () => {
       await to.database.kysely.selectFrom("countries").selectAll().forUpdate().execute();
-      copying = copyDatabase(both, {
-        root,
-        from: "from",
-        to: "to",
-        skip: [],
-        begin: () => {},
-        progress: () => {},
-      }).catch(({ message }: Error) => message);
+      copying = copyDatabase(both, { ...QUIETLY, root }).catch(({ message }: Error) => message);
       await Promise.race([isHeld.promise, copying]);
       await from.database.kysely.insertInto("authors").values({ biography: "new" }).execute();
       for (const statement of further) await sql.raw(statement).execute(from.database.kysely);

@@ -26,13 +26,24 @@ afterEach(() => setClock(null));
 await onEachDatabase("S124 a logout with a token of single()", (engine) => {
   const open = (authenticates: boolean, options: TestApiOptions = {}): Promise<TestApi> => {
     const own = Route.group({ prefix: "/own" }, [LOGOUT]);
-    return testApi({ engine, ...options, stack: [], routes: [...own], driver: { authenticates } });
+    return testApi({ engine, ...options, stack: [], routes: [...own], driver: { ...options.driver, authenticates } });
   };
 
   async function renewed(api: TestApi, token: string): Promise<string> {
     const { status, body } = await api.post("/api/reauth", { token });
     expect(status).toBe(200);
     return (body as { readonly data: string }).data;
+  }
+
+  /** Renews a token twice, and then logs out with the first one, which ends nothing. */
+  async function loggedOutTooLate(authenticates: boolean, logout: (typeof WAYS)[number][1]) {
+    const api = await open(authenticates);
+    const token = await api.token();
+    travel(0);
+    const newest = await renewed(api, await renewed(api, token));
+    await logout(api, token);
+    expect(await api.storedDigest(1)).toBe(digest(newest));
+    return { api, token, newest };
   }
 
   for (const [way, logout] of WAYS) {
@@ -66,12 +77,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       });
 
       test(`that was renewed twice ends nothing; a login ends the newest one, ${title}`, async () => {
-        const api = await open(authenticates);
-        const token = await api.token();
-        travel(0);
-        const newest = await renewed(api, await renewed(api, token));
-        await logout(api, token);
-        expect(await api.storedDigest(1)).toBe(digest(newest));
+        const { api, token, newest } = await loggedOutTooLate(authenticates, logout);
         expect(await api.post("/api/reauth", { token })).toMatchObject({ status: 401 });
         const other = await api.token();
         expect(await api.storedDigest(1)).toBe(digest(other));
@@ -79,12 +85,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       });
 
       test(`that was renewed twice ends nothing; a new password ends the newest one, ${title}`, async () => {
-        const api = await open(authenticates);
-        const token = await api.token();
-        travel(0);
-        const newest = await renewed(api, await renewed(api, token));
-        await logout(api, token);
-        expect(await api.storedDigest(1)).toBe(digest(newest));
+        const { api, newest } = await loggedOutTooLate(authenticates, logout);
         const user = (await api.User.find(1))!;
         await user.setPassword("another password altogether");
         await user.save();
@@ -95,13 +96,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
 
     test(`ends it also if its user has lost an ability since, by ${way}`, async () => {
       let given = ["orders.read", "orders.write"];
-      const api = await testApi({
-        engine,
-        stack: [],
-        routes: [...Route.group({ prefix: "/own" }, [LOGOUT])],
-        abilities: given,
-        driver: { authenticates: false, abilitiesOf: () => given },
-      });
+      const api = await open(false, { abilities: given, driver: { abilitiesOf: () => given } });
       for (const lost of [[], ["orders.read"]]) {
         given = ["orders.read", "orders.write"];
         const token = await api.token();
@@ -115,13 +110,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
 
     test(`ends it also if it was lost before, and then renewed, by ${way}`, async () => {
       let given = ["orders.read", "orders.write"];
-      const api = await testApi({
-        engine,
-        stack: [],
-        routes: [...Route.group({ prefix: "/own" }, [LOGOUT])],
-        abilities: given,
-        driver: { authenticates: false, abilitiesOf: () => given },
-      });
+      const api = await open(false, { abilities: given, driver: { abilitiesOf: () => given } });
       const token = await api.token();
       given = ["orders.read"];
       await renewed(api, token);

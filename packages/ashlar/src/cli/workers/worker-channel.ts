@@ -90,8 +90,7 @@ export class WorkerChannel {
     const late = setTimeout(this.#emptied.resolve, maxMs);
     if (this.#queued.size > 0) await this.#emptied.promise;
     clearTimeout(late);
-    const left = [...this.#queued];
-    this.#queued.clear();
+    const left = this.#takeQueued();
     for (const socket of left) socket.destroy();
     return left.length;
   }
@@ -105,6 +104,10 @@ export class WorkerChannel {
     this.#stall.end();
     clearInterval(this.#heartbeat ?? undefined);
     this.#emptied?.resolve();
+    return this.#takeQueued();
+  }
+
+  #takeQueued(): Socket[] {
     const left = [...this.#queued];
     this.#queued.clear();
     return left;

@@ -11,7 +11,7 @@ export {
   type VerificationKey,
 } from "./keys.ts";
 export { pemBlocks, pemText } from "./pem.ts";
-export { generatePrivateKey, KEY_ALGORITHMS, type KeyAlgorithm } from "./private-key.ts";
+export { generatePrivateKey, KEY_ALGORITHMS, type KeyAlgorithm, keyCommand, privateKeyFor } from "./private-key.ts";
 export { type Jwks, jwks, jwkThumbprint, type PublicJwk, publicJwk } from "./public-jwk.ts";
 export { readJwks } from "./read-jwks.ts";
 export { hmacSecretBytes } from "./secrets.ts";

@@ -1,5 +1,5 @@
 import { generateKeyPair, type KeyObject } from "node:crypto";
-import { algorithmDetails, type JwtAlgorithm } from "./algorithms.ts";
+import { algorithmDetails, type JwtAlgorithm, PAIR_ALGORITHMS } from "./algorithms.ts";
 
 /** Its types tell each kind of key apart. */
 const generate = generateKeyPair as (
@@ -18,6 +18,17 @@ export const KEY_ALGORITHMS = ["ES256", "EdDSA", "Ed25519", "RS256"] as const;
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
 /**
+ * The command that makes the secret or the private key of a driver, also if it makes no keys for the algorithm by name.
+ *
+ * @param driver its name in `DRIVERS`
+ * @param algorithm as the driver writes it
+ */
+export function keyCommand(driver: string, algorithm: unknown): string {
+  if (!KEY_ALGORITHMS.some((one) => one === algorithm)) return "npx ashlar key:generate";
+  return `npx ashlar key:generate --jwt ${algorithm}${driver === "jwt" ? "" : ` --driver ${driver}`}`;
+}
+
+/**
  * Generates a private key for an algorithm of `PAIR_ALGORITHMS`.
  *
  * @returns the key in PEM (PKCS #8)
@@ -26,6 +37,17 @@ export async function generatePrivateKey(algorithm: JwtAlgorithm): Promise<strin
   const { promise, resolve, reject } = Promise.withResolvers<KeyObject>();
   generate(...kindOf(algorithm), (error, _, privateKey) => (error === null ? resolve(privateKey) : reject(error)));
   return (await promise).export({ type: "pkcs8", format: "pem" }).toString();
+}
+
+/**
+ * Generates a private key for the algorithm of a driver.
+ *
+ * @param algorithm as the driver writes it
+ * @returns the key in PEM (PKCS #8); `null` if the algorithm has a secret instead
+ */
+export async function privateKeyFor(algorithm: unknown): Promise<string | null> {
+  const pair = PAIR_ALGORITHMS.find((one) => one === algorithm);
+  return pair === undefined ? null : await generatePrivateKey(pair);
 }
 
 function kindOf(algorithm: JwtAlgorithm): [type: string, options: object] {

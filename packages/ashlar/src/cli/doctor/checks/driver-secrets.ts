@@ -3,9 +3,11 @@ import { unsetSecretsOf } from "../../driver-secrets.ts";
 import { error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
+/** The variables that drivers read their secrets from, and that are not set, by the names of the drivers. */
+export type UnsetVariables = ReadonlyMap<string, string>;
+
 /** The secrets of drivers: present. What is wrong with `JWT_SECRET` is another finding, and so is a private key. */
-export async function driverSecretFindings(subject: Subject): Promise<Finding[]> {
-  const unset = await unsetVariablesOf(subject);
+export function driverSecretFindings(subject: Subject, unset: UnsetVariables | null): Finding[] {
   if (unset === null) return [];
   const drivers = Object.entries(subject.settings("api", "DRIVERS")).filter(([, entry]) => {
     if (!isPlainObject(entry) || Object.hasOwn(entry, "jwks") || !isLeftOut(entry.secret)) return false;
@@ -30,11 +32,8 @@ function unreadFindings(subject: Subject, name: string): Finding[] {
   return [error("secret.missing", { file: "config/api.ts", problem, lines, run: "npx ashlar key:generate" })];
 }
 
-/**
- * The variables that drivers read their secrets from, and that are not set, by the names of the drivers; `null` if that
- * can't be told.
- */
-export async function unsetVariablesOf({ root, variables }: Subject): Promise<ReadonlyMap<string, string> | null> {
+/** Finds the variables that drivers read their secrets from, and that are not set; `null` if that can't be told. */
+export async function unsetVariablesOf({ root, variables }: Subject): Promise<UnsetVariables | null> {
   const unset = await unsetSecretsOf(root, variables).catch(() => null);
   return unset === null ? null : new Map(unset.map(({ driver, variable }) => [driver, variable]));
 }

@@ -7,7 +7,7 @@ import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { previousKeysOf, replacing, secretOf, secretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
-import { driverSecretFindings, unsetVariablesOf } from "./driver-secrets.ts";
+import { driverSecretFindings, type UnsetVariables, unsetVariablesOf } from "./driver-secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
 /** Former and future values of another secret. */
@@ -28,12 +28,13 @@ export const SECRETS: Check = {
   needsBoot: false,
   async run(subject: Subject): Promise<Finding[]> {
     if (subject.environmentError !== null) return [await unreadable(subject)];
+    const unset = await unsetVariablesOf(subject);
     return [
-      ...generatedFindings(subject, await unsetVariablesOf(subject)),
+      ...generatedFindings(subject, unset),
       ...sharedFindings(subject),
       ...(await previousFindings(subject)),
-      ...(await driverSecretFindings(subject)),
-      ...(await tokenKeyFindings(subject)),
+      ...driverSecretFindings(subject, unset),
+      ...(await tokenKeyFindings(subject, unset)),
       ...(await modeFindings(subject)),
     ];
   },
@@ -48,7 +49,7 @@ async function unreadable({ environmentError, root }: Subject): Promise<Finding>
   return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
 
-function generatedFindings(subject: Subject, unset: ReadonlyMap<string, string> | null): Finding[] {
+function generatedFindings(subject: Subject, unset: UnsetVariables | null): Finding[] {
   const names = ["APP_KEY", ...(hasApi(subject) ? ["JWT_SECRET"] : [])];
   return names.flatMap((name) => {
     // Tests run with a random key.

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { subjectOf } from "../../../../test/support/subject.ts";
 import { searchedSecretsOf } from "../secrets-of.ts";
 import { API } from "./api.ts";
+import { unsetVariablesOf } from "./driver-secrets.ts";
 import { SECRETS } from "./secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
@@ -24,7 +25,7 @@ async function findingsOf(drivers: object, days = 0): Promise<string[]> {
   const subject = await subjectOf({ files });
   const then = Date.now() / 1000 - days * 86_400 - 60;
   utimesSync(join(subject.root, ".env"), then, then);
-  const findings = await tokenKeyFindings(subject);
+  const findings = await tokenKeyFindings(subject, await unsetVariablesOf(subject));
   for (const finding of findings) {
     for (const line of [...EC.split("\n"), ...ED.split("\n")].filter((one) => /^[\w+/=]{20,}$/.test(one))) {
       expect(JSON.stringify(finding)).not.toContain(line);

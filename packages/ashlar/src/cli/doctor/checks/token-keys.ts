@@ -7,12 +7,13 @@ import {
   type JwtAlgorithm,
   KEY_ALGORITHMS,
   type KeyMaterial,
+  keyCommand,
   PAIR_ALGORITHMS,
 } from "../../../security/jwt/index.ts";
 import { AshlarError, isLeftOut, isPlainObject, now } from "../../../support/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-import { unsetVariablesOf } from "./driver-secrets.ts";
+import type { UnsetVariables } from "./driver-secrets.ts";
 
 const DAY_MS = 86_400_000;
 /** A staged key is promoted with the next deployment. */
@@ -27,8 +28,7 @@ interface SigningDriver {
 }
 
 /** The private keys that API tokens are signed with: present, of the right family, and not staged forever. */
-export async function tokenKeyFindings(subject: Subject): Promise<Finding[]> {
-  const unset = await unsetVariablesOf(subject);
+export async function tokenKeyFindings(subject: Subject, unset: UnsetVariables | null): Promise<Finding[]> {
   const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver, unset)));
   return found.flat();
 }
@@ -41,19 +41,15 @@ function signingDriversOf(subject: Subject): SigningDriver[] {
   });
 }
 
-async function findingsOf(
-  subject: Subject,
-  driver: SigningDriver,
-  unset: ReadonlyMap<string, string> | null,
-): Promise<Finding[]> {
+async function findingsOf(subject: Subject, driver: SigningDriver, unset: UnsetVariables | null): Promise<Finding[]> {
   const names = await jwtKeyNames(subject.root, driver.name);
   const { secret, nextSecret, algorithm } = driver;
   if (isLeftOut(secret)) {
     const variable = unset?.get(driver.name) ?? names.current;
     const problem = `${variable} is not set: DRIVERS.${driver.name} needs a private key for ${algorithm}.`;
     // The command with the algorithm finds the name in the text of the file.
-    const making = variable === names.current ? generating(driver) : {};
-    return [error("secret.missing", { file: ".env", problem, run: "npx ashlar key:generate", ...making })];
+    const run = variable === names.current ? keyCommand(driver.name, algorithm) : "npx ashlar key:generate";
+    return [error("secret.missing", { file: ".env", problem, run })];
   }
   const current = familyFinding(driver, names.current, secret);
   if (current !== null) return [current];
@@ -72,8 +68,8 @@ function familyFinding(driver: SigningDriver, name: string, key: unknown): Findi
     if (!(cause instanceof AshlarError)) throw cause;
     const problem = `${name} doesn't fit the algorithm ${algorithm} of DRIVERS.${driver.name}. ${cause.message}`;
     const note = "Or set the algorithm that the key is for. If another key signs from now on, all tokens end.";
-    const run = "npx ashlar key:generate";
-    return error("key.family", { file: ".env", problem, lines: [`${name}=`], run, ...generating(driver), note });
+    const run = keyCommand(driver.name, algorithm);
+    return error("key.family", { file: ".env", problem, lines: [`${name}=`], run, note });
   }
 }
 
@@ -83,11 +79,7 @@ async function stagedFindings(subject: Subject, driver: SigningDriver, { next }:
   const days = Math.floor((now() - changed.mtimeMs) / DAY_MS);
   if (days <= STAGED_DAYS) return [];
   const problem = `${next} has held a staged key for ${days} days. Every process accepts it by now, so it can sign.`;
-  return [warning("key.staged", { file: ".env", problem, ...generating(driver, " --promote") })];
-}
-
-/** The command about the driver's key alone; nothing for an algorithm that it doesn't know by name. */
-function generating({ name, algorithm }: SigningDriver, option = ""): { run?: string } {
-  if (!(KEY_ALGORITHMS as readonly string[]).includes(algorithm)) return {};
-  return { run: `npx ashlar key:generate --jwt ${algorithm}${name === "jwt" ? "" : ` --driver ${name}`}${option}` };
+  const isNamed = KEY_ALGORITHMS.some((one) => one === driver.algorithm);
+  const run = `${keyCommand(driver.name, driver.algorithm)} --promote`;
+  return [warning("key.staged", { file: ".env", problem, ...(isNamed && { run }) })];
 }
