@@ -203,7 +203,7 @@ describe("at a port of its own", () => {
   });
 
   test("each instance on a machine has its own port: the application's + 10,000", async () => {
-    for (const applicationPort of [await freePort(), await freePort()]) {
+    for (const applicationPort of [await freePort(10_000), await freePort(10_000)]) {
       const { application, port } = await make({});
       await application.listen({ ...listen, port: applicationPort });
       expect(port()).toBe(applicationPort + 10_000);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { generateSecret } from "../../src/security/index.ts";
 import { ashlar } from "../support/command-line.ts";
 import { type DeployedProxy, HOST, type ProxyName, startProxy } from "../support/deployed-proxies.ts";
-import { twoFreePorts } from "../support/free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { COMMAND, edit, execute, generateApplication } from "../support/generated-application.ts";
 import { HttpsVisitor, type VisitorResponse } from "../support/https-visitor.ts";
 import { type LongProcess, startProcess } from "../support/long-process.ts";
@@ -24,7 +24,7 @@ let variables: Record<string, string>;
 
 beforeAll(async () => {
   ({ root, remove } = await generateApplication());
-  port = await twoFreePorts();
+  port = await freePort(1);
   await edit(root, ".env", ["PORT=3000", `PORT=${port}`], ["APP_URL=", `APP_URL=https://${HOST}`]);
   await edit(root, "config/app.ts", ["} satisfies", "  server: { drainSeconds: 2 },\n} satisfies"]);
   await edit(root, "routes/web.ts", [

@@ -4,23 +4,19 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { RUN_FOLDER } from "./run-folder.ts";
 
-/**
- * A port that nothing is listening on, and that no other test of this run is given. It is below those that a system
- * assigns to programs that don't choose one, so nothing gets it before it is used, or while the program that uses it
- * restarts.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    if (await isFree(port)) return port;
-  }
-}
+/** Below the ports that a system assigns to programs that don't choose one. */
+const [FIRST, END] = [12_000, 32_000];
 
-/** The first of two ports in a row like those of {@link freePort}. */
-export async function twoFreePorts(): Promise<number> {
+/**
+ * A port that nothing is listening on, and that no other test of this run is given. No program is assigned it by the system,
+ * so nothing gets it before it is used, or while the program that uses it restarts.
+ *
+ * @param apart how much higher another port is that has to be so too: one that the program takes without being told
+ */
+export async function freePort(apart = 0): Promise<number> {
   for (;;) {
-    const port = await freePort();
-    if (await isFree(port + 1)) return port;
+    const port = randomInt(FIRST, END - apart);
+    if ((await isFree(port)) && (apart === 0 || (await isFree(port + apart)))) return port;
   }
 }
 
