@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { freePort } from "../../packages/ashlar/test/support/free-port.ts";
 import { freeze, thaw } from "../../packages/ashlar/test/support/frozen-process.ts";
+import { ownTemporaryFolder } from "../../packages/ashlar/test/support/own-mariadb.ts";
 import { until } from "./instances.ts";
 import type { Undo } from "./undoing.ts";
 
@@ -40,17 +41,15 @@ export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
   for (let index = 0; index < SIZE; index++) {
     ports.push({ sql: await freePort(), group: await freePort(), ist: await freePort(), sst: await freePort() });
   }
+  const environments = ports.map((_, index) => ownTemporaryFolder(join(folder, `files-${index}`)));
   await giveToServer(folder);
   const data = (index: number): string => join(folder, `node-${index}`);
-  await promisify(execFile)("/usr/bin/mariadb-install-db", [
-    "--no-defaults",
-    `--datadir=${data(0)}`,
-    "--skip-test-db",
-    ...asServer,
-  ]);
+  const install = ["--no-defaults", `--datadir=${data(0)}`, "--skip-test-db", ...asServer];
+  await promisify(execFile)("/usr/bin/mariadb-install-db", install, { env: environments[0] });
   const run = (index: number, ...more: string[]): ChildProcess => {
     const log = openSync(join(folder, `node-${index}.log`), "a");
-    return spawn("/usr/sbin/mariadbd", [...optionsOf(folder, index, ports), ...more], { stdio: ["ignore", log, log] });
+    const options = [...optionsOf(folder, index, ports), ...more];
+    return spawn("/usr/sbin/mariadbd", options, { stdio: ["ignore", log, log], env: environments[index] });
   };
   const logOf = (index: number) => () => readFileSync(join(folder, `node-${index}.log`), "utf8").slice(-4000);
   const first = run(0, "--wsrep-new-cluster", "--skip-grant-tables");

@@ -22,11 +22,14 @@ export interface ServedExchange extends NodeExchange {
   startedAt: number;
   /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
   bytes: number | null;
+  /** Its neighbors among the requests of its connection that have not ended: the one that came in after it, and before it. */
+  later: ServedExchange | null;
+  earlier: ServedExchange | null;
 }
 
-/** A connection, with the requests on it that have not ended: several if the client sends them at once. */
+/** A connection, with the latest of the requests on it that have not ended: several if the client sends them at once. */
 interface ServedSocket extends Socket {
-  [UNFINISHED]?: Set<ServedExchange>;
+  [UNFINISHED]?: ServedExchange | null;
 }
 
 const UNFINISHED: unique symbol = Symbol("unfinished");
@@ -41,8 +44,20 @@ export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch, s
   exchange.watch = watch;
   exchange.startedAt = startedAt;
   const socket: ServedSocket = exchange.req.socket;
-  socket[UNFINISHED] ??= new Set();
-  socket[UNFINISHED].add(exchange);
+  const latest = socket[UNFINISHED] ?? null;
+  if (latest !== null) latest.later = exchange;
+  exchange.earlier = latest;
+  socket[UNFINISHED] = exchange;
+}
+
+/** Takes a request off the list of its connection. A list of their own, unlike a `Set`, costs next to nothing for a single one. */
+function removeUnfinished(exchange: ServedExchange): void {
+  const { later, earlier } = exchange;
+  if (later === null) (exchange.req.socket as ServedSocket)[UNFINISHED] = earlier;
+  else later.earlier = earlier;
+  if (earlier !== null) earlier.later = later;
+  exchange.later = null;
+  exchange.earlier = null;
 }
 
 /**
@@ -55,7 +70,7 @@ export function logResponse(exchange: ServedExchange, status: number | null, abo
   const { watch, context } = exchange;
   if (watch === null || context === null) return;
   exchange.watch = null;
-  (exchange.req.socket as ServedSocket)[UNFINISHED]?.delete(exchange);
+  removeUnfinished(exchange);
   // If it was cut off, only the system knows how much of it arrived.
   watch.ended(context, exchange.startedAt, status, aborted, aborted === null ? exchange.bytes : null);
 }
@@ -81,7 +96,9 @@ export function abortReason(response: ServerResponse): AbortReason | null {
 }
 
 function logUnfinished(socket: ServedSocket, reason: (exchange: ServedExchange) => AbortReason | null): void {
-  for (const exchange of socket[UNFINISHED] ?? []) {
+  const unfinished: ServedExchange[] = [];
+  for (let one = socket[UNFINISHED] ?? null; one !== null; one = one.earlier) unfinished.push(one);
+  for (const exchange of unfinished.reverse()) {
     logResponse(exchange, exchange.res.headersSent ? exchange.res.statusCode : null, reason(exchange));
   }
 }

@@ -149,6 +149,8 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       watch: null,
       startedAt: 0,
       bytes: null,
+      later: null,
+      earlier: null,
     };
     const request = new NodeRequest(exchange);
     batch.begin();

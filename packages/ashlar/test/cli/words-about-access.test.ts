@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import type { ProjectOptions } from "../../src/scaffold/index.ts";
-import { createTestClient, factory, travelBack } from "../../src/testing/index.ts";
+import { captureMail, createTestClient, factory, linksIn, travelBack } from "../../src/testing/index.ts";
 import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generatedApplication } from "../support/generated-application.ts";
 import { installPersonalTokens } from "../support/install-personal-tokens.ts";
@@ -235,8 +235,10 @@ describe("S56 pages and mails say correctly what happens to API tokens when acce
   });
 });
 
-describe("S56 who logs out all other devices is told that personal tokens end", () => {
+describe("S56 who ends access is told that personal tokens end with it", () => {
+  const EMAIL = "ada@example.com";
   const PASSWORD = "a password of hers";
+  const NEW = { password: "a new one of hers", password_confirmation: "a new one of hers" };
   const BEFORE = "This also revokes your personal tokens.";
   const AFTER = "Your personal tokens have been revoked.";
   const LOGGED_OUT = "You have been logged out on all other devices.";
@@ -247,17 +249,18 @@ describe("S56 who logs out all other devices is told that personal tokens end", 
     if (hasTokens) await installPersonalTokens(root);
     const { application, end } = await bootApplication(root);
     onTestFinished(end);
+    const mail = await captureMail(application);
     const User = await userClass(root);
-    const user = await factory(User, () => ({ name: "Ada", email: "ada@example.com", password: PASSWORD })).create();
+    const user = await factory(User, () => ({ name: "Ada", email: EMAIL, password: PASSWORD })).create();
     await user.markEmailAsVerified();
     const login = async () => {
       const client = createTestClient(application).withCsrfToken();
-      await client.postJson("/login", { email: "ada@example.com", password: PASSWORD });
+      await client.postJson("/login", { email: EMAIL, password: PASSWORD });
       return client;
     };
     const client = await login();
     await login();
-    return { application, client };
+    return { application, client, mail };
   }
 
   /** Creates a token, and returns the status that the API then has for it, whenever it is asked. */
@@ -281,6 +284,47 @@ describe("S56 who logs out all other devices is told that personal tokens end", 
     expect(await status()).toBe(401);
   });
 
+  test("by the pages of a new password, and after them", async () => {
+    const { application, client, mail } = await open({});
+    const page = (await client.get("/account/password")).assertSee(`This logs you out on all other devices. ${BEFORE}`);
+    const form = { current_password: PASSWORD, ...NEW };
+    const done = await client.follow(await client.submit(page, form));
+    done.assertSee(`Your password has been changed, and you have been logged out on all other devices. ${AFTER}`);
+    const guest = createTestClient(application);
+    await guest.submit(await guest.get("/change_password"), { email: EMAIL });
+    const [link] = linksIn((await mail.all()).find(({ text }) => text.includes("/password_reset?"))!);
+    (await guest.get(link!)).assertSee(`Then log in with the new password. ${BEFORE}`);
+  });
+
+  test("by the pages of another address, and after them", async () => {
+    const { application, client, mail } = await open({});
+    await client.submit(await client.get("/account/email"), { email: "new@example.com", password: PASSWORD });
+    const [confirmation] = linksIn((await mail.all()).find(({ to }) => to === "new@example.com")!);
+    const elsewhere = createTestClient(application);
+    const page = (await elsewhere.get(confirmation!)).assertSee(`This logs the account out everywhere. ${BEFORE}`);
+    const done = await elsewhere.follow(await elsewhere.submit(page));
+    done.assertSee(`All other devices have been logged out. ${AFTER}`);
+    const [undoing] = linksIn((await mail.all()).find(({ text }) => text.includes("/email/undo/"))!);
+    (await elsewhere.get(undoing!)).assertSee(`This logs everyone out everywhere. ${BEFORE}`);
+  });
+
+  test("by the answers to a front end about a new password and another address", async () => {
+    const { client, mail } = await open({ pages: false, json: true });
+    const changed = await client.postJson("/account/password", { current_password: PASSWORD, ...NEW });
+    const message = `Your password has been changed, and you have been logged out on all other devices. ${AFTER}`;
+    expect(changed.assertStatus(200).json).toEqual({ data: { status: "password_set", message } });
+    const address = { email: "new@example.com", password: NEW.password };
+    (await client.postJson("/account/email", address)).assertStatus(202);
+    const [link] = linksIn((await mail.all()).find(({ to }) => to === "new@example.com")!);
+    const verified = await client.postJson(new URL(link!).pathname, {});
+    expect(verified.assertStatus(200).json).toMatchObject({
+      data: {
+        status: "verified",
+        message: expect.stringMatching(/devices have been logged out\. Your personal tokens have been/),
+      },
+    });
+  });
+
   test("by the answer to a front end", async () => {
     const shop = await open({ pages: false, json: true });
     const status = await tokenOf(shop);
@@ -296,5 +340,8 @@ describe("S56 who logs out all other devices is told that personal tokens end", 
     page.assertSee("Log out all other devices").assertDontSee("personal tokens");
     const done = await client.follow(await client.submit(page, '[action="/logins"]'));
     done.assertSee(LOGGED_OUT).assertDontSee("personal tokens");
+    const password = (await client.get("/account/password")).assertDontSee("personal tokens");
+    const form = { current_password: PASSWORD, ...NEW };
+    (await client.follow(await client.submit(password, form))).assertSee("changed").assertDontSee("personal tokens");
   });
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -54,13 +54,9 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
   const data = join(folder, "data");
   // As root, the server would refuse to start.
   const user = process.getuid?.() === 0 ? ["--user=root"] : [];
-  await promisify(execFile)(PROGRAMS.install, [
-    "--no-defaults",
-    `--datadir=${data}`,
-    "--auth-root-authentication-method=normal",
-    "--skip-test-db",
-    ...user,
-  ]);
+  const env = ownTemporaryFolder(folder);
+  const install = ["--no-defaults", `--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db"];
+  await promisify(execFile)(PROGRAMS.install, [...install, ...user], { env });
   const options = [
     ...SETTINGS,
     ...user,
@@ -71,7 +67,7 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
   ];
   let child: ChildProcess;
   const start = async (): Promise<void> => {
-    child = spawn(PROGRAMS.server, options, { stdio: "ignore" });
+    child = spawn(PROGRAMS.server, options, { stdio: "ignore", env });
     await responds(port, child);
   };
   const kill = async (): Promise<void> => {
@@ -95,6 +91,18 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * The environment of a server that keeps its temporary tables in a folder of its own: when one starts, it removes all such
+ * files that it finds, also those that another server on the machine is using.
+ *
+ * @param folder of the server; a folder `tmp` is created in it
+ */
+export function ownTemporaryFolder(folder: string): NodeJS.ProcessEnv {
+  const path = join(folder, "tmp");
+  mkdirSync(path, { recursive: true });
+  return { ...process.env, TMPDIR: path };
 }
 
 async function responds(port: number, child: ChildProcess): Promise<void> {
