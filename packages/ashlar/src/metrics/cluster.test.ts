@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { byWorker, ClusterMetrics, relayMetrics } from "./cluster.ts";
+import { byWorker, ClusterMetrics, relayMetrics, type WorkerFamilies } from "./cluster.ts";
 import type { Family } from "./families.ts";
 
 beforeEach(() => {
@@ -17,8 +17,8 @@ const family = (value: number): Family => ({
 });
 
 /** A relay in this process, and workers that are told what to send to it. */
-function primary() {
-  const end = relayMetrics();
+function primary(waiting?: (worker: Worker) => number) {
+  const end = relayMetrics(waiting);
   onTestFinished(end);
   const worker = (id: number) => {
     const own = {
@@ -46,6 +46,20 @@ function primary() {
 
 const families = (id: string, value: number) => ({ id, families: [family(value)] });
 const of = (worker: number, value: number) => ({ worker, families: [family(value)] });
+
+test("a primary tells how many connections wait for each worker, also for one that doesn't answer", async () => {
+  const { worker } = primary(({ id }) => id * 10);
+  const [one] = [worker(1), worker(2)];
+  one.tell("collect", { id: "a" });
+  one.tell("families", families("a", 5));
+  await vi.advanceTimersByTimeAsync(2000);
+  const [, collected] = one.got;
+  const told = byWorker(collected!.workers as WorkerFamilies[]);
+  expect(told.map(({ name, values }) => [name, ...values.map(({ labels, value }) => [labels, value])])).toEqual([
+    ["ashlar_worker_waiting_connections", [{ worker: "1" }, 10], [{ worker: "2" }, 20]],
+    ["ashlar_uptime_seconds", [{ worker: "1" }, 5]],
+  ]);
+});
 
 test("a worker that asks gets the metrics of all, once the last has sent its own", () => {
   const { worker } = primary();

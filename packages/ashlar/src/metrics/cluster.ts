@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomUUID } from "node:crypto";
 import { AshlarError } from "../support/index.ts";
-import type { Family } from "./families.ts";
+import { type Family, waitingConnections } from "./families.ts";
 
 /** The metrics of one worker of a cluster. */
 export interface WorkerFamilies {
@@ -34,9 +34,11 @@ interface Collection {
  * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show those of all. Call it
  * in the primary, before workers are forked.
  *
+ * @param waiting returns how many connections the primary has accepted that wait until a worker takes them; default: it
+ *   passes each one on at once
  * @returns a function that ends this
  */
-export function relayMetrics(): () => void {
+export function relayMetrics(waiting: ((worker: Worker) => number) | null = null): () => void {
   const ready = new Set<Worker>();
   const collections = new Map<string, Collection>();
   const gone = (worker: Worker): void => {
@@ -51,7 +53,8 @@ export function relayMetrics(): () => void {
       if (asking.isConnected()) asking.send({ type: "ashlar:metrics:collected", id, workers: collection.workers });
     };
     const asked = [...ready].filter((worker) => worker.isConnected());
-    const collection: Collection = { workers: [], missing: new Set(asked.map((worker) => worker.id)), done: finish };
+    const known = waiting === null ? [] : asked.map((worker) => knownOf(worker, waiting(worker)));
+    const collection: Collection = { workers: known, missing: new Set(asked.map((worker) => worker.id)), done: finish };
     collections.set(id, collection);
     for (const worker of asked) worker.send({ type: "ashlar:metrics:read", id });
   };
@@ -67,6 +70,10 @@ export function relayMetrics(): () => void {
   };
   cluster.on("message", received).on("disconnect", gone);
   return () => void cluster.off("message", received).off("disconnect", gone);
+}
+
+function knownOf(worker: Worker, waiting: number): WorkerFamilies {
+  return { worker: worker.id, families: [waitingConnections(waiting)] };
 }
 
 function settle({ missing, done }: Collection, worker: number): void {

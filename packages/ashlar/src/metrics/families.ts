@@ -25,6 +25,16 @@ interface Metric extends Omit<Family, "values"> {
   readonly read: (stats: ApplicationStats) => readonly Sample[];
 }
 
+/** What the primary process of workers knows about one of them. */
+export function waitingConnections(count: number): Family {
+  return {
+    name: "ashlar_worker_waiting_connections",
+    help: "Connections that the primary process has accepted, and that wait until the worker takes them.",
+    type: "gauge",
+    values: [{ labels: {}, value: count }],
+  };
+}
+
 /** The label of all requests without a route: clients can make up any number of paths. */
 const NO_ROUTE = "none";
 

@@ -10,7 +10,7 @@ import { createApplication, Route } from "${builtModule("index")}";
 import { MetricsProvider, relayMetrics } from "${builtModule("metrics")}";
 
 if (cluster.isPrimary) {
-  if (process.env.RELAY !== "off") relayMetrics();
+  if (process.env.RELAY !== "off") relayMetrics((worker) => worker.id * 10);
   const listening = new Map();
   for (const _ of [1, 2]) cluster.fork();
   process.on("SIGUSR2", () => process.kill(cluster.workers[1].process.pid, "SIGKILL"));
@@ -63,7 +63,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
 }
 
 test("each worker shows the metrics of all, by worker, and of those that have ended no more", async () => {
-  const { child, visit, counts } = await start();
+  const { child, visit, scrape, counts } = await start();
   const seen: Record<string, number> = {};
   // The system decides who gets a connection: until both have had some.
   while (Object.keys(seen).length < 2) {
@@ -72,6 +72,9 @@ test("each worker shows the metrics of all, by worker, and of those that have en
   }
   // Whoever is asked. A worker that a busy machine keeps from answering in time is left out once.
   for (let count = 0; count < 6; count++) await expect.poll(counts).toEqual(seen);
+  const waiting = async () =>
+    (await (await scrape()).text()).match(/(?<=^ashlar_worker_waiting_connections)\{.+/gm)?.sort();
+  await expect.poll(waiting).toEqual(['{worker="1"} 10', '{worker="2"} 20']);
   child.kill("SIGUSR2");
   await expect.poll(counts).toEqual({ 2: seen[2] });
 });

@@ -28,6 +28,8 @@ class Process extends EventEmitter {
   readonly #read: { readonly after: number; readonly run: () => void }[] = [];
   #taken = 0;
   readonly killed: string[] = [];
+  /** What the relay of metrics sent. */
+  readonly metrics: object[] = [];
   /** The time that it was given to end. */
   endsWithin: number | null = null;
   isGone = false;
@@ -45,10 +47,14 @@ class Process extends EventEmitter {
 
   send(
     message: { readonly type: string; readonly withinSeconds?: number },
-    more: Socket | ((error: null) => void),
+    more?: Socket | ((error: null) => void),
     options?: { readonly keepOpen?: boolean },
     sent?: (error: Error | null) => void,
   ): void {
+    if (more === undefined) {
+      this.metrics.push(message);
+      return;
+    }
     if (typeof more === "function") {
       const answer = () => this.emit("message", { type: "pong" });
       this.#read.push({ after: this.sockets.length, run: message.type === "ping" ? answer : () => more(null) });
@@ -303,6 +309,24 @@ describe("connections", () => {
     for (const { sent } of first!.sockets) sent(new Error("ERR_IPC_CHANNEL_CLOSED"));
     expect(second!.count).toBe(4);
     expect(second!.sockets.some(({ socket }) => socket.destroyed)).toBe(false);
+  });
+
+  test("that wait for a worker are in its metrics", async () => {
+    await serving(2);
+    for (let count = 0; count < 3; count++) await connection();
+    const [first, second] = processes;
+    first!.takes();
+    const tell = (worker: Process, message: object) => cluster.emit("message", worker as never, message);
+    for (const worker of [first!, second!]) tell(worker, { type: "ashlar:metrics:ready" });
+    tell(first!, { type: "ashlar:metrics:collect", id: "a" });
+    for (const worker of [first!, second!]) tell(worker, { type: "ashlar:metrics:families", id: "a", families: [] });
+    const waiting = (worker: number, value: number) => {
+      return { worker, families: [expect.objectContaining({ values: [{ labels: {}, value }] })] };
+    };
+    expect(first!.metrics.at(-1)).toMatchObject({
+      workers: expect.arrayContaining([waiting(first!.id, 0), waiting(second!.id, second!.count)]),
+    });
+    expect(second!.count).toBeGreaterThan(0);
   });
 
   test("wait while no worker is left, and are the next one's", async () => {

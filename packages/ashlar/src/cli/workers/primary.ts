@@ -99,7 +99,7 @@ export class Primary {
       const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
       this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
     });
-    relayMetrics();
+    relayMetrics((worker) => [...this.#members].find((one) => one.worker === worker)?.channel.waiting ?? 0);
     cluster.setupPrimary({ exec: COMMAND, args: ["serve", "--worker", String(count), ...args], cwd: terminal.root });
   }
 
