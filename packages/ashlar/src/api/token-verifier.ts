@@ -66,7 +66,8 @@ export interface TokenVerifier {
   /** Reports by its form alone whether a token is of this kind. */
   recognizes(token: string): boolean;
   /**
-   * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired.
+   * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired,
+   * or is not valid yet.
    * `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs tokens of this kind.
    */
   isSignedElsewhere?(token: string): MaybePromise<boolean | "unknown">;

@@ -324,6 +324,18 @@ describe("S96 a logout of the application's own driver", () => {
     expect(issuer.requests).toBe(1);
   });
 
+  test("S96 says so too of one that has expired, or is not valid yet", async () => {
+    const { issuer, logout } = await open();
+    const later = Math.floor(Date.now() / 1000) + 3600;
+    for (const times of [
+      { iat: 1, exp: 2 },
+      { nbf: later, exp: later + 60 },
+      { iat: later, exp: later + 60 },
+    ]) {
+      expect((await logout(await issuer.token(times))).status).toBe(401);
+    }
+  });
+
   test("S96 answers 204 to what neither it nor the issuer has signed for this application", async () => {
     const { issuer, logout } = await open();
     const attacker = await startIssuer([issuerKey("first")]);

@@ -54,7 +54,8 @@ export class ForeignTokens implements TokenVerifier {
 
   async isSignedElsewhere(token: string): Promise<boolean | "unknown"> {
     const result = await this.#verifyWithKeys(token, this.#rulesOfExpired);
-    if (!isRefused(result)) return true;
+    // One that is valid later was signed as well: that is known before times are looked at.
+    if (!isRefused(result) || result.failure === "not_yet_valid") return true;
     return result.failure === "keys_unavailable" ? "unknown" : false;
   }
 
