@@ -247,7 +247,8 @@ export class SqliteConnection implements PhysicalConnection {
 
   #translated(error: unknown): AshlarError {
     if (error instanceof AshlarError) return error;
-    this.failure = translateSqliteError(error, this.#refusesWrites || this.#settings.isReadOnly === true);
+    const { path, isReadOnly = false } = this.#settings;
+    this.failure = translateSqliteError(error, this.#refusesWrites || isReadOnly, path);
     return this.failure;
   }
 

@@ -86,6 +86,14 @@ test("a full disk is E_DATABASE_FULL, 503 with Retry-After", () => {
   });
 });
 
+test("what is wrong with the file names it, and nothing else does", () => {
+  const messageOf = (errcode: number) =>
+    translateSqliteError(Object.assign(new Error("it failed"), { errcode }), false, "data/app.sqlite").message;
+  for (const errcode of [7, 8, 10, 11, 13, 14, 26])
+    expect(messageOf(errcode)).toBe("SQLite: it failed (data/app.sqlite).");
+  for (const errcode of [1, 5, 517]) expect(messageOf(errcode)).toBe("SQLite: it failed.");
+});
+
 test.each([
   [5, "E_DATABASE_BUSY"],
   [261, "E_DATABASE_BUSY"],

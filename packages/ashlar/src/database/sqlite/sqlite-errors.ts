@@ -36,6 +36,14 @@ const TEMPORARY: Readonly<Record<number, DatabaseErrorCode>> = {
   26: "E_DATABASE_DAMAGED", // SQLITE_NOTADB
 };
 
+/** Those that are about the file, which is then named. */
+const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
+  "E_DATABASE_DAMAGED",
+  "E_DATABASE_FULL",
+  "E_DATABASE_READ_ONLY",
+  "E_DATABASE_UNAVAILABLE",
+]);
+
 /** The two messages about a column that does not exist; they have no code of their own. */
 const NO_COLUMN = /^(?:table .* has no column named|no such column:) (\w+)/;
 
@@ -49,8 +57,9 @@ export function sqliteErrorCode(errcode: number): DatabaseErrorCode {
  * values.
  *
  * @param refusesWrites whether the connection was told to refuse writes: the code of those is `E_DATABASE`
+ * @param path the file
  */
-export function translateSqliteError(error: unknown, refusesWrites = false): AshlarError {
+export function translateSqliteError(error: unknown, refusesWrites = false, path: string | null = null): AshlarError {
   if (error instanceof AshlarError) return error;
   const { errcode, message } = error as Error & { errcode?: number };
   if (errcode === undefined) return new DatabaseError(`SQLite: ${message}.`, null, error);
@@ -70,7 +79,9 @@ export function translateSqliteError(error: unknown, refusesWrites = false): Ash
   const column = NO_COLUMN.exec(message)?.[1];
   if (column !== undefined) return new UnknownColumnError(`SQLite: ${message}.`, [column], String(errcode), error);
   const remedy = message.startsWith("no such table") ? MIGRATE : "";
-  return new DatabaseError(`SQLite: ${message}.${remedy}`, String(errcode), error, sqliteErrorCode(errcode));
+  const code = sqliteErrorCode(errcode);
+  const file = path !== null && OF_FILE.has(code) ? ` (${path})` : "";
+  return new DatabaseError(`SQLite: ${message}${file}.${remedy}`, String(errcode), error, code);
 }
 
 /**

@@ -67,7 +67,9 @@ function remedyFor(
   const note = isDamaged(cause)
     ? `Put a backup in its place, and delete its -wal and -shm, or name another file: ${PATH}.`
     : `Correct its path: ${PATH}.`;
-  return { problem: `The database ${name} can't be read: ${reasonOf(cause)}`, note };
+  // The reason names the file too.
+  const reason = reasonOf(cause).replace(` (${file})`, "");
+  return { problem: `The database ${name} can't be read: ${reason}`, note };
 }
 
 async function databaseFindings(subject: Subject, database: Database): Promise<Finding[]> {
