@@ -3,6 +3,7 @@ import type { HttpContext } from "../http/index.ts";
 import type { AshlarError, MaybePromise, RegisteredUser } from "../support/index.ts";
 import type { PresentedToken } from "./presented-token.ts";
 import type { TokenDriver } from "./token-drivers.ts";
+import type { TokenService } from "./token-service.ts";
 
 declare module "../auth/guard.ts" {
   interface FrameworkGuards {
@@ -25,6 +26,11 @@ export class JwtGuard extends LoginGuard {
   constructor(name: string, context: HttpContext, driver: TokenDriver) {
     super(name, context, driver.settings.model);
     this.#driver = driver;
+  }
+
+  /** @internal The service that issues the tokens of the guard's driver; `null` if another issuer does. */
+  get service(): TokenService | null {
+    return this.#driver.service;
   }
 
   /** The request's API token, as the guard's driver verifies it. */

@@ -131,6 +131,12 @@ export class TokenService implements TokenVerifier {
     return (await this.#issueTo(user, { address, userAgent: null })).token;
   }
 
+  /** @internal Issues a token as {@link issueUnasked}, but emits no event. For tests. */
+  async issueSilently(user: Authenticatable): Promise<string> {
+    this.requireUserClass(user.constructor);
+    return (await this.#strategy.issue(user, { address: null, userAgent: null })).token;
+  }
+
   /**
    * Verifies a token without querying the database, in this order: size and shape, algorithm, signature, the claims'
    * types, version, expiry.

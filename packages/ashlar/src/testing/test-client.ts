@@ -212,9 +212,9 @@ export class TestClient {
   }
 
   /**
-   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; the guard
-   * `jwt` issues a real token, the user's only active one. For any other guard, the user is put into each request from then
-   * on. No event is emitted, and no mail is sent.
+   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; that of
+   * a driver of API tokens, such as `jwt`, issues a real token of that driver. For any other guard, also one for the tokens of
+   * another issuer, the user is put into each request from then on. No event is emitted, and no mail is sent.
    *
    * As after any login without a password, `password.confirm` asks for it, unless the options set `passwordConfirmed`:
    *

@@ -1,8 +1,7 @@
-import { JwtGuard, type TokenBearer } from "../api/index.ts";
+import { JwtGuard } from "../api/index.ts";
 import { Auth, type Authenticatable, type Guard, LoginGuard } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
-import { digest } from "../security/index.ts";
 import { csrfToken } from "../session/index.ts";
 import { AshlarError, type RegisteredUser } from "../support/index.ts";
 import { markRequest, prepareApplication } from "./application-hooks.ts";
@@ -57,8 +56,8 @@ export class Visitor {
   /**
    * Logs the visitor in as a user, for a guard, without emitting events.
    *
-   * A guard that logs users in does so, with its own cookies; the guard `jwt` issues a real token. For a guard that can do
-   * neither, the user is put into each request.
+   * A guard that logs users in does so, with its own cookies; that of a driver of API tokens issues a real token. For a
+   * guard that can do neither, the user is put into each request.
    */
   async logIn(user: AnyUser, guardName: string | null, passwordConfirmed: boolean): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
@@ -67,8 +66,11 @@ export class Visitor {
       const guard: Guard = auth.guard(name);
       // Refuses a user of another class, before anything is stored.
       guard.once(user as RegisteredUser);
-      const isToken = guard instanceof JwtGuard;
-      if (isToken) this.token = await this.#issueToken(user);
+      const tokens = guard instanceof JwtGuard ? guard.service : null;
+      const isToken = tokens !== null;
+      if (isToken) this.token = await tokens.issueSilently(user as Authenticatable);
+      // Tokens that another issuer signs can't be had.
+      else if (guard instanceof JwtGuard) return { name, isToken };
       // As after a registration: no new device is to be reported.
       else if (guard instanceof LoginGuard) await guard.loginAs(user, { firstLogin: true, passwordConfirmed });
       return { name, isToken };
@@ -134,15 +136,6 @@ export class Visitor {
     const auth = new Auth(context, container.make("auth"), null);
     Object.defineProperty(context, "auth", { value: auth });
     return auth;
-  }
-
-  async #issueToken(user: AnyUser): Promise<string> {
-    const bearer = user as TokenBearer;
-    const service = this.application.container.make("api");
-    service.requireUserClass(user.constructor);
-    const token = service.issue(bearer.authId());
-    await bearer.activateToken(digest(token));
-    return token;
   }
 }
 

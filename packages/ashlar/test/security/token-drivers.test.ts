@@ -11,6 +11,7 @@ import {
 import type { HttpContext } from "../../src/http/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
+import { createTestClient } from "../../src/testing/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
 import { ADA, BOB, PASSWORD, SECRET, type TestApi, type TestApiOptions, testApi } from "../support/api-application.ts";
 import { createUserTable, insertUsers, UserWithToken } from "../support/application-parts.ts";
@@ -130,6 +131,22 @@ describe("S96 several drivers", () => {
     expect(await isAdminsAlive()).toBe(true);
     await (await api.User.find(1))!.delete();
     expect(await isAdminsAlive()).toBe(true);
+  });
+
+  test("S96 a test acts as a user of any driver, with a token of that driver", async () => {
+    const admin = { secret: OTHER_SECRET, model: Admin, authenticates: true, tokens: many() };
+    const api = await twoApis({ drivers: { admin } });
+    await (await migrationOfStub("api/create_api_tokens.ts.stub")).up(api.database.kysely);
+    const client = createTestClient(api.application);
+    const statuses = async () => {
+      const answers = [await client.getJson("/api/who"), await client.getJson("/api/back/who")];
+      return answers.map(({ status }) => status);
+    };
+    await client.actingAs((await Admin.find(1))!, "admin");
+    expect(await statuses()).toEqual([401, 200]);
+    await client.actingAs((await api.User.find(ADA.id))!, "jwt");
+    expect(await statuses()).toEqual([200, 401]);
+    await expect(client.actingAs((await Admin.find(1))!, "jwt")).rejects.toMatchObject({ code: "E_INVALID_MODEL" });
   });
 
   test("S96 no logout of one driver looks as if it had revoked a token of another", async () => {
