@@ -7,7 +7,9 @@ const BY_COOKIE = ["vary", "cookie"];
 test.each<[VisitorDependence, string | null, string | null, readonly string[] | null]>([
   ["none", null, null, null],
   ["none", "public", null, null],
-  ["asked", null, null, null],
+  // Some caches keep what says nothing.
+  ["asked", null, null, BY_COOKIE],
+  ["asked", null, "accept", ["vary", "accept, cookie"]],
   ["shown", null, null, PRIVATE],
   ["shown", null, "cookie", PRIVATE],
   ["asked", "public", null, BY_COOKIE],
@@ -30,12 +32,12 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
 });
 
 test.each<[VisitorDependence, string | null, string | null, readonly string[] | null]>([
-  ["none", null, null, null],
+  ["none", null, null, ["vary", "authorization"]],
   ["none", "public", null, ["vary", "authorization"]],
   ["none", "public", "Accept, Authorization", null],
   ["none", "public", "*", null],
   ["none", "no-store", null, null],
-  ["asked", null, null, null],
+  ["asked", null, null, ["vary", "cookie, authorization"]],
   ["asked", "public", null, ["vary", "cookie, authorization"]],
   ["shown", null, null, PRIVATE],
   ["shown", "public", "cookie", ["vary", "cookie, authorization"]],

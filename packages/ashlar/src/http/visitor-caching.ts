@@ -29,8 +29,9 @@ export function visitorFields(dependence: VisitorDependence, readsToken: boolean
  * in place of the response's own. This includes the browser's own cache: the browser's next user would see what the previous
  * one saw.
  *
- * @param cacheControl what the handler set; it takes precedence unless the response identifies the visitor, and then the
- *   response varies by what visitors are told apart by
+ * @param cacheControl what the handler set; it takes precedence unless the response identifies the visitor. With it, and
+ *   without one if the response shows nothing of a visitor, it varies by what visitors are told apart by: some caches keep
+ *   what says nothing
  * @returns `null` if none is needed
  */
 export function cachingHeader(
@@ -40,10 +41,10 @@ export function cachingHeader(
   vary: string | null,
 ): [string, string] | null {
   if (dependence === "identified") return PRIVATE;
-  if (cacheControl === null) return dependence === "shown" ? PRIVATE : null;
+  if (cacheControl === null && dependence === "shown") return PRIVATE;
   // With a token, too: `public` lets a shared cache keep the response for guests (RFC 9111 §3.5), and theirs for users.
   const fields = visitorFields(dependence, readsToken);
-  if (fields.length === 0 || /no-store/i.test(cacheControl)) return null;
+  if (fields.length === 0 || (cacheControl !== null && /no-store/i.test(cacheControl))) return null;
   if (vary === null) return ["vary", fields.join(", ")];
   const missing = fields.filter((field) => !isVaried(vary, field));
   return missing.length === 0 ? null : ["vary", [vary, ...missing].join(", ")];

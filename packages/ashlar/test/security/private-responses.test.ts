@@ -59,10 +59,10 @@ test("S63: a page with a CSRF token is private, no-store for a guest, even if th
   expect(await caching(guest, "/order")).toEqual(["private, no-store", "cookie"]);
 });
 
-test("S63: the cache headers of a response without personal data are left to its handler", async () => {
+test("S63: a guest's response varies by cookie if a login was looked for, also for caches that keep what says nothing", async () => {
   const guest = createTestClient(application);
-  expect(await caching(guest, "/prices")).toEqual([null, null]);
-  expect(await caching(guest, "/platform")).toEqual([null, null]);
+  expect(await caching(guest, "/prices")).toEqual([null, "cookie"]);
+  expect(await caching(guest, "/platform")).toEqual([null, "cookie"]);
   expect(await caching(ada, "/bare")).toEqual([null, null]);
 });
 

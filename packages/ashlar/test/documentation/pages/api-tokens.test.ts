@@ -30,7 +30,7 @@ test("the guide says what a token without a name is called", async () => {
 const SEVERAL = [
   "app/models/token.ts",
   "app/models/user.ts",
-  "database/migrations/2026_02_02_120000_create_tokens.ts",
+  "database/migrations/2027_02_02_120000_create_tokens.ts",
   "app/controllers/tokens-controller.ts",
 ];
 

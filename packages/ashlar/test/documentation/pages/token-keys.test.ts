@@ -83,7 +83,7 @@ test("the tokens of another issuer are accepted with the user of the page's hook
       .replaceAll("https://id.example/", issuer.issuer),
   );
   await write("app/models/identity.ts");
-  await write("database/migrations/2026_02_03_120000_create_identities.ts");
+  await write("database/migrations/2027_02_03_120000_create_identities.ts");
   await write("routes/api.ts");
   await edit(root, "app/kernel.ts", [
     "api: [JWTAuthenticationMiddleware],",
