@@ -4,7 +4,7 @@ import { cp, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFailed, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFailed, onTestFinished, test, vi } from "vitest";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
 import { ashlar } from "../support/command-line.ts";
 import {
@@ -167,8 +167,16 @@ inBrowser("the examples of front ends, in a browser", () => {
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await fill({ "Email address": EMAIL }, "Send the link");
     await page.getByRole("status").waitFor();
-    const reset = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
-    const [resetLink = ""] = reset.map(({ text }) => /http:\S+\/password_reset\?\S+/.exec(text)?.[0]).filter(Boolean);
+    // It is mailed after the response that the page has shown.
+    const resetLink = await vi.waitUntil(
+      async () => {
+        const reset = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
+        return reset
+          .map(({ text }) => /http:\S+\/password_reset\?\S+/.exec(text)?.[0])
+          .find((one) => one !== undefined);
+      },
+      { timeout: 60_000 },
+    );
     const forgotten = { "New password": PASSWORD, "New password, again": PASSWORD };
     const dead = "This link has expired, was already used, or was replaced by a newer one.";
     const late = await context.newPage();

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { freePort } from "../../support/generated-application.ts";
 import { startProcess } from "../../support/long-process.ts";
 import { canInstall, packageRegistry } from "../../support/package-registry.ts";
@@ -143,8 +143,11 @@ describe.skipIf(isMissing)(`the commands of the count${isMissing ? " (no registr
     const { username: email, password } = JSON.parse(/'(\{.+\})'/.exec(lines[3]!)![1]!) as Record<string, string>;
     const account = { name: "Ada", email: email!, password: password!, password_confirmation: password! };
     await visit("/register", { [tokenField!]: token!, ...account });
-    const mails = await visit("/dev/mailbox.json");
-    const [link] = /\/email\/verify\/[\w.~-]+/.exec(mails)!;
+    // It is mailed after the response.
+    const link = await vi.waitUntil(
+      async () => /\/email\/verify\/[\w.~-]+/.exec(await visit("/dev/mailbox.json"))?.[0],
+      { timeout: 60_000 },
+    );
     expect(await visit(link)).toContain("Your email address is verified.");
 
     const curl = lines[3]!.replace("http://localhost:3000", origin);
