@@ -11,7 +11,7 @@ import { Database } from "../../src/database/index.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
 import { ashlar } from "../support/command-line.ts";
-import { COMMAND, checkTypes, execute, generatedApplication } from "../support/generated-application.ts";
+import { COMMAND, checkTypes, execute, freePort, generatedApplication } from "../support/generated-application.ts";
 import { administerMariadb, MARIADB } from "../support/mariadb-databases.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
 import { administer, POSTGRES } from "../support/postgres-databases.ts";
@@ -121,7 +121,9 @@ function defineFor(target: Target): void {
 
   test("with its users, logins, tokens and waiting mails, and changes only .env", async () => {
     const { root } = await begun();
-    const before = await run(root, { smtpPort: 1 });
+    // One that nothing gets while the application moves.
+    const port = await freePort();
+    const before = await run(root, { smtpPort: 1, port });
     const visitor = await new PageVisitor(before.url).register();
     const browser = new PageVisitor(before.url);
     const login = { email: "ada@example.com", password: "a password of hers" };
@@ -148,7 +150,7 @@ function defineFor(target: Target): void {
     );
 
     const recipients: string[] = [];
-    const after = await run(root, { smtpPort: await mailServer(recipients), port: Number(new URL(before.url).port) });
+    const after = await run(root, { smtpPort: await mailServer(recipients), port });
     expect(after.application.container.make("database").dialect.name).toBe(target.connection);
     for (const one of [visitor, browser]) expect((await one.open("/home")).path).toBe("/home");
     const renewed = await fetch(`${after.url}api/reauth`, { method: "POST", body: new URLSearchParams({ token }) });
@@ -227,7 +229,7 @@ function started(root: string, args: readonly string[]): { child: ChildProcess; 
 }
 
 /** Serves the application in this process, as its `.env` says, in production. */
-async function run(root: string, { smtpPort, port = 0 }: { readonly smtpPort: number; readonly port?: number }) {
+async function run(root: string, { smtpPort, port }: { readonly smtpPort: number; readonly port: number }) {
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
   const application = await createApplication({
     root,
