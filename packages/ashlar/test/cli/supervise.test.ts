@@ -1,6 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
+import timers from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { FolderWatcher } from "../../src/cli/watch/folder-watcher.ts";
 import { supervise } from "../../src/cli/watch/supervise.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
@@ -19,6 +22,8 @@ const WAITING = `setInterval(() => {}, 60_000);\nawait new Promise(() => {});`;
 
 interface Supervised {
   readonly root: string;
+  /** What the supervisor has printed. */
+  readonly printed: readonly string[];
   /** Settles when the supervisor has ended. */
   readonly ended: Promise<void>;
   /** Sends the supervisor a signal. */
@@ -31,7 +36,8 @@ interface Supervised {
 async function supervised(program: string): Promise<Supervised> {
   const root = folderWith({ "app.ts": program });
   const others = { SIGINT: process.listeners("SIGINT"), SIGTERM: process.listeners("SIGTERM") };
-  const ended = supervise({ root, print: () => {}, printError: () => {} }, []);
+  const printed: string[] = [];
+  const ended = supervise({ root, print: (line = "") => void printed.push(line), printError: () => {} }, []);
   const signal = (name: "SIGINT" | "SIGTERM"): void => {
     for (const listener of process.listeners(name)) if (!others[name].includes(listener)) listener(name);
   };
@@ -48,7 +54,7 @@ async function supervised(program: string): Promise<Supervised> {
   });
   const told = () => lines().map((line) => line.split(" ")[0]!);
   await expect.poll(told).toEqual(["begins"]);
-  return { root, ended, signal, told };
+  return { root, printed, ended, signal, told };
 }
 
 /** Stops the clock. */
@@ -85,6 +91,54 @@ test("a Ctrl+C that npm repeats counts once, and the application ends gracefully
   expect(told()).toEqual(["begins", "ends"]);
 });
 
+test("changes of which each follows another within 100 milliseconds are one restart", async () => {
+  const { root, printed, ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
+  // One that is created later is not notified earlier: what this one has seen, the supervisor's has seen as well.
+  const seen = new Set<string>();
+  const watcher = new FolderWatcher(root, (path) => void seen.add(path));
+  onTestFinished(() => watcher.close());
+  // Not by a stopped clock, which `expect.poll` moves.
+  let passed = 0;
+  const start = Date.now();
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => start + passed);
+  const sleeping: { readonly ms: number; readonly wake: () => void }[] = [];
+  const sleep = vi.spyOn(timers, "setTimeout").mockImplementation((ms = 0) => {
+    const { promise, resolve } = Promise.withResolvers<never>();
+    sleeping.push({ ms, wake: resolve as () => void });
+    return promise;
+  });
+  syncBuiltinESMExports();
+  const restore = (): void => {
+    clock.mockRestore();
+    sleep.mockRestore();
+    syncBuiltinESMExports();
+  };
+  onTestFinished(restore);
+  for (const [after, file] of [
+    [0, "app.ts"],
+    [99, "two.ts"],
+    [198, "three.ts"],
+  ] as const) {
+    passed = after;
+    writeFileSync(join(root, file), `${TELLING}${WAITING}`);
+    await expect.poll(() => seen.has(file)).toBe(true);
+  }
+  expect(sleeping.map(({ ms }) => ms)).toEqual([100]);
+  sleeping[0]!.wake();
+  await expect.poll(() => sleeping.map(({ ms }) => ms)).toEqual([100, 100]);
+  passed = 297;
+  sleeping[1]!.wake();
+  await expect.poll(() => sleeping.map(({ ms }) => ms)).toEqual([100, 100, 1]);
+  expect(printed).toEqual([]);
+  passed = 298;
+  sleeping[2]!.wake();
+  await expect.poll(told).toEqual(["begins", "ends", "begins"]);
+  expect(printed).toEqual(["Restarting: app.ts and 2 more files changed."]);
+  restore();
+  signal("SIGTERM");
+  await ended;
+});
+
 test("the next application starts only after a slow one has ended", async () => {
   // Ending takes as long as starting a few other processes.
   const slow = `
@@ -97,7 +151,8 @@ process.prependListener("exit", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   writeFileSync(join(root, "app.ts"), `${TELLING}${WAITING}`);
-  await expect.poll(() => told().filter((what) => what === "begins")).toHaveLength(2);
+  // Without `expect.poll`, which lets the stopped time pass.
+  while (told().filter((what) => what === "begins").length < 2) await timers.setTimeout(20);
   expect(told()).toEqual(["begins", "ends", "begins"]);
   signal("SIGTERM");
   await ended;
