@@ -62,6 +62,8 @@ await onEachDatabase("personal tokens", (engine) => {
     const tokens = await open({ driver: { tokens: many(), authenticates: true } });
     const { token } = await tokens.issue();
     await tokens.status(token);
+    // That use is written a moment after the response.
+    await expect.poll(async () => (await tokens.rows())[0]!.last_used_at).not.toBe(null);
     tokens.api.forgetQueries();
     const flipped = token.slice(0, -1) + (token.endsWith("x") ? "y" : "x");
     for (const text of [flipped, "ash_", `ash_${"x".repeat(36)}`, `ash_${"x".repeat(4000)}`, `${token}x`]) {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Browser } from "../../../test/support/browser.ts";
 import { ADA, BOB, PASSWORD, TestUser, type TestWebOptions, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
@@ -146,6 +146,9 @@ test("an application that shuts down writes all pending uses, including those of
   const browsers = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(BOB)];
   const later = now() + 600_000;
   setClock(() => later);
+  // The uses are pending until the shutdown, however long the requests take.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   for (const browser of browsers) await browser.get("/me");
   web.forgetQueries();
   await web.application.shutdown();
