@@ -15,8 +15,8 @@ export interface LongProcess {
   signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** How long a program may take to print what a test waits for. */
-const PATIENCE_MS = 60_000;
+/** How long a program may take to print what a test waits for: less than a test may, so that its output is shown. */
+const PATIENCE_MS = 150_000;
 
 /**
  * Starts a program in a folder, in its own process group, which ends with the test.

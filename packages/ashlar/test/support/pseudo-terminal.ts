@@ -61,8 +61,8 @@ export const hasPseudoTerminals: boolean = (() => {
   }
 })();
 
-/** How long a program may take to show what a test waits for. */
-const PATIENCE_MS = 60_000;
+/** How long a program may take to show what a test waits for: less than a test may, so that its screen is shown. */
+const PATIENCE_MS = 150_000;
 
 /** Starts a program in a terminal. It ends with the test. */
 export function startInTerminal(
