@@ -109,7 +109,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     await browser.post("/confirm", confirm);
     travel(1);
     expect((await former.get("/me")).body).toEqual({ user: ADA });
-    await vi.waitFor(() => expect(flush).toHaveBeenCalled(), 5000);
+    await expect.poll(() => flush.mock.calls.length).toBeGreaterThan(0);
     await Promise.all(flush.mock.results.map(({ value }) => value));
     const [row] = await web.rows();
     expect([row?.user_agent, new Date(row?.last_used_at as string).getTime()]).toEqual(["another device", now()]);
