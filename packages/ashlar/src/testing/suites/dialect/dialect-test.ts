@@ -12,6 +12,9 @@ export interface DialectTest {
 /** How many statements a transaction runs while it gives another one the time to catch up. */
 export const STATEMENTS_OF_A_WAIT = 100;
 
+/** More transactions than a dialect has connections. */
+export const MANY = 40;
+
 /** The table of most tests. */
 export const ROWS = "suite_rows";
 /** A table that refers to it. */

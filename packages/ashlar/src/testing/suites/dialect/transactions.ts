@@ -7,15 +7,13 @@ import {
   type DialectTest,
   failureOf,
   insert,
+  MANY,
   names,
   ROWS,
   STATEMENTS_OF_A_WAIT,
 } from "./dialect-test.ts";
 
 const NO = new Error("The transaction is to be rolled back.");
-
-/** More transactions than a dialect has connections. */
-const MANY = 40;
 
 export const TRANSACTIONS: readonly DialectTest[] = [
   {
