@@ -68,7 +68,9 @@ await onPostgres("through a pooler", () => {
       const direct = new Database({ default: "main", main: { ...configuration, ...DIRECT } }, "/");
       onTestFinished(() => direct.close());
       const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`.execute(direct.kysely);
+        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`.execute(
+        direct.kysely,
+      );
       expect(rows[0]!.n).toBeLessThanOrEqual(20);
     });
 

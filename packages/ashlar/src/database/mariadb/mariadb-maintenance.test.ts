@@ -91,7 +91,7 @@ await onMariadb("the maintenance of MariaDB", () => {
   /** A connection that doesn't wait for the migrations of another process. */
   const impatient = ({ configuration }: TestDatabase): Connection => {
     const { driver: _, ...options } = configuration;
-    const settings = readMariadbSettings({ ...options, statementTimeoutMs: 50 }, { where: "main" });
+    const settings = readMariadbSettings({ ...options, statementTimeoutMs: 60_000 }, { where: "main" });
     const connection = new Connection(
       "main",
       (observer) => new MariadbDialect(settings, { where: "main", root: "/", observer }, { migrationTimeoutMs: 0 }),
