@@ -223,7 +223,9 @@ test("once the event loop is on time again, every request is accepted", async ()
 });
 
 test("S50 one turn with a great many requests is an overload, even if the last one was not", async () => {
-  const { server, handled } = await shop(MAX_MS, 10);
+  // Time passes for nothing else: on a busy machine, the turn before may be late by itself.
+  const { pass } = stoppedClock();
+  const { server, handled } = await shop(MAX_MS, () => pass(10));
   const responses = await pipelined(server.port, PATHS);
   expect([responses[0], responses.at(-1)].map((response) => statusOf(response!))).toEqual([200, 503]);
   expect(handled.length).toBeLessThan(PATHS.length);
