@@ -110,7 +110,7 @@ async function make(smtp: object, more: object = {}, app: object = {}): Promise<
         MAIL: {
           transport: "smtp",
           from: { address: "shop@shop.example", name: "Größter Shop" },
-          smtp: { host: "127.0.0.1", timeouts: { connectSeconds: 2, idleSeconds: 2 }, ...smtp },
+          smtp: { host: "127.0.0.1", timeouts: { connectSeconds: 60, idleSeconds: 60 }, ...smtp },
           retry: { attempts: 4, delaySeconds: 0.05 },
           ...more,
         },
@@ -530,7 +530,7 @@ describe("a server that does not accept a mail", () => {
 test("as many mails are sent at once as the pool has connections", async () => {
   const waiting: (() => void)[] = [];
   const { port, received } = await serve({ onMailFrom: (_, __, done) => void waiting.push(done) });
-  const { application } = await make({ port, poolSize: 7, timeouts: { connectSeconds: 60, idleSeconds: 60 } });
+  const { application } = await make({ port, poolSize: 7 });
   const mailer = application.container.make("mail");
   for (let number = 0; number < 7; number++) mailer.queue(new Note(), "jane@shop.example");
   await expect.poll(() => waiting.length).toBe(7);
@@ -549,7 +549,8 @@ describe("shutting down", () => {
       },
       onClose: () => void connections--,
     });
-    const { application, lines } = await make({ port, poolSize: 3 });
+    // However long a busy machine takes for all of them.
+    const { application, lines } = await make({ port, poolSize: 3 }, {}, { server: { shutdownTimeoutSeconds: 3000 } });
     const mailer = application.container.make("mail");
     for (let number = 0; number < 50; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
     await application.shutdown();
@@ -563,7 +564,7 @@ describe("shutting down", () => {
   test("a mail that is being sent is finished", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
     const { port, received } = await serve({ onMailFrom: (_, __, done) => resolve(done) });
-    const { application } = await make({ port, timeouts: { connectSeconds: 60, idleSeconds: 60 } });
+    const { application } = await make({ port });
     const mailer = application.container.make("mail");
     const sending = mailer.send(new Note(), "jane@shop.example");
     const answer = await asked;
@@ -578,8 +579,7 @@ describe("shutting down", () => {
   test("ends in time if the server does not respond, and logs lost mails without their content", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const { port } = await serve({ onMailFrom: () => resolve() });
-    const timeouts = { connectSeconds: 60, idleSeconds: 60 };
-    const { application, lines } = await make({ port, poolSize: 2, timeouts });
+    const { application, lines } = await make({ port, poolSize: 2 });
     const mailer = application.container.make("mail");
     for (let number = 0; number < 5; number++) mailer.queue(new Note("secret", "secret"), `jane${number}@shop.example`);
     const sending = mailer.send(new Note(), "joe@shop.example").catch((error: AshlarError) => error.code);
@@ -613,8 +613,7 @@ describe("shutting down", () => {
   ])("of the %d s it may take, %d s are for mails, which leaves time to log lost ones", async (limit, seconds) => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     const { port } = await serve({ onMailFrom: () => resolve() });
-    const timeouts = { connectSeconds: 60, idleSeconds: 60 };
-    const { application, lines } = await make({ port, timeouts }, {}, { server: { shutdownTimeoutSeconds: limit } });
+    const { application, lines } = await make({ port }, {}, { server: { shutdownTimeoutSeconds: limit } });
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");
     await asked;
