@@ -426,7 +426,8 @@ console.log("port " + server.port);
       const found = /port (\d+)/.exec(output);
       if (found) resolve(found[1]!);
     });
-    const ended = new Promise<unknown[]>((done) => child.on("exit", (code, signal) => done([code, signal])));
+    // Not before its output was read to the end.
+    const ended = new Promise<unknown[]>((done) => child.on("close", (code, signal) => done([code, signal])));
     void ended.then((how) => reject(new Error(`The script ended by itself: ${how.join()}`)));
     return { child, port: await port, output: () => output, ended };
   }
