@@ -110,7 +110,7 @@ withProgram("redis-server", () => {
   });
 
   test("a server that restarts is used again", async () => {
-    const connection = connect();
+    const connection = connect({ commandTimeoutMs: 60_000 });
     await connection.command("PING");
     await server.stop();
     await expect.poll(() => messageOf(connection.command("PING"))).toContain(`ECONNREFUSED 127.0.0.1:${server.port}`);
@@ -134,7 +134,9 @@ withProgram("redis-server", () => {
     await server.run("REPLICAOF", "127.0.0.1", await freePort());
     expect(await messageOf(connection.check())).toContain("the server is a read-only replica (READONLY)");
     await server.run("ACL", "SETUSER", "shop", "on", ">secret", "~*", "+@all", "-role");
-    expect(await messageOf(connect({ username: "shop", password: "secret" }).check())).toBe("undefined");
+    expect(await messageOf(connect({ username: "shop", password: "secret", commandTimeoutMs: 60_000 }).check())).toBe(
+      "undefined",
+    );
   });
 
   test("a server that asks for a user and a password gets them, wherever they are set", async () => {
