@@ -2,7 +2,17 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { abandoned, allSent, KEY, Note, opened, Recording, respond, shop } from "../../../test/support/outbox-shop.ts";
+import {
+  abandoned,
+  allSent,
+  KEY,
+  Note,
+  type OutboxShop,
+  opened,
+  Recording,
+  respond,
+  shop,
+} from "../../../test/support/outbox-shop.ts";
 import { onEachDatabase, postgres, sqlite } from "../../../test/support/services.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { createApplication } from "../../boot/index.ts";
@@ -22,6 +32,26 @@ function byChance(choose: () => number): void {
     chance.mockRestore();
     syncBuiltinESMExports();
   });
+}
+
+/**
+ * Shuts a process down that has mails which never end: time passes until their attempts are aborted, and then none, however
+ * long a busy machine takes to release them.
+ */
+async function shutDownUntil(aborted: Promise<void>, { application }: OutboxShop): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isAborted = false;
+  void aborted.then(() => {
+    isAborted = true;
+  });
+  const stopped = application.shutdown();
+  while (!isAborted) {
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    if (!isAborted) await vi.advanceTimersByTimeAsync(100);
+  }
+  await stopped;
+  vi.useRealTimers();
 }
 
 await onEachDatabase("the outbox", (engine) => {
@@ -247,14 +277,18 @@ await onEachDatabase("the outbox", (engine) => {
 
   test("a mail that a shutdown cuts off, and that may have arrived, is tried again after about ten minutes", async () => {
     const own = await opened(engine);
-    const { transport, queue, application } = await shop(own);
-    transport.decide = (_, { signal }) =>
+    const slow = await shop(own);
+    const aborted = Promise.withResolvers<void>();
+    slow.transport.decide = (_, { signal }) =>
       new Promise((_resolve, reject) => {
-        signal.addEventListener("abort", () => reject(Object.assign(new Error("cut off"), { mayHaveArrived: true })));
+        signal.addEventListener("abort", () => {
+          aborted.resolve();
+          reject(Object.assign(new Error("cut off"), { mayHaveArrived: true }));
+        });
       });
-    await queue("perhaps there");
-    await expect.poll(() => transport.tried.length).toBe(1);
-    await application.shutdown();
+    await slow.queue("perhaps there");
+    await expect.poll(() => slow.transport.tried.length).toBe(1);
+    await shutDownUntil(aborted.promise, slow);
     const { rows } = await shop(own);
     const [row] = await rows();
     expect([row!.claim, row!.failed_at]).toEqual([null, null]);
@@ -275,8 +309,7 @@ await onEachDatabase("the outbox", (engine) => {
       });
     };
     for (let index = 0; index < 8; index++) await slow.queue(`note ${index}`);
-    await slow.application.shutdown();
-    await aborted.promise;
+    await shutDownUntil(aborted.promise, slow);
     expect(logged).toEqual([
       { level: "warn", mails: 8, message: "Mails stay in the outbox, because the application was shut down." },
     ]);
