@@ -136,11 +136,11 @@ await onPostgres("an application and its database", () => {
     await sent.promise;
     expect(await application.stop({ drains: false })).toEqual({ requests: 1, providers: 1 });
     expect(await asked).toBe("cut off");
-    // The times of its parts; each of them alone could take a second.
+    // The times of its parts; each of them alone could take a second. A timer may be a millisecond early.
     const [late] = lines.flatMap(
       ({ err }) => /longer than ([\d.]+) seconds/.exec((err as Error)?.message ?? "")?.[1] ?? [],
     );
-    expect(Number(late)).toBeLessThanOrEqual(0.2);
+    expect(Number(late)).toBeLessThanOrEqual(0.201);
     await proxy.stop();
   });
 });
