@@ -7,12 +7,14 @@ const PASSWORD = "a password of hers";
 /** The password that an account has in the end. */
 const LAST_PASSWORD = "another password of hers";
 
-/** The path of the link in the newest mail. */
+/** The path of a link in the newest mail that has one like it: mails are sent after the responses that promise them. */
 async function mailedPath(url: string, pattern: RegExp): Promise<string> {
-  const mails = (await (await fetch(`${url}dev/mailbox.json`)).json()) as { text: string }[];
-  const link = pattern.exec(mails[0]?.text ?? "")?.[0];
-  expect(link).toBeDefined();
-  return link!;
+  const link = async (): Promise<string | undefined> => {
+    const mails = (await (await fetch(`${url}dev/mailbox.json`)).json()) as { text: string }[];
+    return mails.map(({ text }) => pattern.exec(text)?.[0]).find((one) => one !== undefined);
+  };
+  await expect.poll(link).toBeDefined();
+  return (await link())!;
 }
 
 /**
