@@ -4,7 +4,7 @@ import { cp, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFailed, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFailed, onTestFinished, test } from "vitest";
 import { inBrowser, startBrowser } from "../support/chromium.ts";
 import { ashlar } from "../support/command-line.ts";
 import {
@@ -103,6 +103,15 @@ inBrowser("the examples of front ends, in a browser", () => {
       await page.getByRole("button", { name: action, exact: true }).click();
     };
     const shows = (text: string) => page.getByText(text).first().waitFor();
+    /** The link of the newest of so many mails that have one like it. They are sent after the responses. */
+    const mailed = async (pattern: RegExp, count: number): Promise<string> => {
+      const links = async (): Promise<string[]> => {
+        const mails = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
+        return mails.flatMap(({ text }) => pattern.exec(text)?.[0] ?? []);
+      };
+      await expect.poll(links).toHaveLength(count);
+      return (await links())[0]!;
+    };
 
     await page.goto(origin);
     await look("login");
@@ -130,8 +139,7 @@ inBrowser("the examples of front ends, in a browser", () => {
     await page.getByRole("status").waitFor();
 
     // The mailbox of development shows the mail, and its link leads to the front end.
-    const mails = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
-    const [link = ""] = /http:\S+\/email\/verify\/\S+/.exec(mails[0]!.text) ?? [];
+    const link = await mailed(/http:\S+\/email\/verify\/\S+/, 2);
     expect(new URL(link).origin).toBe(origin);
     await page.goto(link);
     await look("verify");
@@ -167,16 +175,7 @@ inBrowser("the examples of front ends, in a browser", () => {
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await fill({ "Email address": EMAIL }, "Send the link");
     await page.getByRole("status").waitFor();
-    // It is mailed after the response that the page has shown.
-    const resetLink = await vi.waitUntil(
-      async () => {
-        const reset = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
-        return reset
-          .map(({ text }) => /http:\S+\/password_reset\?\S+/.exec(text)?.[0])
-          .find((one) => one !== undefined);
-      },
-      { timeout: 60_000 },
-    );
+    const resetLink = await mailed(/http:\S+\/password_reset\?\S+/, 1);
     const forgotten = { "New password": PASSWORD, "New password, again": PASSWORD };
     const dead = "This link has expired, was already used, or was replaced by a newer one.";
     const late = await context.newPage();
