@@ -240,6 +240,11 @@ export interface Dialect {
     /** A statement without parameters that returns a row for everything with rows that is no such table: `name`, `kind`. */
     readonly others: string;
     /**
+     * A statement without parameters that returns a row for everything that an insert into a table would fire, such as a
+     * trigger: `table`, `name`, `kind`. Such a table isn't copied into. Omitted if the database has nothing like that.
+     */
+    readonly triggers?: string;
+    /**
      * A statement without parameters that returns a row for each table with a column that is counted up: `table`, and as
      * the text `last` the highest key that was ever given. It runs only if there is one.
      */

@@ -36,6 +36,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     await run("create table refs (a integer primary key)", other);
     await run("create table only_there (n integer auto_increment primary key)", other);
     await run("create view shown_there as select * from pairs", other);
+    await run("create trigger there after insert on pairs for each row delete from refs", other);
   });
   afterAll(() => Promise.all([own.drop(), other.drop()]));
 
@@ -82,6 +83,19 @@ await onMariadb("what MariaDB says about its tables", () => {
       { name: "numbers", kind: "sequence" },
       { name: "shown", kind: "view" },
     ]);
+  });
+
+  test("triggers on inserts are told with their tables", async () => {
+    await run('create trigger before_odd before insert on "o""dd" for each row set new.id = 7');
+    for (const event of ["insert", "update", "delete"]) {
+      await run(`create trigger after_${event} after ${event} on refs for each row insert into pairs (a) values (1)`);
+    }
+    expect(await run(MARIADB_COPYING.triggers!)).toEqual([
+      { table: 'o"dd', name: "before_odd", kind: "trigger" },
+      { table: "refs", name: "after_insert", kind: "trigger" },
+    ]);
+    // It would give a row of the next test another key.
+    await run("drop trigger before_odd");
   });
 
   test("a table that counts has the last key that it gave, and gives the one after that which it is told", async () => {

@@ -25,11 +25,18 @@ const REFERENCES = `select constraint_name as name, table_name as "table", colum
 const OTHERS = `select table_name as name, lower(table_type) as kind from information_schema.tables
   where table_schema = database() and table_type in ('VIEW', 'SEQUENCE') order by table_name`;
 
+/** Since MariaDB 12, a trigger can have several events. */
+const TRIGGERS = `select event_object_table as "table", trigger_name as name, 'trigger' as kind
+  from information_schema.triggers
+  where event_object_schema = database() and find_in_set('INSERT', event_manipulation) > 0
+  order by event_object_table, trigger_name`;
+
 /** How tables of MariaDB and MySQL are copied. */
 export const MARIADB_COPYING: NonNullable<Dialect["copying"]> = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,
+  triggers: TRIGGERS,
   lastKeys: `select table_name as "table", cast(auto_increment - 1 as char) as last from information_schema.tables
     where ${TABLES} and auto_increment is not null`,
   rowOrder: null,

@@ -35,6 +35,20 @@ const OTHERS = `select o.relname::text as name, case o.relkind when 'v' then 'vi
   from pg_catalog.pg_class as o join pg_catalog.pg_namespace as n on n.oid = o.relnamespace
   where n.nspname = current_schema() and o.relkind in ('v', 'm', 'f') order by o.relname`;
 
+/**
+ * Triggers and rules on inserts, unless they are disabled. Those of a partition fire for the rows of its table, whose own
+ * triggers each partition has by the same name.
+ */
+const TRIGGERS = `select distinct t.relname::text as table, f.name::text as name, f.kind
+  from ${TABLES}
+  join (
+    select coalesce(pg_partition_root(tgrelid), tgrelid) as relation, tgname as name, 'trigger' as kind
+      from pg_catalog.pg_trigger where not tgisinternal and tgenabled <> 'D' and tgtype & 4 <> 0
+    union all
+    select ev_class, rulename, 'rule' from pg_catalog.pg_rewrite where ev_type = '3' and ev_enabled <> 'D'
+  ) as f on f.relation = t.oid
+  order by 1, 2`;
+
 const LAST_KEYS = `select t.relname::text as table, max(coalesce(q.last_value, 0))::text as last
   from ${TABLES}
   join pg_catalog.pg_depend as d on d.refobjid = t.oid and d.deptype in ('a', 'i') and d.refobjsubid > 0
@@ -48,6 +62,7 @@ export const POSTGRES_COPYING: NonNullable<Dialect["copying"]> = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,
+  triggers: TRIGGERS,
   lastKeys: LAST_KEYS,
   rowOrder: "ctid",
   overriding: "overriding system value",

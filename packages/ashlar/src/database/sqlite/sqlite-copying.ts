@@ -25,11 +25,26 @@ const REFERENCES = `select cast(keys.id as text) as name, tables.name as "table"
 const OTHERS = `select name, type as kind from pragma_table_list
   where schema = 'main' and type in ('view', 'virtual') and name not like 'sqlite\\_%' escape '\\' order by name`;
 
+const SPACES = ["' '", "char(9)", "char(10)", "char(12)", "char(13)"];
+const WITHOUT_SPACES = SPACES.reduce((text, space) => `replace(${text}, ${space}, '')`, "lower(sql)");
+
+/**
+ * The event of a trigger is only in its text, where `insert` stands before `on`: other inserts are `insert into` or
+ * `insert or …`. Between the two, there may be a comment. The table's name is as the trigger spells it.
+ */
+const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger' as kind
+  from (select name from ${TABLES}) as tables
+  join (select name, tbl_name, ${WITHOUT_SPACES} as text from sqlite_schema where type = 'trigger') as triggers
+    on triggers.tbl_name = tables.name collate nocase
+  where text like '%inserton%' or text like '%insert/*%' or text like '%insert--%'
+  order by tables.name, triggers.name`;
+
 /** How tables of a SQLite file are copied. */
 export const SQLITE_COPYING: NonNullable<Dialect["copying"]> = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,
+  triggers: TRIGGERS,
   lastKeys: `select name as "table", cast(seq as text) as last from sqlite_sequence`,
   rowOrder: "rowid",
   overriding: "",
