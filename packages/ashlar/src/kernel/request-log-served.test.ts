@@ -150,6 +150,28 @@ test("pipelined requests that hang are all logged when their client disconnects"
   ]);
 });
 
+test.each([["b"], ["d"], ["a", "b"], ["a", "d"], ["b", "a"], ["c", "b"], ["d", "c"], ["c", "d", "b"]])(
+  "pipelined requests are logged once each, first %s, and those that hang in their order",
+  async (...answered) => {
+    const waiting = new Map(["a", "b", "c", "d"].map((id) => [id, Promise.withResolvers<string>()]));
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { port, logged } = await serve(({ request }) => {
+      if (request.id === "d") begin();
+      return waiting.get(request.id)!.promise;
+    });
+    const ids = () => logged.filter(({ msg }) => msg === "request").map(({ requestId }) => requestId);
+    const requests = [...waiting.keys()].map((id) => `GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${id}\r\n\r\n`);
+    const { socket } = rawSocket(port, requests.join(""));
+    await begun;
+    for (const [n, id] of answered.entries()) {
+      waiting.get(id)!.resolve("answered");
+      await expect.poll(ids).toHaveLength(n + 1);
+    }
+    socket.destroy();
+    await expect.poll(ids).toEqual([...answered, ...[...waiting.keys()].filter((id) => !answered.includes(id))]);
+  },
+);
+
 test("pipelined requests that a shutdown cuts off are all logged", async () => {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let count = 0;
@@ -212,17 +234,21 @@ test("the line has the length of a body that was announced and sent completely",
     const kind = request.header("x-kind");
     if (kind === "stream") return new Response(stream());
     if (kind === "announced") return new Response(stream(), { headers: { "content-length": "5" } });
+    if (kind === "cut off") {
+      const pieces = piecesThen((controller) => nextTurn().then(() => controller.error(new Error("broken"))));
+      return new Response(pieces, { headers: { "content-length": "10" } });
+    }
     if (kind === "broken") return new Response(piecesThen((controller) => controller.error(new Error("broken"))));
     return kind === "nothing" ? undefined : response.json("gr\u00fcn");
   });
   const ask = (kind: string, method = "GET") =>
     rawSocket(port, get("/").replace("GET", method).replace("Host", `X-Kind: ${kind}\r\nHost`)).closed;
-  for (const kind of ["text", "nothing", "announced", "stream", "broken"]) {
+  for (const kind of ["text", "nothing", "announced", "stream", "broken", "cut off"]) {
     await ask(kind);
     await expect.poll(() => logged.at(-1)?.msg).toBe("request");
   }
   await ask("text", "HEAD");
   const lines = () => logged.filter(({ msg }) => msg === "request");
-  await expect.poll(lines).toHaveLength(6);
-  expect(lines().map(({ bytes }) => bytes)).toEqual([7, 0, 5, undefined, undefined, 0]);
+  await expect.poll(lines).toHaveLength(7);
+  expect(lines().map(({ bytes }) => bytes)).toEqual([7, 0, 5, undefined, undefined, undefined, 0]);
 });
