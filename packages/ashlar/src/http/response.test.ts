@@ -110,6 +110,16 @@ describe("content", () => {
     expect(codeOf(() => makeContext().response.stream(Readable.from([]), "a\r\nb: c"))).toBe("E_INVALID_HEADER");
   });
 
+  test("another response keeps its own cookies and Vary beside those that were set, and its other headers", () => {
+    const { response } = makeContext();
+    response.header("Set-Cookie", "a=1").cookie("b", "2").header("Vary", "Accept").header("X-Mine", "1");
+    const own = { "Set-Cookie": "own=1", Vary: "Origin, ACCEPT-Language", "X-Mine": "own" };
+    response.appendHeader("Vary", "accept-language");
+    const { headers } = response.mergeInto(new Response("other", { headers: own }));
+    expect(headers.getSetCookie()).toEqual(["own=1", "a=1", expect.stringMatching(/^b=2/)]);
+    expect([headers.get("vary"), headers.get("x-mine")]).toEqual(["Origin, ACCEPT-Language, Accept", "own"]);
+  });
+
   test.each<[string, (response: HttpResponse) => unknown]>([
     ["the response has no body", (response) => response.status(204).toResponse()],
     ["another response is returned", (response) => response.mergeInto(new Response("other"))],
