@@ -179,6 +179,13 @@ test("a guest without a token, of pages that take one, is led to the login page"
   }
 });
 
+test("a guest with a token, of pages that take none, is led to the login page as well", async () => {
+  const { api } = await severalDrivers();
+  const headers = { authorization: `Bearer ${await api.token()}` };
+  const [refused] = await refusals(api.application, () => new Request("http://localhost/orders", { headers }), "web");
+  expect([refused?.[0], refused?.[5]]).toEqual([302, "/login"]);
+});
+
 test("a response varies by what was looked at to find out who it is", async () => {
   const { api } = await severalDrivers();
   const authorization = `Bearer ${await api.token()}`;
@@ -192,6 +199,14 @@ test("a response varies by what was looked at to find out who it is", async () =
   expect(await vary("jwt", { authorization })).toEqual([true, "cookie, authorization"]);
   expect(await vary(["web", "jwt"])).toEqual([false, "cookie, authorization"]);
   expect(await vary(["web", "jwt"], { authorization })).toEqual([true, "cookie, authorization"]);
+});
+
+test("CSRF tokens need sessions, also to be checked by the handler", async () => {
+  const { application } = await testApi();
+  const visitor = await application.authenticate(new Request("http://localhost/orders", { method: "POST" }), {
+    guard: "jwt",
+  });
+  expect(await refusalOf(() => visitor.verifyCsrf("x"))).toMatchObject({ code: "E_SESSION" });
 });
 
 async function refusalOf(work: () => unknown): Promise<unknown> {
