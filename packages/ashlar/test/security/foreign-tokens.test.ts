@@ -324,16 +324,27 @@ describe("S96 a logout of the application's own driver", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S96 says so too of one that has expired, or is not valid yet", async () => {
+  test("S96 says so too of one that is not valid yet", async () => {
     const { issuer, logout } = await open();
     const later = Math.floor(Date.now() / 1000) + 3600;
     for (const times of [
-      { iat: 1, exp: 2 },
       { nbf: later, exp: later + 60 },
       { iat: later, exp: later + 60 },
     ]) {
       expect((await logout(await issuer.token(times))).status).toBe(401);
     }
+  });
+
+  test("S96 says so of one that has expired as well, also if its key has to be fetched first", async () => {
+    const nameless = ({ jwk: { kid: _, ...jwk }, ...key }: IssuerKey): IssuerKey => ({ ...key, jwk });
+    const { issuer, get, logout } = await open({}, [nameless(FIRST)]);
+    const expired = (key: IssuerKey) => issuer.token({ exp: Math.floor(now() / 1000) - 3600 }, { kid: undefined }, key);
+    expect((await logout(await expired(FIRST))).status).toBe(401);
+    issuer.keys = [nameless(SECOND)];
+    travel(30);
+    expect((await logout(await expired(SECOND))).status).toBe(401);
+    expect((await get("/idp/me", await expired(SECOND))).status).toBe(401);
+    expect(issuer.requests).toBe(2);
   });
 
   test("S96 answers 204 to what neither it nor the issuer has signed for this application", async () => {
@@ -413,6 +424,17 @@ describe("the issuer's keys", () => {
     expect((await get("/idp/me", await token(SECOND))).status).toBe(200);
     for (let index = 0; index < 20; index++) expect((await get("/idp/me", await token(FIRST))).status).toBe(401);
     expect(issuer.requests).toBe(2);
+  });
+
+  test("S103 no keys are fetched for a token that the known ones verify, nor for a forged one that names its key", async () => {
+    const nameless = ({ jwk: { kid: _, ...jwk }, ...key }: IssuerKey): IssuerKey => ({ ...key, jwk });
+    const { issuer, get } = await open({}, [nameless(FIRST), SECOND]);
+    const token = await issuer.token({}, { kid: undefined }, FIRST);
+    expect((await get("/idp/me", token)).status).toBe(200);
+    travel(60);
+    expect((await get("/idp/me", token)).status).toBe(200);
+    expect((await get("/idp/me", await issuer.token({}, { kid: SECOND.kid }, issuerKey("other")))).status).toBe(401);
+    expect(issuer.requests).toBe(1);
   });
 
   test("S103 tokens with made-up keys, sent at once, cause one request", async () => {
