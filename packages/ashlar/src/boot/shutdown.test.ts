@@ -262,6 +262,25 @@ test("S50 requests, jobs and providers that never end share one deadline, and on
   ]);
 });
 
+test.each([
+  [4, 4],
+  [60, 10],
+])(
+  "S50 a shutdown that is to end within %d seconds takes them if that is less than its own time",
+  async (given, taken) => {
+    const left: number[] = [];
+    class Counting extends Provider {
+      override shutdown(seconds: number): void {
+        left.push(seconds);
+      }
+    }
+    const { application } = await serve({ shutdownTimeoutSeconds: 10 }, { providers: [Counting] });
+    stopClock();
+    await passUntil(application.stop({ drains: true, withinSeconds: given }));
+    expect(left).toEqual([taken]);
+  },
+);
+
 test("S50 a provider has a last moment after one that took all of the time, to send what it has begun", async () => {
   const done: string[] = [];
   class Saving extends Provider {
