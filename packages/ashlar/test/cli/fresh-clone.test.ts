@@ -90,9 +90,15 @@ describe("key:generate", () => {
 
   test("creates the secrets that the application uses, and no others", async () => {
     const root = await clonedApplication({ api: false });
-    expect((await ashlar(root, "key:generate")).output).toBe(
-      "Created .env from .env.example. APP_KEY was written to it.",
-    );
+    const written = { output: "Created .env from .env.example. APP_KEY was written to it.", errors: "" };
+    expect(await ashlar(root, "key:generate")).toMatchObject(written);
+    await rm(join(root, ".env"));
+    await writeFile(join(root, "config/api.ts"), "export const PERSONAL = { secret: null };\n");
+    expect(await ashlar(root, "key:generate")).toMatchObject({ code: 0, errors: "" });
+    await rm(join(root, ".env"));
+    await writeFile(join(root, "config/api.ts"), "export const DRIVERS = { jwt: null };\n");
+    expect(await ashlar(root, "key:generate")).toMatchObject({ code: 0, errors: "" });
+    await rm(join(root, "config/api.ts"));
     expect(await readFile(join(root, ".env"), "utf8")).not.toContain("JWT_SECRET");
   });
 
