@@ -72,7 +72,10 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     expect(() => guest.requireUser()).toThrow(expect.objectContaining({ code: "E_UNAUTHENTICATED", status: 401 }));
     await ada.post("/logout");
     expect((await web.application.authenticate(sent(ada))).user).toBe(null);
-    expect(web.application.stats().authentications).toEqual({ users: 1, guests: 2, refused: 0 });
+    const { authentications } = web.application.stats();
+    await web.application.authenticate(sent(null));
+    expect(authentications).toEqual({ users: 1, guests: 2, refused: 0 });
+    expect(web.application.stats().authentications).toEqual({ users: 1, guests: 3, refused: 0 });
     // What another framework responds to is not a request that this application has responded to.
     expect(web.application.stats().requests.flatMap(({ route }) => route)).not.toContain(null);
   });
@@ -194,7 +197,9 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     const ada = await web.loggedIn();
     const authentication = await web.application.authenticate(sent(ada));
     expect(authentication.headers.getSetCookie()).toEqual([]);
+    const save = vi.spyOn(web.application.container.make("session").keeper, "save");
     const token = await authentication.csrfToken();
+    expect(save).toHaveResolvedTimes(1);
     const applied = authentication.apply(
       new Response("page", { status: 201, headers: { vary: "Accept", "set-cookie": "own=1", "x-own": "yes" } }),
     );
@@ -325,9 +330,24 @@ describe("another framework's request", () => {
     expect(() => guest.requireUser()).toThrow(expect.objectContaining({ headers: { "WWW-Authenticate": "Device" } }));
     const response = await (await web.application.authenticate(sent(null), { guard: "device" })).refuse();
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Device"]);
-    await expect(web.application.authenticate(sent(null), { guard: ["web", "wbe"] })).rejects.toMatchObject({
-      code: "E_UNKNOWN_GUARD",
+    for (const browser of [null, ada]) {
+      await expect(web.application.authenticate(sent(browser), { guard: ["web", "wbe"] })).rejects.toMatchObject({
+        code: "E_UNKNOWN_GUARD",
+      });
+    }
+  });
+
+  test("is refused as a guard of your own says, also in JSON, and its user may do everything without tokenCan", async () => {
+    const web = await shop({
+      guards: { pass: { driver: "pass", model: class Pass extends TestUser {} } },
+      providers: [SessionProvider, DeviceProvider],
     });
+    const guest = await web.application.authenticate(sent(null, { headers: { "x-pass": "0" } }), { guard: "pass" });
+    const response = await guest.refuse();
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(await response.json()).toMatchObject({ code: "E_TOO_MANY_REQUESTS", detail: "Torn.", pass: 7 });
+    const user = await web.application.authenticate(sent(null, { headers: { "x-pass": "1" } }), { guard: "pass" });
+    expect([user.requireUser(), user.tokenCan("orders.write")]).toMatchObject([ADA, true]);
   });
 
   test("is answered to a guest with the challenge of the first guard that has one", async () => {
@@ -389,12 +409,30 @@ class BadgeGuard extends DeviceGuard {
   }
 }
 
+/** A guard whose refusal is its own, and without the members that guards may leave out. */
+class PassGuard extends RequestGuard {
+  // @ts-expect-error: it is left out.
+  override tokenCan = undefined;
+
+  get refusal(): AshlarError | null {
+    return new AshlarError("E_TOO_MANY_REQUESTS", "Torn.", {
+      headers: { "Retry-After": "7" },
+      extensions: { pass: 7 },
+    });
+  }
+
+  protected override retrieve(): MaybePromise<Authenticatable | null> {
+    return this.model.findByAuthId(Number(this.context.request.header("x-pass")));
+  }
+}
+
 class DeviceProvider extends Provider {
   override boot(): void {
     const guards = this.application.container.make("auth");
     for (const [driver, Guard] of [
       ["device", DeviceGuard],
       ["badge", BadgeGuard],
+      ["pass", PassGuard as unknown as typeof DeviceGuard],
     ] as const) {
       guards.registerDriver(
         driver,
