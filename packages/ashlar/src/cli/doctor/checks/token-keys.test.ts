@@ -3,6 +3,7 @@ import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { subjectOf } from "../../../../test/support/subject.ts";
+import { generatePrivateKey } from "../../../security/jwt/index.ts";
 import { searchedSecretsOf } from "../secrets-of.ts";
 import { API } from "./api.ts";
 import { unsetVariablesOf } from "./driver-secrets.ts";
@@ -33,6 +34,19 @@ async function findingsOf(drivers: object, days = 0): Promise<string[]> {
   }
   return findings.map(({ severity, id, problem, remedy }) => `${severity} ${id}: ${problem} ${remedy.run}`);
 }
+
+test("a missing key is one of the variable that the driver reads, also if the file doesn't show its name", async () => {
+  const module = new URL("../../../boot/index.ts", import.meta.url).href;
+  const file = `import { env } from "${module}";
+    const name = "SIGNING_KEY";
+    export const DRIVERS = { jwt: { algorithm: "ES256", secret: env(name) } };`;
+  const subject = await subjectOf({ files: { ".env": "APP_ENV=development\n", "config/api.ts": file } });
+  const [finding] = await tokenKeyFindings(subject, await unsetVariablesOf(subject));
+  expect([finding?.problem, finding?.remedy.run]).toEqual([
+    "SIGNING_KEY is not set: DRIVERS.jwt needs a private key for ES256.",
+    "npx ashlar key:generate",
+  ]);
+});
 
 test("a private key that fits its algorithm is no finding, and secrets and other issuers have none", async () => {
   const jwt = { algorithm: "ES256", secret: EC, nextSecret: "", previousSecrets: null };
@@ -66,6 +80,11 @@ test("a key that has been staged for more than a week is a warning, with the com
   expect(await findingsOf({ jwt }, 8)).toEqual([
     "warning key.staged: JWT_NEXT_KEY has held a staged key for 8 days. Every process accepts it by now, so it can sign. " +
       "npx ashlar key:generate --jwt ES256 --promote",
+  ]);
+  // The command makes no such keys, and without the algorithm it would promote APP_KEY.
+  const [secret, nextSecret] = [await generatePrivateKey("ES384"), await generatePrivateKey("ES384")];
+  expect(await findingsOf({ jwt: { algorithm: "ES384", secret, nextSecret } }, 8)).toEqual([
+    expect.stringMatching(/^warning key\.staged: .* so it can sign\. null$/),
   ]);
 });
 
