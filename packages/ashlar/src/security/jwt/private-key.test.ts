@@ -1,3 +1,4 @@
+import { createPrivateKey } from "node:crypto";
 import { expect, test } from "vitest";
 import { PAIR_ALGORITHMS } from "./algorithms.ts";
 import { createSigningKey, createVerificationKey } from "./keys.ts";
@@ -9,6 +10,13 @@ test.each(PAIR_ALGORITHMS)("a generated private key fits %s, and no two are the 
   expect(other).not.toBe(one);
   createSigningKey(algorithm, one);
   createVerificationKey(algorithm, one);
+  // NIST SP 800-57 part 1: enough beyond 2030.
+  const { modulusLength } = createPrivateKey(one).asymmetricKeyDetails!;
+  expect(modulusLength).toBe(/^[RP]S/.test(algorithm) ? 3072 : undefined);
+});
+
+test("a private key for EdDSA is one for Ed25519", async () => {
+  expect(createPrivateKey(await generatePrivateKey("EdDSA")).asymmetricKeyType).toBe("ed25519");
 });
 
 test("an algorithm with a secret has no private key", async () => {
