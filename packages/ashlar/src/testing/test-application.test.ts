@@ -81,6 +81,9 @@ describe("a test application", () => {
     expect(keysOf(one, "admin")[0]!.isSameAs(keysOf(other, "admin")[0]!)).toBe(false);
     const misspelled = { jwt: { secrett: "", model: Member, tokens: many() } };
     await expect(made(misspelled)).rejects.toThrow(/DRIVERS\.jwt\.secrett: /);
+    for (const drivers of [null, { jwt: null }]) {
+      await expect(made(drivers as never)).rejects.toThrow(/^config\/api\.ts: DRIVERS/);
+    }
   });
 
   test("its tables exist before the other providers boot", async () => {
