@@ -54,6 +54,13 @@ const BEFORE = `
     await database.insertInto("countries").values({ code: "FI", name: "Finland", added_at: new Date() }).execute();
   }`;
 
+const CITIES = `
+  export async function up(database) {
+    await database.schema.createTable("cities").addColumn("name", "varchar(40)", (column) => column.primaryKey())
+      .addColumn("country", "varchar(2)", (column) => column.notNull().references("countries.code")).execute();
+    await database.insertInto("cities").values({ name: "Tampere", country: "FI" }).execute();
+  }`;
+
 const SEEN_AT = new Date("2026-02-03T04:05:06.789Z");
 const PHOTO = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 const AUTHOR = {
@@ -204,6 +211,14 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     await from.database.kysely.updateTable("countries").set({ name: "Suomi" }).where("code", "=", "FI").execute();
     await copy();
     expect((await rows("countries", "code")).map(({ name }) => name)).toEqual(["Suomi", "Norway"]);
+  });
+
+  test("rows that migrations insert are replaced also if they refer to each other", async () => {
+    await writeFile(join(root, "database/migrations/2026_01_03_000000_cities.ts"), CITIES);
+    for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
+    await from.database.kysely.updateTable("cities").set({ name: "Turku" }).execute();
+    await copy();
+    expect(await rows("cities", "name")).toMatchObject([{ country: "FI", name: "Turku" }]);
   });
 
   test("a table with other rows ends it before anything is copied", async () => {
@@ -428,6 +443,25 @@ await onPostgres("db:copy from PostgreSQL", () => defineFromServer(postgres));
 await onMariadb("db:copy from MariaDB", () => defineFromServer(mariadb));
 
 function defineFromServer(engine: TestEngine): void {
+  test.each([1, 50])(
+    "a new row doesn't get the key %d of a row whose key was given, which is not counted",
+    async (id) => {
+      const root = await temporaryFolder();
+      await mkdir(join(root, "database/migrations"), { recursive: true });
+      await writeFile(join(root, "database/migrations/2026_01_01_000000_before.ts"), BEFORE);
+      const [from, to] = [await engine.open(), await engine.open()];
+      for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
+      await from.database.kysely.insertInto("authors").values({ id, biography: "given" }).execute();
+      const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
+      await copyDatabase(both, { ...QUIETLY, root });
+      await to.database.kysely.insertInto("authors").values({ biography: "new" }).execute();
+      const rows = await to.database.kysely.selectFrom("authors").select("id").orderBy("id").execute();
+      expect(rows.map((row) => Number(row.id))).toEqual([id, id + 1]);
+      await both.close();
+      for (const { drop } of [from, to]) await drop();
+    },
+  );
+
   test.each([
     ["that is there", []],
     ["that is deleted again", ["delete from authors where biography = 'new'"]],
