@@ -1129,6 +1129,17 @@ describe("the end", () => {
     expect(exits).toEqual([]);
   });
 
+  test("is logged with the connections that were closed in its last second", async () => {
+    await serving(1);
+    await signal("SIGTERM");
+    processes[0]!.dies(0);
+    await pass(DRAIN_SECONDS * 1000 - 500);
+    expect(await rawSocket(port).closed).toBe("");
+    await pass(500);
+    await until(() => exits.length > 0);
+    expect(lines.at(-1)).toMatchObject({ level: "warn", connections: 1 });
+  });
+
   test("comes with the first signal only: a second one is not this process's to handle", async () => {
     await serving(1);
     const before = ["SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
