@@ -177,6 +177,21 @@ test("the clocks are compared at the start, once a minute, and once after the ma
   expect([systemTime() - time.machine, vi.getTimerCount()]).toEqual([0, 0]);
 });
 
+test("a response that took too long is followed by another comparison within a second, until one didn't", async () => {
+  const { time, clock, asked, correction } = await stoppedClocks();
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  time.machine += 5 * MINUTE;
+  time.answerMs = 1001;
+  await clock.start();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect([asked.mock.calls.length, correction()]).toEqual([3, 0]);
+  time.answerMs = 1000;
+  await vi.advanceTimersByTimeAsync(5000);
+  expect([asked.mock.calls.length, correction()]).toEqual([4, -5 * MINUTE - 500]);
+  clock.stop();
+});
+
 test("comparing does not keep the process alive", async () => {
   const { clock } = await stoppedClocks();
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;

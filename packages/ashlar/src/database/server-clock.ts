@@ -10,7 +10,7 @@ const MAX_CORRECTION_MS = 60 * 60_000;
 /** A response that took longer doesn't say the time precisely enough. */
 const MAX_DURATION_MS = 1000;
 const INTERVAL_MS = 60_000;
-/** How often it is looked at whether the machine's clock was set, which costs nothing. */
+/** How often it is looked at whether the machine's clock was set, which costs nothing, or the last response took too long. */
 const WATCH_MS = 1000;
 
 /**
@@ -24,6 +24,8 @@ export class ServerClock {
   #timer: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   #isWrong = false;
+  /** Whether the last response took too long. */
+  #isVague = false;
 
   constructor(connection: Connection, logger: Logger) {
     this.#connection = connection;
@@ -31,8 +33,8 @@ export class ServerClock {
   }
 
   /**
-   * Compares the clocks now, once a minute from then on, and within a second after the machine's was set: its correction
-   * would be wrong until then. Does nothing if the database runs in this process.
+   * Compares the clocks now, once a minute from then on, and within a second after the machine's was set, or after a response
+   * that took too long: its correction would be wrong until then. Does nothing if the database runs in this process.
    */
   async start(): Promise<void> {
     if (this.#connection.dialect.serverTime === null) return;
@@ -42,7 +44,7 @@ export class ServerClock {
     let bootedAt = Date.now() - performance.now();
     this.#watch = setInterval(() => {
       const seen = Date.now() - performance.now();
-      if (Math.abs(seen - bootedAt) < TOLERATED_MS) return;
+      if (Math.abs(seen - bootedAt) < TOLERATED_MS && !this.#isVague) return;
       bootedAt = seen;
       void this.compare();
     }, WATCH_MS).unref();
@@ -56,6 +58,7 @@ export class ServerClock {
 
   /** Compares the clocks once. It never rejects: a database that does not respond is reported by those who need it. */
   async compare(): Promise<void> {
+    this.#isVague = false;
     const aheadMs = await this.#measure().catch(() => null);
     if (aheadMs === null) return;
     const distance = Math.abs(aheadMs);
@@ -72,7 +75,8 @@ export class ServerClock {
     const [before, began] = [Date.now(), performance.now()];
     const { time } = await query.executeTakeFirstOrThrow();
     const duration = performance.now() - began;
-    return duration > MAX_DURATION_MS ? null : Math.round(before + duration / 2 - Number(time));
+    this.#isVague = duration > MAX_DURATION_MS;
+    return this.#isVague ? null : Math.round(before + duration / 2 - Number(time));
   }
 
   #report(aheadMs: number, isWrong: boolean): void {
