@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -67,6 +67,46 @@ test("a symbolic link to the file remains a link", async () => {
   await setMissingVariables(link, { KEY: "value" });
   expect((await lstat(link)).isSymbolicLink()).toBe(true);
   expect(await readFile(path, "utf8")).toBe("A=1\nKEY=value\n");
+});
+
+test("a link to a file that doesn't exist yet remains a link, and the file is created", async () => {
+  const folder = await temporaryFolder();
+  const link = await envFile();
+  const between = join(folder, "between");
+  await symlink("shared.env", between);
+  await symlink(between, link);
+  await setMissingVariables(link, { KEY: "value" });
+  expect((await lstat(link)).isSymbolicLink()).toBe(true);
+  expect(await readFile(join(folder, "shared.env"), "utf8")).toBe("KEY=value\n");
+});
+
+test("a byte order mark stays", async () => {
+  const path = await envFile("\uFEFFKEY=\nA=1\n");
+  await setMissingVariables(path, { KEY: "value", OTHER: "two" });
+  expect(await readFile(path, "utf8")).toBe("\uFEFFKEY=value\nA=1\nOTHER=two\n");
+});
+
+test("export and a comment stay on the line of a variable that is filled in or replaced", async () => {
+  const text = "export A=\n  export B= # the key # of B\nC=#c\nD='#'\nE = \"x # y\" # e\nF=`x` # f's\n";
+  const values = { A: "1", B: "line\nbreak", C: "3", D: "4", E: "5", F: "" };
+  const after = 'export A=1\n  export B="line\\nbreak" # the key # of B\nC=3#c\nD=4\nE=5 # e\nF= # f\'s\n';
+  expect(withVariables(text, values)).toBe(after);
+});
+
+test("a file that is closed to others keeps its permissions, so that its group can still read it", async () => {
+  const path = await envFile("A=1\n");
+  await chmod(path, 0o640);
+  await setMissingVariables(path, { KEY: "value" });
+  expect((await stat(path)).mode & 0o777).toBe(0o640);
+});
+
+test.skipIf(process.getuid?.() !== 0)("S12 the administrator leaves a file to its owner and group", async () => {
+  const path = await envFile("A=1\n");
+  await chown(path, 65_534, 65_533);
+  await chmod(path, 0o644);
+  await setMissingVariables(path, { KEY: "value" });
+  const { uid, gid, mode } = await stat(path);
+  expect([uid, gid, mode & 0o777]).toEqual([65_534, 65_533, 0o600]);
 });
 
 test("a file with CRLF keeps it, for lines that are filled in and lines that are added", async () => {
@@ -161,10 +201,10 @@ test("a complete file is not written", async () => {
 });
 
 test("an exported variable without a value is filled in", () => {
-  expect(withVariables("export KEY=\nA=1\n", { KEY: "value" })).toBe("KEY=value\nA=1\n");
+  expect(withVariables("export KEY=\nA=1\n", { KEY: "value" })).toBe("export KEY=value\nA=1\n");
   expect(withVariables("export A=\n", { KEY: "value" })).toBe("export A=\nKEY=value\n");
 });
 
 test("an exported variable is replaced in place", () => {
-  expect(withVariables("export KEY=old\nA=1\n", { KEY: "value" })).toBe("KEY=value\nA=1\n");
+  expect(withVariables("export KEY=old\nA=1\n", { KEY: "value" })).toBe("export KEY=value\nA=1\n");
 });

@@ -7,13 +7,17 @@ import { replaceFile } from "./files.ts";
 /** How often and at what interval to retry while another process has locked the file: 10 seconds in total. */
 const LOCK_ATTEMPTS = 500;
 const LOCK_RETRY_MS = 20;
+/** The byte order mark that some editors begin a file in UTF-8 with. */
+const MARK = Buffer.from("\uFEFF");
 
 /**
- * Replaces a `.env` file in one step, readable only by its owner. Readers find either the old text or the new one, even
- * if the machine crashes in between.
+ * Replaces a `.env` file in one step. Readers find either the old text or the new one, even if the machine crashes in
+ * between. A byte order mark stays, as do owner and group. Security: a file that others could read becomes one that only its
+ * owner can read.
  */
 export async function replaceEnvFile(path: string, text: string): Promise<void> {
-  await replaceFile(path, text, 0o600);
+  const before = await orNull(readFile(path));
+  await replaceFile(path, before?.subarray(0, 3).equals(MARK) === true ? `\uFEFF${text}` : text, 0o600);
 }
 
 /**
@@ -65,7 +69,7 @@ function isAlive(pid: number): boolean {
 
 /**
  * Returns the text of a `.env` file with variables set: each on its existing line, otherwise on a new line at the end.
- * All other lines and the line endings stay unchanged.
+ * All other lines and the line endings stay unchanged, and so do `export` and a comment on the line.
  *
  * @returns `null` if parsing the text would not give these values: a name that is set twice, a multi-line value, or one
  * that needs quotes
@@ -82,22 +86,27 @@ export function withVariables(text: string, values: Readonly<Record<string, stri
   return isDeepStrictEqual(variablesOf(after), { ...present, ...values }) ? after : null;
 }
 
+/** Matches the line of a variable: what precedes its name, the value, and a comment. */
 function lineOf(name: string): RegExp {
-  return new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=.*$`, "m");
+  const exact = name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const value = "(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|`[^`\r\n]*`|[^#\\s][^#\r\n]*?)?";
+  return new RegExp(`^([ \\t]*(?:export[ \\t]+)?)${exact}[ \\t]*=[ \\t]*?${value}([ \\t]*#.*|[ \\t]*)$`, "m");
 }
 
 /** Parses a text. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
-function variablesOf(text: string): NodeJS.Dict<string> {
+export function variablesOf(text: string): NodeJS.Dict<string> {
   return { ...parseEnv(text.replace(/^([ \t]*)export[ \t]+/gm, "$1")) };
 }
 
 function withVariable(text: string, name: string, value: string): string {
   // A value with line breaks, such as a key in PEM, takes one line: between quotes, `\n` is a line break.
-  const line = `${name}=${value.includes("\n") ? JSON.stringify(value) : value}`;
+  const written = value.includes("\n") ? JSON.stringify(value) : value;
   const present = lineOf(name);
-  if (present.test(text)) return text.replace(present, () => line);
+  if (present.test(text)) {
+    return text.replace(present, (_, begin: string, end: string) => `${begin}${name}=${written}${end.trimEnd()}`);
+  }
   const end = text.includes("\r\n") ? "\r\n" : "\n";
-  return `${text}${text === "" || text.endsWith("\n") ? "" : end}${line}${end}`;
+  return `${text}${text === "" || text.endsWith("\n") ? "" : end}${name}=${written}${end}`;
 }
 
 /**
@@ -134,7 +143,8 @@ async function fillMissing(
   if (text === null) {
     throw new AshlarError(
       "E_COMMAND",
-      `.env was not changed. ${names.join(" or ")} is set twice, or appears inside another value. Edit the file by hand.`,
+      `.env was not ${written === null ? "created from .env.example" : "changed"}. ${names.join(" or ")} is set twice, or appears ` +
+        "inside another value, such as one whose quote isn't closed. Edit the file by hand.",
     );
   }
   await replaceEnvFile(path, text);
@@ -142,12 +152,12 @@ async function fillMissing(
 }
 
 /** The names that have no value in a file's text. */
-function missingOf(text: string | null, values: Readonly<Record<string, string>>): string[] {
+export function missingOf(text: string | null, values: Readonly<Record<string, string>>): string[] {
   const present = text === null ? {} : variablesOf(text);
   return Object.keys(values).filter((name) => (present[name] ?? "") === "");
 }
 
-async function orNull(reading: Promise<string>): Promise<string | null> {
+async function orNull<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {

@@ -1,6 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, mkdtemp, readdir, realpath, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import type { Stats } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { AshlarError } from "../support/index.ts";
 
 /** A file to be written: its path relative to the application's root, and its text. */
@@ -25,25 +40,69 @@ export async function writeNewFile(root: string, file: NewFile): Promise<boolean
 
 /**
  * Replaces a file in one step: readers find either the old text or the new one, even if the machine crashes in between.
- * A symbolic link stays one.
+ * A symbolic link stays one, also if the file that it leads to doesn't exist yet. Owner and group stay, if this process may
+ * give them.
  *
- * @param mode its permissions; default: those of the file that it replaces
+ * @param mode its permissions, unless the file was already closed to others and its group can stay; default: those of the
+ * file that it replaces
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
-  const target = await realpath(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return path;
+  const target = await targetOf(path);
+  const before = await stat(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && mode !== undefined) return null;
     throw error;
   });
   const draft = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    await writeFile(draft, text, { flag: "wx", mode: mode ?? (await stat(target)).mode, flush: true });
-    // The process's mask has no say in the permissions of a file that was there before.
-    await chmod(draft, mode ?? (await stat(target)).mode);
+    const file = await open(draft, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      // Security: by its handle, because another user who may write to the folder could put a link in the draft's place.
+      const isKept = before !== null && (await keptGroup(file, before));
+      // The process's mask has no say in the permissions of a file that was there before.
+      await file.chmod(modeOf(before, isKept, mode));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/** Where a path leads to, also if there is no file yet. */
+async function targetOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const link = await readlink(path).catch(() => null);
+    return link === null ? path : await targetOf(resolve(await realpath(dirname(path)), link));
+  }
+}
+
+/** Gives a new file the owner and group of the one that it replaces, or the group alone; reports whether it has the group. */
+async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean> {
+  const made = await file.stat();
+  if (made.uid === uid && made.gid === gid) return true;
+  // Only the administrator may give files away.
+  for (const owner of [uid, made.uid]) {
+    try {
+      await file.chown(owner, gid);
+      return true;
+    } catch {
+      // Then it belongs to this process's user.
+    }
+  }
+  return made.gid === gid;
+}
+
+function modeOf(before: Stats | null, isKept: boolean, mode: number | undefined): number {
+  if (mode === undefined) return before!.mode & 0o7777;
+  const isClosed = before !== null && (before.mode & 0o007) === 0;
+  return isClosed && isKept ? before.mode & 0o777 : mode;
 }
 
 /** Writes a file, and reports the topmost folder created for it. */
