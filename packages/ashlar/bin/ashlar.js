@@ -14,6 +14,7 @@ if (major < 24 || (major === 24 && minor < 7)) {
   const code = await main(process.argv.slice(2));
   // What failed is over, even if the application it loaded has begun to listen. So are commands that only look at an
   // application, even if one of its modules has a timer or a connection.
-  const isOver = code !== 0 || ["doctor", "lang:keys", "make:deploy", "routes"].includes(process.argv[2]);
+  const isOver =
+    code !== 0 || ["doctor", "key:generate", "lang:keys", "make:deploy", "routes"].includes(process.argv[2]);
   if (isOver) process.stdout.write("", () => process.exit(code));
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
-import { env, namingUnset, readEnvironment, unsetVariable, withEnvironment } from "./environment.ts";
+import { env, readEnvironment, withEnvironment } from "./environment.ts";
 
 const folder = (dotEnv: string): string => folderWith({ ".env": dotEnv });
 
@@ -96,15 +96,4 @@ describe("env", () => {
       new ConfigurationError("Environment variable ON", "is neither true nor false.", "Set it to ON=true or ON=false."),
     );
   });
-});
-
-test("variables that are not set are named where they are read, unless there is a fallback", () => {
-  const variables = namingUnset({ SET: "value", EMPTY: "" });
-  withEnvironment(variables, () => {
-    expect([env("SET"), unsetVariable(env("SET"))]).toEqual(["value", null]);
-    const names = ["EMPTY", "MISSING", "constructor"];
-    expect(names.map((name) => unsetVariable(env(name)))).toEqual(names);
-    expect([env("MISSING", 60), env("EMPTY", true), env("MISSING", "text")]).toEqual([60, true, "text"]);
-  });
-  expect(unsetVariable(undefined)).toBeNull();
 });

@@ -31,24 +31,6 @@ export function withEnvironment<T>(variables: EnvironmentVariables, task: () => 
   return loading.run(variables, task);
 }
 
-/** Begins what stands for a variable that is not set. No variable can contain a NUL. */
-const UNSET = "\0unset:";
-
-/**
- * Variables for loading a configuration, to see which of its settings are read from a variable that is not set: `env(name)`
- * without a fallback returns a text that {@link unsetVariable} recognizes, and not `undefined`.
- */
-export function namingUnset(variables: EnvironmentVariables): EnvironmentVariables {
-  return new Proxy<EnvironmentVariables>(Object.assign(Object.create(null), variables), {
-    get: (target, name) => target[String(name)] || UNSET + String(name),
-  });
-}
-
-/** The name of the variable that a setting is read from with {@link namingUnset}, if it is not set; `null` for any other value. */
-export function unsetVariable(value: unknown): string | null {
-  return typeof value === "string" && value.startsWith(UNSET) ? value.slice(UNSET.length) : null;
-}
-
 /**
  * Returns an environment variable, mostly for configuration files: from the process, else from the application's `.env`.
  *
@@ -69,7 +51,6 @@ export function env(name: string, fallback: boolean): boolean;
 export function env(name: string, fallback?: string | number | boolean): string | number | boolean | undefined {
   const text = read(name);
   if (text === undefined || text === "") return fallback;
-  if (fallback !== undefined && unsetVariable(text) !== null) return fallback;
   if (typeof fallback === "number") return readNumber(name, text, fallback);
   if (typeof fallback === "boolean") return readBoolean(name, text);
   return text;

@@ -3,7 +3,7 @@ export type { ApplicationStats } from "./application-stats.ts";
 export { Configuration } from "./configuration.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";
 export { createLogger } from "./create-logger.ts";
-export { env, namingUnset, readEnvironment, unsetVariable } from "./environment.ts";
+export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./feature-command.ts";
 export { Inspection } from "./inspection.ts";

@@ -1,47 +1,135 @@
-import { join } from "node:path";
-import { loadConfiguration, namingUnset, readEnvironment, unsetVariable } from "../boot/index.ts";
-import { setMissingVariables } from "../scaffold/index.ts";
+import { loadConfiguration } from "../boot/index.ts";
+import { jwtKeyNames, type KeyVariables } from "../scaffold/index.ts";
 import { generateSecret } from "../security/index.ts";
-import { privateKeyFor } from "../security/jwt/index.ts";
-import { type EnvironmentVariables, isPlainObject } from "../support/index.ts";
+import { type EnvironmentVariables, isLeftOut, isPlainObject } from "../support/index.ts";
+import { limited } from "./doctor/limited.ts";
 
-/** The secret or private key of a driver of `config/api.ts` that is read from a variable which is not set. */
-export interface UnsetSecret {
+/** How long loading the file may take, in seconds. */
+const SECONDS = 20;
+
+/** What the drivers are with another value of one variable. */
+interface Reading {
+  readonly name: string;
+  readonly standIn: string;
+  readonly drivers: Drivers;
+}
+
+type Drivers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The secret or private key of a driver of `config/api.ts`, and where the driver has it from. */
+export interface DriverSecret {
   /** The name of the driver. */
   readonly driver: string;
+  /** Whether it only accepts the tokens of another issuer, and so has no secret. */
+  readonly isForeign: boolean;
   /** The algorithm, as the driver writes it. */
   readonly algorithm: unknown;
-  /** The name of the variable. */
-  readonly variable: string;
+  /** Its value, as the configuration reads it. */
+  readonly secret: unknown;
+  readonly variables: KeyVariables;
+}
+
+/** The secrets of an application's drivers. */
+export interface DriverSecrets {
+  /** By the names of the drivers, in the order of `DRIVERS`. */
+  readonly drivers: ReadonlyMap<string, DriverSecret>;
+  /** The names of all variables that `config/api.ts` reads. */
+  readonly read: ReadonlySet<string>;
 }
 
 /**
- * Finds the secrets of drivers that are read from variables which are not set, by loading `config/api.ts`.
+ * Finds out which variables the drivers of `config/api.ts` read their secrets from. The file is loaded as it is, and then
+ * once more for each variable that it reads, with another value for this one alone: a setting that becomes exactly this
+ * value is read from the variable, whatever the code between them.
  *
  * @param root the application's folder
- * @throws what the file throws
+ * @throws what the file throws with the variables as they are; `TooSlowError` if it doesn't end
  */
-export async function unsetSecretsOf(root: string, variables: EnvironmentVariables): Promise<UnsetSecret[]> {
-  const config = await loadConfiguration(root, namingUnset(variables), {}, "api");
-  const { DRIVERS } = config.has("api") ? config.section("api") : {};
-  return Object.entries(isPlainObject(DRIVERS) ? DRIVERS : {}).flatMap(([driver, entry]) => {
-    if (!isPlainObject(entry)) return [];
-    const variable = unsetVariable(entry.secret);
-    return variable === null ? [] : [{ driver, algorithm: entry.algorithm, variable }];
-  });
+export async function driverSecretsOf(root: string, variables: EnvironmentVariables): Promise<DriverSecrets> {
+  return await limited(SECONDS, "Loading config/api.ts", () => tracedSecrets(root, variables));
 }
 
-/**
- * Writes the missing secrets and private keys of an application's drivers to its `.env`, each into the variable that the
- * driver reads.
- *
- * @returns the names of the variables
- * @throws what `config/api.ts` throws; `E_COMMAND` if `.env` cannot be filled in
- */
-export async function fillDriverSecrets(root: string): Promise<string[]> {
-  const values: Record<string, string> = {};
-  for (const { algorithm, variable } of await unsetSecretsOf(root, readEnvironment(root))) {
-    values[variable] = (await privateKeyFor(algorithm)) ?? generateSecret();
+async function tracedSecrets(root: string, variables: EnvironmentVariables): Promise<DriverSecrets> {
+  const trial = new Trial(variables);
+  const drivers = await driversOf(root, trial.variables);
+  const read = new Set(trial.read);
+  const reading: Reading[] = [];
+  for (const name of read) {
+    const standIn = generateSecret();
+    const load = () => driversOf(root, trial.variables);
+    // A file that refuses the value, such as for a number, tells nothing about the variable.
+    reading.push({ name, standIn, drivers: await trial.replacing(name, standIn, load).catch(() => ({})) });
   }
-  return await setMissingVariables(join(root, ".env"), values);
+  const secrets = Object.entries(drivers).map(([driver, entry]): DriverSecret => {
+    const variableOf = (setting: keyof KeyVariables): string | null => {
+      const candidates = reading.filter((one) => one.drivers[driver]?.[setting] === one.standIn);
+      return chosen(entry[setting], candidates, variables);
+    };
+    return {
+      driver,
+      isForeign: Object.hasOwn(entry, "jwks"),
+      algorithm: entry.algorithm,
+      secret: entry.secret,
+      variables: {
+        secret: variableOf("secret"),
+        nextSecret: variableOf("nextSecret"),
+        previousSecrets: variableOf("previousSecrets"),
+      },
+    };
+  });
+  return { drivers: new Map(secrets.map((one) => [one.driver, one])), read };
+}
+
+/** Reports whether a driver signs with a secret, and not with a private key. */
+export function isHmac(algorithm: unknown): boolean {
+  return algorithm === undefined || String(algorithm).startsWith("HS");
+}
+
+/** The variable to write, in `config/api.ts`, for a driver that reads its secret from none. */
+export function usualVariable(driver: string, algorithm: unknown): string {
+  if (!isHmac(algorithm)) return jwtKeyNames(driver).current;
+  return driver === "jwt" ? "JWT_SECRET" : `${driver.toUpperCase().replaceAll("-", "_")}_JWT_SECRET`;
+}
+
+async function driversOf(root: string, variables: EnvironmentVariables): Promise<Drivers> {
+  const config = await loadConfiguration(root, variables, {}, "api");
+  const { DRIVERS } = config.has("api") ? config.section("api") : {};
+  const entries = Object.entries(isPlainObject(DRIVERS) ? DRIVERS : {}).filter(([, entry]) => isPlainObject(entry));
+  return Object.fromEntries(entries) as Drivers;
+}
+
+/** Of the variables that a setting can be read from, in the order of reading, the one that it is read from. */
+function chosen(value: unknown, candidates: readonly Reading[], variables: EnvironmentVariables): string | null {
+  const names = candidates.map(({ name }) => name);
+  if (isLeftOut(value)) return names[0] ?? null;
+  const set = names.filter((name) => !isLeftOut(variables[name]));
+  return set.find((name) => variables[name] === value) ?? set[0] ?? null;
+}
+
+/** Variables that tell which of them are read, and of which one can have another value for a while. */
+class Trial {
+  readonly variables: EnvironmentVariables;
+  readonly read = new Set<string>();
+  #name: string | null = null;
+  #standIn = "";
+
+  constructor(variables: EnvironmentVariables) {
+    // A copy: of a frozen object, a proxy must return the values as they are.
+    this.variables = new Proxy<EnvironmentVariables>(Object.assign(Object.create(null), variables), {
+      get: (target, name) => {
+        this.read.add(String(name));
+        return name === this.#name ? this.#standIn : target[String(name)];
+      },
+    });
+  }
+
+  /** Runs a function that reads another value of one variable. Code that runs later reads the variables as they are. */
+  async replacing<T>(name: string, standIn: string, task: () => Promise<T>): Promise<T> {
+    [this.#name, this.#standIn] = [name, standIn];
+    try {
+      return await task();
+    } finally {
+      this.#name = null;
+    }
+  }
 }

@@ -1,8 +1,18 @@
 import { join } from "node:path";
-import { changeJwtKeys, fillSecrets, type JwtKeyNames, jwtKeyNames, type KeyChange } from "../scaffold/index.ts";
+import { readEnvironment } from "../boot/index.ts";
+import {
+  changeJwtKeys,
+  type JwtKeyNames,
+  jwtKeyNames,
+  type KeyChange,
+  writtenKeyVariables,
+} from "../scaffold/index.ts";
 import { type KeyAlgorithm, keyCommand } from "../security/jwt/index.ts";
-import { AshlarError, readEnvFile } from "../support/index.ts";
-import type { Terminal } from "./terminal.ts";
+import { AshlarError, isLeftOut, readEnvFile } from "../support/index.ts";
+import { describeSecrets } from "./describe-secrets.ts";
+import { type DriverSecrets, driverSecretsOf, isHmac } from "./driver-secrets.ts";
+import { fillAllSecrets } from "./fill-all-secrets.ts";
+import { problemOf, type Terminal } from "./terminal.ts";
 
 /** The staged key must be known to those who verify before it signs. */
 const PUBLISHED = "Verifiers find its public key at /.well-known/jwks.json, if Api.keys() is in your routes.";
@@ -11,7 +21,8 @@ const PUBLISHED = "Verifiers find its public key at /.well-known/jwks.json, if A
  * Changes the private key that a driver's API tokens are signed with, and says what to do next.
  *
  * @param driver the driver's name in `DRIVERS`
- * @throws `E_COMMAND` if there is no driver with such a name, or the change cannot be made
+ * @throws `E_COMMAND` if there can be no driver with such a name, it reads its key from no variable, or the change cannot be
+ * made
  */
 export async function generateJwtKey(
   terminal: Terminal,
@@ -23,13 +34,59 @@ export async function generateJwtKey(
     throw new AshlarError("E_COMMAND", "--driver takes a name in DRIVERS, such as jwt.");
   const { root } = terminal;
   const path = join(root, ".env");
-  // A new file starts as a copy of .env.example, with the other secrets.
-  if (readEnvFile(path) === null) await fillSecrets(root);
-  const names = await jwtKeyNames(root, driver);
-  const isDone = await changeJwtKeys(path, algorithm, names, change);
+  // A new file starts as a copy of .env.example, with all secrets.
+  const filled = readEnvFile(path) === null ? await fillAllSecrets(terminal) : null;
+  const { names, isRead } = await keysOf(root, driver);
+  const isMade = change === "fill" && filled?.written.includes(names.current) === true;
+  const isDone = !isMade && (await changeJwtKeys(path, algorithm, names, change));
   const command = keyCommand(driver, algorithm);
-  terminal.print(isDone ? done(change, algorithm, command, names) : undone(change, command, names));
-  if (!names.isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
+  if (isMade) terminal.print(describeSecrets(filled)!);
+  else terminal.print(isDone ? done(change, algorithm, command, names) : undone(change, command, names));
+  if (!isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
+}
+
+/** The variables that a driver reads its keys from, and whether `config/api.ts` reads all of them. */
+async function keysOf(
+  root: string,
+  driver: string,
+): Promise<{ readonly names: JwtKeyNames; readonly isRead: boolean }> {
+  const variables = readEnvironment(root);
+  let secrets: DriverSecrets;
+  try {
+    secrets = await driverSecretsOf(root, variables);
+  } catch (error) {
+    return { names: await writtenNames(root, driver, error), isRead: true };
+  }
+  const names = namesOf(driver, secrets);
+  return { names, isRead: Object.values(names).every((name) => secrets.read.has(name)) };
+}
+
+function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
+  const found = drivers.get(driver);
+  // One that is going to be written, or that is going to change its algorithm: its secret still has to verify.
+  if (found === undefined || (isHmac(found.algorithm) && !isLeftOut(found.secret))) return jwtKeyNames(driver);
+  if (found.isForeign) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `DRIVERS.${driver} accepts the tokens of another issuer, and has no key of its own.`,
+    );
+  }
+  if (found.variables.secret === null) {
+    const problem = `.env was not changed. DRIVERS.${driver} of config/api.ts reads its secret from no variable.`;
+    throw new AshlarError(
+      "E_COMMAND",
+      `${problem} Write there: ${readingOf(jwtKeyNames(driver))}. Then run this again.`,
+    );
+  }
+  return jwtKeyNames(driver, found.variables);
+}
+
+/** The names by the text of a file that can't be loaded. */
+async function writtenNames(root: string, driver: string, cause: unknown): Promise<JwtKeyNames> {
+  const written = await writtenKeyVariables(root, driver);
+  if (written !== null && written.secret !== null) return jwtKeyNames(driver, written);
+  const problem = `.env was not changed. config/api.ts can't be loaded, and its text doesn't tell the variable of DRIVERS.${driver}.`;
+  throw new AshlarError("E_COMMAND", `${problem} ${problemOf(cause)}`, { cause });
 }
 
 function done(
@@ -70,8 +127,12 @@ function configuration(driver: string, algorithm: KeyAlgorithm, { current, next,
   return [
     `In config/api.ts, in DRIVERS.${driver}:`,
     `    algorithm: "${algorithm}",`,
-    `    secret: env("${current}"),`,
+    `    ${readingOf({ current })},`,
     `    nextSecret: env("${next}"),`,
     `    previousSecrets: env("${previous}"),`,
   ];
+}
+
+function readingOf({ current }: Pick<JwtKeyNames, "current">): string {
+  return `secret: env("${current}")`;
 }

@@ -6,12 +6,11 @@ export {
   planDeployment,
   writeDeployment,
 } from "./deployment/index.ts";
-export { setMissingVariables } from "./env-file.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
-export { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
+export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
 export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
-export { type JwtKeyNames, jwtKeyNames } from "./jwt-key-names.ts";
+export { type JwtKeyNames, jwtKeyNames, type KeyVariables, writtenKeyVariables } from "./jwt-key-names.ts";
 export { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 export {
   makeController,

@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { folderWith, temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { createSigningKey, KEY_ALGORITHMS, type KeyAlgorithm, pemBlocks } from "../security/jwt/index.ts";
-import { jwtKeyNames } from "./jwt-key-names.ts";
+import { jwtKeyNames, writtenKeyVariables } from "./jwt-key-names.ts";
 import { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 
 const NAMES = {
@@ -143,24 +143,42 @@ describe("refusals", () => {
 });
 
 describe("the variables of a driver", () => {
-  const namesIn = async (code: string, driver = "jwt") => {
-    const { isRead, ...names } = await jwtKeyNames(folderWith({ "config/api.ts": code }), driver);
-    return [...Object.values(names), isRead];
-  };
+  const NONE = { secret: null, nextSecret: null, previousSecrets: null };
 
-  test("a new application's driver gets variables of its own beside JWT_SECRET", async () => {
-    const code = 'export const DRIVERS = { jwt: { algorithm: "HS512", secret: env("JWT_SECRET"), model: User } };';
-    expect(await namesIn(code)).toEqual(["JWT_PRIVATE_KEY", "JWT_NEXT_KEY", "JWT_PREVIOUS_KEYS", false]);
-    expect(await namesIn("")).toEqual(["JWT_PRIVATE_KEY", "JWT_NEXT_KEY", "JWT_PREVIOUS_KEYS", false]);
+  test("a new application's driver gets variables of its own beside JWT_SECRET", () => {
+    const usual = { current: "JWT_PRIVATE_KEY", next: "JWT_NEXT_KEY", previous: "JWT_PREVIOUS_KEYS" };
+    expect(jwtKeyNames("jwt")).toEqual(usual);
+    expect(jwtKeyNames("jwt", { ...NONE, secret: "JWT_SECRET", nextSecret: "JWT_NEXT_SECRET" })).toEqual(usual);
+    expect(jwtKeyNames("a-b").current).toBe("A_B_PRIVATE_KEY");
   });
 
-  test("they are those that the driver reads", async () => {
-    const code = `export const DRIVERS = {
+  test("they are those that the driver reads, and beside them usual ones", () => {
+    expect(jwtKeyNames("admin", { ...NONE, secret: "ADMIN_SIGNING_KEY", nextSecret: "STAGED" })).toEqual({
+      current: "ADMIN_SIGNING_KEY",
+      next: "STAGED",
+      previous: "ADMIN_PREVIOUS_KEYS",
+    });
+  });
+
+  test("by the text of a file that can't be loaded, they are in the entry of this very driver", async () => {
+    const code = `throw new Error("not today");
+const key = env("CONSTANT_KEY");
+export const DRIVERS = {
   // jwt: { secret: env("COMMENTED_OUT_KEY") },
-  jwt: { secret: env("JWT_PRIVATE_KEY"), nextSecret: env("JWT_NEXT_KEY"), previousSecrets: env("JWT_PREVIOUS_KEYS") },
-  "admin": { tokens: many({ accessMinutes: 5 }), secret: env('ADMIN_SIGNING_KEY') },
-};`;
-    expect(await namesIn(code)).toEqual(["JWT_PRIVATE_KEY", "JWT_NEXT_KEY", "JWT_PREVIOUS_KEYS", true]);
-    expect(await namesIn(code, "admin")).toEqual(["ADMIN_SIGNING_KEY", "ADMIN_NEXT_KEY", "ADMIN_PREVIOUS_KEYS", false]);
+  "partner-jwt": { secret: env("PARTNER_KEY") },
+  constant: { algorithm: "ES256", secret: key },
+  either: { secret: env("ONE") ?? env("OTHER") },
+  jwt: { tokens: many({ accessMinutes: 5 }), secret: env("JWT_KEY"), nextSecret: env('JWT_NEXT') },
+  "admin": { secret: env("ADMIN_KEY", "")!, nested: { secret: env("INNER") } },
+} satisfies DriversSettings;`;
+    const root = folderWith({ "config/api.ts": code });
+    const read = async (driver: string) => await writtenKeyVariables(root, driver);
+    expect(await read("jwt")).toEqual({ secret: "JWT_KEY", nextSecret: "JWT_NEXT", previousSecrets: null });
+    expect(await read("partner-jwt")).toEqual({ ...NONE, secret: "PARTNER_KEY" });
+    expect(await read("admin")).toEqual({ ...NONE, secret: "ADMIN_KEY" });
+    for (const driver of ["constant", "either"]) expect(await read(driver)).toEqual(NONE);
+    for (const driver of ["partner", "secret", "nested"]) expect(await read(driver)).toBeNull();
+    expect(await writtenKeyVariables(folderWith({ "config/api.ts": "export const = {" }), "jwt")).toBeNull();
+    expect(await writtenKeyVariables(folderWith({}), "jwt")).toBeNull();
   });
 });

@@ -26,7 +26,7 @@ interface Keys {
 
 /**
  * Changes the private keys that a driver signs tokens with, in a `.env` file, which is created if it is missing. All other
- * lines stay unchanged, and the file is replaced in one step, readable only by its owner.
+ * lines stay unchanged, and the file is replaced in one step.
  *
  * - `fill` writes a key if there is none.
  * - `rotate` replaces the key. The public key of the old one still verifies.

@@ -1,6 +1,7 @@
 import { chmod, cp, mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
 import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/finding.ts";
@@ -93,6 +94,13 @@ async function migrateAsTold(root: string, { remedy }: Finding): Promise<void> {
   expect(await ashlar(root, "migrate")).toMatchObject({ code: 0 });
 }
 
+/** Why an application doesn't boot; `null` if it does. */
+async function bootErrorOf(root: string): Promise<string | null> {
+  const subject = await Subject.load(root, false);
+  await subject.close();
+  return subject.boot.error === null ? null : (subject.boot.error as Error).message;
+}
+
 const GIT = "git -c user.name=A -c user.email=a@shop.example";
 
 describe("secrets", () => {
@@ -174,34 +182,73 @@ describe("secrets", () => {
     await mendAll(unread, ["secret.missing"], { isCode: true });
     const weak = await copyOf(root);
     await setVariables(weak, "BACKOFFICE_SECRET=short");
-    const { findings: told } = await doctor(weak);
-    expect(told.map(({ id }) => id)).toEqual(["boot.failed"]);
-    expect(told[0]!.problem).toMatch(
+    expect(await bootErrorOf(weak)).toMatch(
       / Empty the line of the variable that it reads in \.env, and run: npx ashlar key:generate$/,
     );
-    await setVariables(weak, "BACKOFFICE_SECRET=");
-    await ashlar(weak, "key:generate");
-    expect((await doctor(weak)).findings).toEqual([]);
+    await mendAll(weak, ["secret.weak"]);
+  });
+
+  test("of other drivers that are known, shared or published are replaced", async () => {
+    const root = await copyOf(original);
+    await addDrivers(root);
+    await ashlar(root, "key:generate");
+    const variables = async () => parseEnv(await readFile(join(root, ".env"), "utf8"));
+    await setVariables(root, `BACKOFFICE_SECRET=changeme-${generateSecret()}`);
+    await mendAll(root, ["secret.known"]);
+    const example = generateSecret();
+    await writeFile(
+      join(root, ".env.example"),
+      `${await readFile(join(root, ".env.example"), "utf8")}BACKOFFICE_SECRET=${example}\n`,
+    );
+    await setVariables(root, `BACKOFFICE_SECRET=${example}`);
+    await mendAll(root, ["secret.known"]);
+    await setVariables(root, `BACKOFFICE_SECRET=${(await variables()).APP_KEY}`);
+    await mendAll(root, ["secret.shared"]);
+
+    await sh(root, `git init -q && git add --force .env && git add . && ${GIT} commit -qm "Begin"`);
+    await sh(root, `git rm -q --cached .env && ${GIT} commit -qm "Remove"`);
+    await setVariables(root, `APP_KEY=${generateSecret()}`, `JWT_SECRET=${generateSecret()}`, "PARTNER_KEY=");
+    await ashlar(root, "key:generate");
+    await mendAll(root, ["secret.history"]);
+    const { BACKOFFICE_SECRET: secret } = await variables();
+    await writeFile(join(root, "deploy.sh"), `#!/bin/sh\nBACKOFFICE_SECRET=${secret} npm start\n`);
+    await writeFile(join(root, "public/app.js"), `const secret = "${secret}";\n`);
+    await sh(root, "git add deploy.sh");
+    await mendAll(root, ["secret.tracked", "public.secret"]);
+  });
+
+  test("that are in config/api.ts itself, or in the variable after another, are judged where they are", async () => {
+    const either = await copyOf(original);
+    await edit(either, "config/api.ts", ['env("JWT_SECRET")', 'env("API_JWT_SECRET") ?? env("JWT_SECRET")']);
+    await setVariables(either, `JWT_SECRET=changeme-${generateSecret()}`);
+    await mendAll(either, ["secret.known"]);
+    const typed = await copyOf(original);
+    await addDrivers(typed);
+    await ashlar(typed, "key:generate");
+    await edit(typed, "config/api.ts", ['env("BACKOFFICE_SECRET")', `"changeme-${generateSecret()}"`]);
+    const { findings } = await doctor(typed);
+    expect(findings).toMatchObject([
+      { file: "config/api.ts", problem: expect.stringMatching(/^DRIVERS\.admin\.secret contains a word/) },
+    ]);
+    await mendAll(typed, ["secret.known"], { isCode: true });
+    const derived = await copyOf(original);
+    await edit(derived, "config/api.ts", ['env("JWT_SECRET")', 'env("APP_KEY")']);
+    await mendAll(derived, ["secret.shared"], { isCode: true });
   });
 
   test("that the boot misses are made by the command that it names, for all drivers at once", async () => {
     const root = await copyOf(original);
     await addDrivers(root);
     await setVariables(root, "JWT_SECRET=");
-    const errorOf = async (folder: string) => {
-      const subject = await Subject.load(folder, false);
-      await subject.close();
-      return subject.boot.error === null ? null : (subject.boot.error as Error).message;
-    };
     const missing = await copyOf(root);
     await setVariables(missing, `JWT_SECRET=${generateSecret()}`);
-    expect(await errorOf(missing)).toBe(
+    expect(await bootErrorOf(missing)).toBe(
       "config/api.ts: DRIVERS.admin.secret: is missing. If it is read with env(), this environment variable is not set or " +
         "empty. Run: npx ashlar key:generate",
     );
     const { output } = await ashlar(root, "key:generate");
     expect(output).toBe("JWT_SECRET, BACKOFFICE_SECRET and PARTNER_KEY were written to .env.");
-    expect(await errorOf(root)).toBeNull();
+    expect(await bootErrorOf(root)).toBeNull();
     expect((await ashlar(root, "key:generate")).output).toContain("already has an APP_KEY, which was not changed");
   });
 

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { Command, Option } from "commander";
-import { fillSecrets, promoteKey, rotateKey, stageKey } from "../../scaffold/index.ts";
+import { promoteKey, rotateKey, stageKey } from "../../scaffold/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { KEY_ALGORITHMS, type KeyAlgorithm } from "../../security/jwt/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { describeSecrets } from "../describe-secrets.ts";
-import { fillDriverSecrets } from "../driver-secrets.ts";
+import { fillAllSecrets } from "../fill-all-secrets.ts";
 import { generateJwtKey } from "../generate-jwt-key.ts";
-import { problemOf, type Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 
 const UNCHANGED =
   ".env already has an APP_KEY, which was not changed. To replace it and still accept what was made with it: " +
@@ -67,18 +67,6 @@ export function keyGenerateCommand(terminal: Terminal): Command {
       } else if (stage) {
         if (await stageKey(path, generateSecret())) return terminal.print(STAGED);
       } else if (rotate && (await rotateKey(path, generateSecret()))) return terminal.print(ROTATED);
-      await fillAllSecrets(terminal);
+      terminal.print(describeSecrets(await fillAllSecrets(terminal)) ?? UNCHANGED);
     });
-}
-
-async function fillAllSecrets(terminal: Terminal): Promise<void> {
-  const { fromExample, written } = await fillSecrets(terminal.root);
-  let ofDrivers: readonly string[] = [];
-  try {
-    ofDrivers = await fillDriverSecrets(terminal.root);
-  } catch (error) {
-    const problem = "config/api.ts can't be loaded, so no secrets were written for its drivers.";
-    terminal.printError(`${problem} ${problemOf(error)}`);
-  }
-  terminal.print(describeSecrets({ fromExample, written: [...written, ...ofDrivers] }) ?? UNCHANGED);
 }

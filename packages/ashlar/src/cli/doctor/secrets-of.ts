@@ -1,25 +1,29 @@
 import { splitSecrets } from "../../security/index.ts";
 import { pemBlocks } from "../../security/jwt/index.ts";
+import { type EnvironmentVariables, isPlainObject } from "../../support/index.ts";
+import { isHmac, usualVariable } from "../driver-secrets.ts";
 import type { Subject } from "./subject.ts";
 
 /** A secret of an application. */
 export interface Secret {
-  /** The variable that holds it. */
+  /** The variable that holds it; of one that is in none, its place in the configuration. */
   readonly name: string;
   /** Its value; never printed. */
   readonly value: string;
   /** Whether the framework's commands create it. */
   readonly isGenerated: boolean;
+  /** The driver that signs tokens with it, if there is one. */
+  readonly driver?: string;
 }
 
-const GENERATED = ["APP_KEY", "JWT_SECRET"];
 /** A shorter text may be anywhere by chance. */
 const MIN_SEARCHED_LENGTH = 12;
 
 /** The secrets of an application that are set. */
 export function secretsOf(subject: Subject): Secret[] {
   const secrets = [
-    ...GENERATED.map((name) => ({ name, value: secretOf(subject, name) ?? "", isGenerated: true })),
+    { name: "APP_KEY", value: appKeyOf(subject), isGenerated: true },
+    ...tokenSecretsOf(subject),
     ...previousKeysOf(subject).map((value) => ({ name: "APP_PREVIOUS_KEYS", value, isGenerated: false })),
     { name: "APP_NEXT_KEY", value: nextKeyOf(subject), isGenerated: false },
     ...privateKeysOf(subject),
@@ -34,12 +38,46 @@ export function searchedSecretsOf(subject: Subject): Secret[] {
   return secretsOf(subject).filter(({ value }) => value.length >= MIN_SEARCHED_LENGTH && !/[\r\n]/.test(value));
 }
 
-/** The value of `APP_KEY` or `JWT_SECRET`, as the configuration reads it. */
-export function secretOf(subject: Subject, name: string): string | undefined {
-  const { key } = subject.app;
-  const { jwt } = subject.settings("api", "DRIVERS") as { readonly jwt?: { readonly secret?: unknown } };
-  const configured = name === "APP_KEY" ? key : name === "JWT_SECRET" ? jwt?.secret : undefined;
-  return typeof configured === "string" && configured !== "" ? configured : subject.variables[name];
+/** The value of `APP_KEY`, as the configuration reads it; empty if it isn't set. */
+export function appKeyOf({ app, variables }: Subject): string {
+  const { key } = app;
+  return typeof key === "string" && key !== "" ? key : (variables.APP_KEY ?? "");
+}
+
+/** The secrets that drivers sign tokens with, and the one that is there for them, as the configuration reads them. */
+function tokenSecretsOf(subject: Subject): Secret[] {
+  const secrets = hmacSecretsOf(subject);
+  const value = subject.variables.JWT_SECRET ?? "";
+  return secrets.some(({ name }) => name === "JWT_SECRET")
+    ? secrets
+    : [{ name: "JWT_SECRET", value, isGenerated: true }, ...secrets];
+}
+
+/** The secrets that drivers sign tokens with, as the configuration reads them: no private keys, and each variable once. */
+export function hmacSecretsOf(subject: Subject): Secret[] {
+  const secrets = Object.entries(subject.settings("api", "DRIVERS")).flatMap(([driver, entry]): Secret[] => {
+    if (!isPlainObject(entry) || Object.hasOwn(entry, "jwks") || !isHmac(entry.algorithm)) return [];
+    const { secret: value } = entry;
+    if (typeof value !== "string" || value === "") return [];
+    return [{ name: nameOf(subject, driver, value), value, isGenerated: true, driver }];
+  });
+  return secrets.filter(({ name }, index) => secrets.findIndex((one) => one.name === name) === index);
+}
+
+/** The variable that holds a driver's secret, or the place of one that is in no variable of its own. */
+function nameOf({ driverSecrets, variables }: Subject, driver: string, value: string): string {
+  const known = driverSecrets?.drivers.get(driver);
+  // Drivers that app.ts configures are only known by their values.
+  const variable = known === undefined ? variableWith(variables, value) : known.variables.secret;
+  return variable === null || variable === "APP_KEY" ? placeOf(driver) : variable;
+}
+
+function variableWith(variables: EnvironmentVariables, value: string): string | null {
+  return Object.keys(variables).find((name) => name !== "APP_KEY" && variables[name] === value) ?? null;
+}
+
+function placeOf(driver: string): string {
+  return `DRIVERS.${driver}.secret`;
 }
 
 /** The private keys in PEM in `.env`, each by a line of its own: the rest is the same for all keys of its kind. */
@@ -78,9 +116,24 @@ export function decoded(text: string): string {
   }
 }
 
+/** What a remedy edits, and the command that it ends with. */
+interface Replacement {
+  readonly in: string;
+  readonly lines: string[];
+  readonly run: string;
+  readonly note?: string;
+}
+
 /** What replaces a generated secret: emptying its line, and the command that fills it in. */
-export function replacing(subject: Subject, name: string): { in: string; lines: string[]; run: string; note?: string } {
+export function replacing(subject: Subject, { name, driver }: Pick<Secret, "name" | "driver">): Replacement {
+  if (driver !== undefined && name === placeOf(driver)) return reading(driver, undefined);
   const made = { in: ".env", lines: [`${name}=`], run: "npx ashlar key:generate" };
   if (!subject.isSetOutside(name)) return made;
   return { ...made, note: `${name} is set outside of .env, which wins: change it there, or remove it there.` };
+}
+
+/** What gives a driver a secret that it reads from a variable. */
+export function reading(driver: string, algorithm: unknown): Replacement {
+  const lines = [`// in DRIVERS.${driver}:`, `secret: env("${usualVariable(driver, algorithm)}"),`];
+  return { in: "config/api.ts", lines, run: "npx ashlar key:generate" };
 }

@@ -15,6 +15,7 @@ import {
 } from "../../boot/index.ts";
 import { Container, type HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
 import { type EnvironmentVariables, isOrExtends, isPlainObject, placeOf, readEnvFile } from "../../support/index.ts";
+import { type DriverSecrets, driverSecretsOf } from "../driver-secrets.ts";
 import { limited } from "./limited.ts";
 
 /** How long the boot may take, in seconds. */
@@ -56,6 +57,8 @@ export class Subject {
   readonly sections: ReadonlyMap<SectionName, Readonly<Record<string, unknown>>>;
   /** The configuration files that couldn't be loaded, with the reason. */
   readonly failedSections: ReadonlyMap<SectionName, unknown>;
+  /** Where the drivers of `config/api.ts` have their secrets from; `null` if the file can't be loaded. */
+  readonly driverSecrets: DriverSecrets | null;
   readonly boot: BootOutcome;
   /** The kernel's middleware; empty if it can't be told. */
   readonly routeMiddleware: RouteMiddleware | null;
@@ -71,6 +74,7 @@ export class Subject {
     this.variables = parts.variables;
     this.sections = parts.sections;
     this.failedSections = parts.failedSections;
+    this.driverSecrets = parts.driverSecrets;
     this.boot = parts.boot;
     this.#options = parts.options;
     const kernel = kernelOf(parts.options);
@@ -97,8 +101,10 @@ export class Subject {
       }
     }
     const { boot, options } = await bootedBy(root, environment);
+    const driverSecrets = await driverSecretsOf(root, variables).catch(() => null);
     return new Subject({
       ...{ root, asProduction, written, environmentError, variables, sections, failedSections, boot, options },
+      driverSecrets,
     });
   }
 
@@ -198,7 +204,15 @@ export class Subject {
 interface Parts
   extends Pick<
     Subject,
-    "root" | "asProduction" | "written" | "environmentError" | "variables" | "sections" | "failedSections" | "boot"
+    | "root"
+    | "asProduction"
+    | "written"
+    | "environmentError"
+    | "variables"
+    | "sections"
+    | "failedSections"
+    | "driverSecrets"
+    | "boot"
   > {
   /** What `app.ts` calls `createApplication` with; `null` if it doesn't. */
   readonly options: ApplicationOptions | null;

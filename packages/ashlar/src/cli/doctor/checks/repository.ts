@@ -102,8 +102,9 @@ async function historyFindings(subject: Subject, secrets: readonly Secret[]): Pr
   });
 }
 
-function renewing(subject: Subject, { name, isGenerated }: Secret): Partial<Parameters<typeof error>[1]> {
-  if (isGenerated) return replacing(subject, name);
+function renewing(subject: Subject, secret: Secret): Partial<Parameters<typeof error>[1]> {
+  const { name, isGenerated } = secret;
+  if (isGenerated) return replacing(subject, secret);
   if (name === "APP_PREVIOUS_KEYS") return { in: ".env", lines: ["APP_PREVIOUS_KEYS="] };
   return { note: `Change the password on its server, and set the new one as ${name} in .env only.` };
 }

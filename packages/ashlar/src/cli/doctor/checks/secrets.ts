@@ -2,12 +2,13 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { secretProblem } from "../../../security/index.ts";
-import { now, readEnvFile } from "../../../support/index.ts";
+import { isLeftOut, now, readEnvFile } from "../../../support/index.ts";
+import { isHmac } from "../../driver-secrets.ts";
 import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
-import { previousKeysOf, replacing, secretOf, secretsOf } from "../secrets-of.ts";
+import { appKeyOf, hmacSecretsOf, previousKeysOf, replacing, type Secret, secretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
-import { driverSecretFindings, type UnsetVariables, unsetVariablesOf } from "./driver-secrets.ts";
+import { driverSecretFindings } from "./driver-secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
 /** Former and future values of another secret. */
@@ -28,13 +29,12 @@ export const SECRETS: Check = {
   needsBoot: false,
   async run(subject: Subject): Promise<Finding[]> {
     if (subject.environmentError !== null) return [await unreadable(subject)];
-    const unset = await unsetVariablesOf(subject);
     return [
-      ...generatedFindings(subject, unset),
+      ...generatedFindings(subject),
       ...sharedFindings(subject),
       ...(await previousFindings(subject)),
-      ...driverSecretFindings(subject, unset),
-      ...(await tokenKeyFindings(subject, unset)),
+      ...driverSecretFindings(subject),
+      ...(await tokenKeyFindings(subject)),
       ...(await modeFindings(subject)),
     ];
   },
@@ -49,29 +49,47 @@ async function unreadable({ environmentError, root }: Subject): Promise<Finding>
   return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
 
-function generatedFindings(subject: Subject, unset: UnsetVariables | null): Finding[] {
-  const names = ["APP_KEY", ...(hasApi(subject) ? ["JWT_SECRET"] : [])];
-  return names.flatMap((name) => {
-    // Tests run with a random key.
-    if (name === "APP_KEY" && subject.environment === "test" && !secretOf(subject, name)) return [];
-    if (name === "JWT_SECRET" && (hasOtherKey(subject) || (unset?.get("jwt") ?? name) !== name)) return [];
-    const value = secretOf(subject, name);
-    if (!value) {
-      const note = subject.envFileNote ?? undefined;
-      const run = "npx ashlar key:generate";
-      return [error("secret.missing", { file: ".env", problem: `${name} is not set.`, run, ...(note && { note }) })];
-    }
-    if (isExample(subject, name, value)) {
-      const problem = `${name} has the value in .env.example, which everyone who has the repository knows.`;
-      return [error("secret.known", { file: ".env", problem, ...replacing(subject, name) })];
-    }
-    const weak = secretProblem(value);
-    if (weak !== null)
-      return [error("secret.weak", { file: ".env", problem: `${name} ${weak}`, ...replacing(subject, name) })];
-    if (!KNOWN_WORDS.test(value)) return [];
-    const problem = `${name} contains a word, so it was typed, or copied from an example: it can be guessed.`;
-    return [error("secret.known", { file: ".env", problem, ...replacing(subject, name) })];
-  });
+function generatedFindings(subject: Subject): Finding[] {
+  const ofDrivers = hmacSecretsOf(subject);
+  const key = appKeyOf(subject);
+  // Tests run with a random key.
+  const needsKey = key !== "" || subject.environment !== "test";
+  const needsJwtSecret = usesJwtSecret(subject) && !ofDrivers.some(({ driver }) => driver === "jwt");
+  return [
+    ...(needsKey ? findingsOf(subject, { name: "APP_KEY", value: key }) : []),
+    ...(needsJwtSecret ? findingsOf(subject, { name: "JWT_SECRET", value: subject.variables.JWT_SECRET ?? "" }) : []),
+    ...ofDrivers.flatMap((secret) => findingsOf(subject, secret)),
+  ];
+}
+
+function findingsOf(subject: Subject, secret: Pick<Secret, "name" | "value" | "driver">): Finding[] {
+  const { name, value, driver } = secret;
+  if (value === "") {
+    const note = subject.envFileNote ?? undefined;
+    const run = "npx ashlar key:generate";
+    return [error("secret.missing", { file: ".env", problem: `${name} is not set.`, run, ...(note && { note }) })];
+  }
+  const remedy = replacing(subject, secret);
+  const where = { file: remedy.in, ...remedy };
+  if (isExample(subject, name, value)) {
+    const problem = `${name} has the value in .env.example, which everyone who has the repository knows.`;
+    return [error("secret.known", { ...where, problem })];
+  }
+  const weak = secretProblem(value);
+  if (weak !== null) {
+    const isOther = driver !== undefined && driver !== "jwt" && !name.startsWith("DRIVERS.");
+    const problem = `${name}${isOther ? `, the secret of DRIVERS.${driver},` : ""} ${weak}`;
+    return [error("secret.weak", { ...where, problem })];
+  }
+  if (!KNOWN_WORDS.test(value)) return [];
+  const problem = `${name} contains a word, so it was typed, or copied from an example: it can be guessed.`;
+  return [error("secret.known", { ...where, problem })];
+}
+
+/** Reports whether tokens are signed with `JWT_SECRET`, or are going to be. */
+function usesJwtSecret(subject: Subject): boolean {
+  const variable = subject.driverSecrets?.drivers.get("jwt")?.variables.secret ?? "JWT_SECRET";
+  return hasApi(subject) && !hasOtherKey(subject) && variable === "JWT_SECRET";
 }
 
 /** Tokens may be signed with a private key instead, with a secret that is no text, or by other drivers or issuers only. */
@@ -80,8 +98,7 @@ function hasOtherKey(subject: Subject): boolean {
   const jwt = drivers.jwt as { readonly algorithm?: unknown; readonly secret?: unknown } | undefined;
   if (jwt === undefined) return Object.keys(drivers).length > 0;
   if (Object.hasOwn(jwt, "jwks")) return true;
-  const isHmac = jwt.algorithm === undefined || String(jwt.algorithm).startsWith("HS");
-  return !isHmac || (jwt.secret !== undefined && jwt.secret !== null && typeof jwt.secret !== "string");
+  return !isHmac(jwt.algorithm) || (!isLeftOut(jwt.secret) && typeof jwt.secret !== "string");
 }
 
 function isExample({ root }: Subject, name: string, value: string): boolean {
@@ -100,7 +117,7 @@ function sharedFindings(subject: Subject): Finding[] {
     const replaced = secret.isGenerated ? secret : other;
     const problem = `${secret.name} and ${other.name} are the same: who learns one, has the other.`;
     const remedy = replaced.isGenerated
-      ? replacing(subject, replaced.name)
+      ? replacing(subject, replaced)
       : { note: `Set another password for ${secret.name}, on its server and in .env.` };
     findings.push(error("secret.shared", { file: ".env", problem, ...remedy }));
   }
@@ -110,7 +127,7 @@ function sharedFindings(subject: Subject): Finding[] {
 async function previousFindings(subject: Subject): Promise<Finding[]> {
   const keys = previousKeysOf(subject);
   if (keys.length === 0) return [];
-  const remaining = keys.filter((key) => key !== secretOf(subject, "APP_KEY") && secretProblem(key) === null);
+  const remaining = keys.filter((key) => key !== appKeyOf(subject) && secretProblem(key) === null);
   const remedy = { file: ".env", lines: ["APP_PREVIOUS_KEYS="] };
   if (remaining.length < keys.length) {
     const count = keys.length - remaining.length;

@@ -1,15 +1,16 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { subjectOf } from "../../../../test/support/subject.ts";
 import { generatePrivateKey } from "../../../security/jwt/index.ts";
 import { searchedSecretsOf } from "../secrets-of.ts";
 import { API } from "./api.ts";
-import { unsetVariablesOf } from "./driver-secrets.ts";
 import { SECRETS } from "./secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
+const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../../boot/environment.ts")).href;
 const pem = (key: KeyObject) => key.export({ type: "pkcs8", format: "pem" }).toString();
 const [EC, OTHER] = [
   pem(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey),
@@ -19,14 +20,15 @@ const ED = pem(generateKeyPairSync("ed25519").privateKey);
 
 /** The findings about an application with these drivers, whose `.env` is as old as this. */
 async function findingsOf(drivers: object, days = 0): Promise<string[]> {
-  const files = {
-    ".env": "APP_ENV=development\n",
-    "config/api.ts": `export const DRIVERS = ${JSON.stringify(drivers)};\n`,
-  };
+  const code = `export const DRIVERS = ${JSON.stringify(drivers)};\n`;
+  return await findingsIn({ ".env": "APP_ENV=development\n", "config/api.ts": code }, days);
+}
+
+async function findingsIn(files: Readonly<Record<string, string>>, days = 0): Promise<string[]> {
   const subject = await subjectOf({ files });
   const then = Date.now() / 1000 - days * 86_400 - 60;
   utimesSync(join(subject.root, ".env"), then, then);
-  const findings = await tokenKeyFindings(subject, await unsetVariablesOf(subject));
+  const findings = await tokenKeyFindings(subject);
   for (const finding of findings) {
     for (const line of [...EC.split("\n"), ...ED.split("\n")].filter((one) => /^[\w+/=]{20,}$/.test(one))) {
       expect(JSON.stringify(finding)).not.toContain(line);
@@ -56,11 +58,21 @@ test("a private key that fits its algorithm is no finding, and secrets and other
   expect(await findingsOf({ jwt: { secret: "" }, two: { algorithm: "HS256" } })).toEqual([]);
 });
 
-test("a missing key is an error, with the command that makes it", async () => {
-  expect(await findingsOf({ jwt: { algorithm: "ES256", secret: "" }, admin: { algorithm: "EdDSA" } })).toEqual([
-    "error secret.missing: JWT_PRIVATE_KEY is not set: DRIVERS.jwt needs a private key for ES256. npx ashlar key:generate --jwt ES256",
-    "error secret.missing: ADMIN_PRIVATE_KEY is not set: DRIVERS.admin needs a private key for EdDSA. " +
+test("a missing key is an error, with the command that makes it, or what makes the driver read it", async () => {
+  expect(await findingsOf({ jwt: { algorithm: "ES256", secret: "" }, admin: { algorithm: "ES384" } })).toEqual([
+    "error secret.missing: DRIVERS.jwt has no private key for ES256, and reads none from a variable. npx ashlar key:generate",
+    "error secret.missing: DRIVERS.admin has no private key for ES384, and reads none from a variable. npx ashlar key:generate",
+  ]);
+  const code = `import { env } from ${JSON.stringify(ENVIRONMENT)};
+const key = env("A_KEY");
+export const DRIVERS = { admin: { algorithm: "EdDSA", secret: key, nextSecret: env("STAGED") } };`;
+  const read = (env: string) => findingsIn({ ".env": `APP_ENV=development\n${env}`, "config/api.js": code });
+  expect(await read("")).toEqual([
+    "error secret.missing: A_KEY is not set: DRIVERS.admin needs a private key for EdDSA. " +
       "npx ashlar key:generate --jwt EdDSA --driver admin",
+  ]);
+  expect(await read(`A_KEY=${JSON.stringify(ED)}\nSTAGED=${JSON.stringify(EC)}\n`)).toMatchObject([
+    expect.stringMatching(/^error key\.family: STAGED doesn't fit the algorithm EdDSA/),
   ]);
 });
 

@@ -13,7 +13,7 @@ import {
 import { AshlarError, isLeftOut, isPlainObject, now } from "../../../support/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-import type { UnsetVariables } from "./driver-secrets.ts";
+import { unreadFinding } from "./driver-secrets.ts";
 
 const DAY_MS = 86_400_000;
 /** A staged key is promoted with the next deployment. */
@@ -28,8 +28,8 @@ interface SigningDriver {
 }
 
 /** The private keys that API tokens are signed with: present, of the right family, and not staged forever. */
-export async function tokenKeyFindings(subject: Subject, unset: UnsetVariables | null): Promise<Finding[]> {
-  const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver, unset)));
+export async function tokenKeyFindings(subject: Subject): Promise<Finding[]> {
+  const found = await Promise.all(signingDriversOf(subject).map((driver) => findingsOf(subject, driver)));
   return found.flat();
 }
 
@@ -41,15 +41,14 @@ function signingDriversOf(subject: Subject): SigningDriver[] {
   });
 }
 
-async function findingsOf(subject: Subject, driver: SigningDriver, unset: UnsetVariables | null): Promise<Finding[]> {
-  const names = await jwtKeyNames(subject.root, driver.name);
+async function findingsOf(subject: Subject, driver: SigningDriver): Promise<Finding[]> {
+  const variables = subject.driverSecrets?.drivers.get(driver.name)?.variables;
+  const names = jwtKeyNames(driver.name, variables);
   const { secret, nextSecret, algorithm } = driver;
   if (isLeftOut(secret)) {
-    const variable = unset?.get(driver.name) ?? names.current;
-    const problem = `${variable} is not set: DRIVERS.${driver.name} needs a private key for ${algorithm}.`;
-    // The command with the algorithm finds the name in the text of the file.
-    const run = variable === names.current ? keyCommand(driver.name, algorithm) : "npx ashlar key:generate";
-    return [error("secret.missing", { file: ".env", problem, run })];
+    if (variables?.secret === null) return [unreadFinding(driver.name, algorithm, `private key for ${algorithm}`)];
+    const problem = `${names.current} is not set: DRIVERS.${driver.name} needs a private key for ${algorithm}.`;
+    return [error("secret.missing", { file: ".env", problem, run: keyCommand(driver.name, algorithm) })];
   }
   const current = familyFinding(driver, names.current, secret);
   if (current !== null) return [current];

@@ -1,0 +1,48 @@
+import { readEnvironment } from "../boot/index.ts";
+import { type FilledSecrets, fillSecrets, type NewEnvironment } from "../scaffold/index.ts";
+import { generateSecret } from "../security/index.ts";
+import { privateKeyFor } from "../security/jwt/index.ts";
+import { isLeftOut } from "../support/index.ts";
+import { type DriverSecret, driverSecretsOf, usualVariable } from "./driver-secrets.ts";
+import { problemOf, type Terminal } from "./terminal.ts";
+
+/**
+ * Writes the missing secrets of an application to its `.env`, with those of the drivers of `config/api.ts`, each in the
+ * variable that the driver reads. What can't be written because of that file is said, and the rest is written.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if `.env` or `.env.example` cannot be read; `E_COMMAND` if `.env` cannot be filled in
+ */
+export async function fillAllSecrets(terminal: Terminal): Promise<FilledSecrets> {
+  return await fillSecrets(terminal.root, async (environment) => {
+    const drivers = await driversWith(terminal, environment);
+    const values: Record<string, string> = {};
+    for (const { isForeign, driver, algorithm, secret, variables } of drivers) {
+      const { secret: variable } = variables;
+      if (variable === null && isLeftOut(secret) && !isForeign) terminal.printError(unread(driver, algorithm));
+      // Security: in a new file, what is set is from .env.example: a value in the repository is not a secret.
+      if (variable === null || !(environment.isNew || isLeftOut(secret))) continue;
+      values[variable] = (await privateKeyFor(algorithm)) ?? generateSecret();
+    }
+    return values;
+  });
+}
+
+async function driversWith(terminal: Terminal, { variables }: NewEnvironment): Promise<DriverSecret[]> {
+  try {
+    // As the application reads them: the process's variables override those of the file.
+    const { drivers } = await driverSecretsOf(terminal.root, { ...variables, ...readEnvironment(null) });
+    return [...drivers.values()];
+  } catch (error) {
+    terminal.printError(
+      `config/api.ts can't be loaded, so no secrets were written for its drivers. ${problemOf(error)}`,
+    );
+    return [];
+  }
+}
+
+function unread(driver: string, algorithm: unknown): string {
+  return (
+    `DRIVERS.${driver} of config/api.ts has no secret, and reads none from a variable, so none was written. ` +
+    `Write there: secret: env("${usualVariable(driver, algorithm)}"). Then run: npx ashlar key:generate`
+  );
+}
