@@ -231,6 +231,15 @@ describe("secrets", () => {
       { file: "config/api.ts", problem: expect.stringMatching(/^DRIVERS\.admin\.secret contains a word/) },
     ]);
     await mendAll(typed, ["secret.known"], { isCode: true });
+    const elsewhere = await copyOf(original);
+    await edit(elsewhere, "config/api.ts", ['env("JWT_SECRET")', "SECRET"]);
+    await edit(elsewhere, "config/api.ts", ["import ", 'import { SECRET } from "../app/secret.ts";\nimport ']);
+    await writeFile(
+      join(elsewhere, "app/secret.ts"),
+      'import { env } from "ashlar";\nexport const SECRET = env("JWT_SECRET");\n',
+    );
+    await setVariables(elsewhere, `JWT_SECRET=changeme-${generateSecret()}`);
+    await mendAll(elsewhere, ["secret.known"], { isCode: true });
     const derived = await copyOf(original);
     await edit(derived, "config/api.ts", ['env("JWT_SECRET")', 'env("APP_KEY")']);
     await mendAll(derived, ["secret.shared"], { isCode: true });

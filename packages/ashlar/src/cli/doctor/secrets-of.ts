@@ -16,6 +16,8 @@ export interface Secret {
   readonly driver?: string;
 }
 
+/** Variables of secrets that are not a driver's. */
+const OTHERS: readonly string[] = ["APP_KEY", "APP_NEXT_KEY", "SMTP_PASSWORD"];
 /** A shorter text may be anywhere by chance. */
 const MIN_SEARCHED_LENGTH = 12;
 
@@ -66,14 +68,13 @@ export function hmacSecretsOf(subject: Subject): Secret[] {
 
 /** The variable that holds a driver's secret, or the place of one that is in no variable of its own. */
 function nameOf({ driverSecrets, variables }: Subject, driver: string, value: string): string {
-  const known = driverSecrets?.drivers.get(driver);
-  // Drivers that app.ts configures are only known by their values.
-  const variable = known === undefined ? variableWith(variables, value) : known.variables.secret;
-  return variable === null || variable === "APP_KEY" ? placeOf(driver) : variable;
+  // What app.ts configures, or another module reads, is only known by its value.
+  const read = driverSecrets?.drivers.get(driver)?.variables.secret ?? variableWith(variables, value);
+  return read === null || OTHERS.includes(read) ? placeOf(driver) : read;
 }
 
 function variableWith(variables: EnvironmentVariables, value: string): string | null {
-  return Object.keys(variables).find((name) => name !== "APP_KEY" && variables[name] === value) ?? null;
+  return Object.keys(variables).find((name) => !OTHERS.includes(name) && variables[name] === value) ?? null;
 }
 
 function placeOf(driver: string): string {
