@@ -37,19 +37,6 @@ async function findingsIn(files: Readonly<Record<string, string>>, days = 0): Pr
   return findings.map(({ severity, id, problem, remedy }) => `${severity} ${id}: ${problem} ${remedy.run}`);
 }
 
-test("a missing key is one of the variable that the driver reads, also if the file doesn't show its name", async () => {
-  const module = new URL("../../../boot/index.ts", import.meta.url).href;
-  const file = `import { env } from "${module}";
-    const name = "SIGNING_KEY";
-    export const DRIVERS = { jwt: { algorithm: "ES256", secret: env(name) } };`;
-  const subject = await subjectOf({ files: { ".env": "APP_ENV=development\n", "config/api.ts": file } });
-  const [finding] = await tokenKeyFindings(subject, await unsetVariablesOf(subject));
-  expect([finding?.problem, finding?.remedy.run]).toEqual([
-    "SIGNING_KEY is not set: DRIVERS.jwt needs a private key for ES256.",
-    "npx ashlar key:generate",
-  ]);
-});
-
 test("a private key that fits its algorithm is no finding, and secrets and other issuers have none", async () => {
   const jwt = { algorithm: "ES256", secret: EC, nextSecret: "", previousSecrets: null };
   expect(
