@@ -14,9 +14,6 @@ import { type DriverSecrets, driverSecretsOf, isHmac } from "./driver-secrets.ts
 import { fillAllSecrets } from "./fill-all-secrets.ts";
 import { problemOf, type Terminal } from "./terminal.ts";
 
-/** The staged key must be known to those who verify before it signs. */
-const PUBLISHED = "Verifiers find its public key at /.well-known/jwks.json, if Api.keys() is in your routes.";
-
 /**
  * Changes the private key that a driver's API tokens are signed with, and says what to do next.
  *
@@ -41,7 +38,7 @@ export async function generateJwtKey(
   const isDone = !isMade && (await changeJwtKeys(path, algorithm, names, change));
   const command = keyCommand(driver, algorithm);
   if (isMade) terminal.print(describeSecrets(filled)!);
-  else terminal.print(isDone ? done(change, algorithm, command, names) : undone(change, command, names));
+  else terminal.print(isDone ? done(change, algorithm, driver, names) : undone(change, command, names));
   if (!isRead) terminal.print(configuration(driver, algorithm, names).join("\n"));
 }
 
@@ -92,7 +89,7 @@ async function writtenNames(root: string, driver: string, cause: unknown): Promi
 function done(
   change: KeyChange,
   algorithm: KeyAlgorithm,
-  command: string,
+  driver: string,
   { current, next, previous }: JwtKeyNames,
 ): string {
   switch (change) {
@@ -105,8 +102,8 @@ function done(
       );
     case "stage":
       return (
-        `.env has a new key in ${next}, which verifies but doesn't sign yet. Deploy it to every process. ${PUBLISHED} ` +
-        `Then run: ${command} --promote`
+        `.env has a new key in ${next}, which verifies but doesn't sign yet. Deploy it to every process. ${published(driver)} ` +
+        `Then run: ${keyCommand(driver, algorithm)} --promote`
       );
     case "promote":
       return (
@@ -114,6 +111,12 @@ function done(
         "the old one once the last token that it signed has expired."
       );
   }
+}
+
+/** Where a staged key is: it must be known to those who verify before it signs. */
+function published(driver: string): string {
+  const [folder, options] = driver === "jwt" ? ["", ""] : [`${driver}/`, `{ driver: "${driver}" }`];
+  return `Verifiers find its public key at /.well-known/${folder}jwks.json, if Api.keys(${options}) is in your routes.`;
 }
 
 function undone(change: KeyChange, command: string, { current }: JwtKeyNames): string {

@@ -214,6 +214,18 @@ describe("key:generate --jwt", () => {
     expect((await written(root)).JWT_PRIVATE_KEY).toBe(JWT_PRIVATE_KEY);
   });
 
+  test("S101 the public key of another driver is announced where that driver's are", async () => {
+    const root = await temporaryFolder();
+    const run = async (...more: string[]) =>
+      (await ashlar(root, "key:generate", "--jwt", "EdDSA", "--driver", "admin", ...more)).output;
+    await run();
+    const output = await run("--rotate", "--stage");
+    expect(output).toContain(
+      'at /.well-known/admin/jwks.json, if Api.keys({ driver: "admin" }) is in your routes. ' +
+        "Then run: npx ashlar key:generate --jwt EdDSA --driver admin --promote",
+    );
+  });
+
   test("S101 it is replaced at once or in two steps, and no key is printed", async () => {
     const root = await temporaryFolder();
     const run = async (...options: readonly string[]) => {
@@ -232,6 +244,7 @@ describe("key:generate --jwt", () => {
     expect(rotated.JWT_PREVIOUS_KEYS).toMatch(/^-----BEGIN PUBLIC KEY-----/);
     const { output, keys: staged } = await run("--rotate", "--stage");
     expect(output).toContain("npx ashlar key:generate --jwt EdDSA --promote");
+    expect(output).toContain("at /.well-known/jwks.json, if Api.keys() is in your routes.");
     expect(staged.JWT_PRIVATE_KEY).toBe(rotated.JWT_PRIVATE_KEY);
     const { keys: promoted } = await run("--promote");
     expect(promoted).toMatchObject({ JWT_PRIVATE_KEY: staged.JWT_NEXT_KEY, JWT_NEXT_KEY: "" });
