@@ -24,7 +24,7 @@ class Releasing extends Provider {
 
 export default await createApplication({
   environment: { APP_ENV: "test", LOG_LEVEL: "silent" },
-  config: { app: { APP: { server: { drainSeconds: 0, shutdownTimeoutSeconds: 3600 } } } },
+  config: { app: { APP: { server: { drainSeconds: Number(process.env.DRAIN ?? 0), shutdownTimeoutSeconds: 3600 } } } },
   providers: [Releasing],
   routes: [
     Route.get("/", () => "answered"),
@@ -45,10 +45,14 @@ class TestWorker {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
 
-  constructor(files: Readonly<Record<string, string>> = {}) {
+  constructor(files: Readonly<Record<string, string>> = {}, environment: Readonly<Record<string, string>> = {}) {
     this.root = folderWith({ "app.ts": APP, ...files });
     const args = ["serve", "--worker", "2", "--port", "0"];
-    const child = fork(COMMAND, args, { cwd: this.root, env: shellEnvironment(), stdio: "ignore" });
+    const child = fork(COMMAND, args, {
+      cwd: this.root,
+      env: { ...shellEnvironment(), ...environment },
+      stdio: "ignore",
+    });
     child.on("message", (message: { readonly type: string }) => void this.told.push(message));
     this.#child = child;
     this.#ended = once(child, "exit");
@@ -126,6 +130,14 @@ test("a worker ends in the time that it is told, of its own hour, and with 1 if 
   await expect.poll(() => existsSync(join(worker.root, "begun"))).toBe(true);
   worker.tell("end", { withinSeconds: 1 });
   expect(await worker.ended()).toEqual([1, null, true]);
+});
+
+test("a worker that is told to end doesn't drain any longer, whenever it was told to", async () => {
+  const worker = new TestWorker({}, { DRAIN: "3000" });
+  await worker.serves();
+  worker.tell("drain");
+  worker.tell("end", { withinSeconds: 3000 });
+  expect(await worker.ended()).toEqual([0, null, true]);
 });
 
 test.each(["retire", "end"])("a worker that is told to %s while it boots ends with 0", async (type) => {

@@ -445,6 +445,23 @@ test("S50 while it drains, /ready says so on every worker, and requests are serv
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
 });
 
+test("S50 a worker that connections wait for drains at once, and answers them", async () => {
+  const instance = await start({ drainSeconds: 1, shutdownTimeoutSeconds: 60 }, "1");
+  const { pid } = await ask(instance.url);
+  freeze(pid);
+  const sockets = Array.from({ length: 20 }, () => rawSocket(instance.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+  await Promise.all(sockets.map(({ socket }) => once(socket, "connect")));
+  instance.child.kill("SIGTERM");
+  await instance.printed(/Shutting down\./);
+  thaw(pid);
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+  const answers = await Promise.all(sockets.map(({ closed }) => closed));
+  expect(answers.filter((answer) => answer.includes("200 OK"))).toHaveLength(20);
+  // Those that had been sent before come first.
+  const kept = answers.filter((answer) => answer.includes("Connection: keep-alive"));
+  expect(kept.length).toBeLessThanOrEqual(3);
+});
+
 test("S50 connections that wait for a worker are closed in time at the end, and it ends by itself", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 12 }, "1");
   const { pid } = await ask(instance.url);

@@ -30,9 +30,9 @@ export type FromWorker =
  * - `serve`: connections will come, which were accepted on this port.
  * - `connection`: here is one, sent along.
  * - `ping`: the connections that were sent before have arrived, if they can.
- * - `drain`: all will end soon.
+ * - `drain`: all will end soon; connections still come.
  * - `retire`: end, after draining; another worker has taken over.
- * - `end`: end now, in so many seconds at most; no more connections will come.
+ * - `end`: end now, in so many seconds at most, without draining any longer; no more connections will come.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }

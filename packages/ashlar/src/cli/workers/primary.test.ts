@@ -69,9 +69,9 @@ class Process extends EventEmitter {
     if (this.isFrozen && this.sockets.length === 1) sent!(null);
   }
 
-  /** Takes connections, of those that it was handed, and answers what was asked before the next one. */
-  takes(count = this.sockets.length - this.#taken): void {
-    for (const last = this.#taken + count; this.#taken < last; ) {
+  /** Takes connections, of those that wait for it, and answers what was asked before the next one. */
+  takes(count = Number.POSITIVE_INFINITY): void {
+    for (const last = this.#taken + count; this.#taken < Math.min(last, this.sockets.length); ) {
       const { sent } = this.sockets[this.#taken++]!;
       sent(null);
       this.#reads();
@@ -102,7 +102,7 @@ class Process extends EventEmitter {
     this.emit("exit", code, signal);
   }
 
-  /** The connections that have arrived, or are on their way. */
+  /** The connections that it has taken, and the one that is on its way. */
   get count(): number {
     return this.sockets.length;
   }
@@ -218,12 +218,12 @@ async function admit(process: Process): Promise<void> {
   process.serves();
 }
 
-/** Connects, and waits until the connection has been handed over. */
+/** Connects, and waits until the primary has the connection. */
 async function connection(): Promise<ReturnType<typeof rawSocket>> {
-  const before = total();
-  const socket = rawSocket(port);
-  await until(() => total() > before);
-  return socket;
+  const client = rawSocket(port);
+  await until(() => client.socket.readyState === "open");
+  await turns();
+  return client;
 }
 
 /** Lets a worker die, and reports after how many milliseconds another one was started. */
@@ -245,19 +245,18 @@ async function diesOften(count: number): Promise<void> {
   }
 }
 
-const total = (): number => processes.reduce((sum, { count }) => sum + count, 0);
-
 describe("connections", () => {
   test("go to the worker that the fewest wait for, in turn, and this process's own copies are closed", async () => {
     await serving(2);
     for (let count = 0; count < 4; count++) await connection();
-    expect(processes.map(({ count }) => count)).toEqual([2, 2]);
     const [first, second] = processes;
     second!.takes();
+    expect(second!.count).toBe(2);
     for (let count = 0; count < 2; count++) await connection();
+    expect(first!.sockets.map(({ socket }) => socket.destroyed)).toEqual([false]);
+    expect(second!.sockets.map(({ socket }) => socket.destroyed)).toEqual([true, true, false]);
+    for (const process of processes) process.takes();
     expect(processes.map(({ count }) => count)).toEqual([2, 4]);
-    expect(first!.sockets.map(({ socket }) => socket.destroyed)).toEqual([false, false]);
-    expect(second!.sockets.map(({ socket }) => socket.destroyed)).toEqual([true, true, false, false]);
   });
 
   test("go to the workers in turn if none has to wait", async () => {
@@ -273,6 +272,7 @@ describe("connections", () => {
     await serving(3);
     vi.spyOn(processes[1]!, "isConnected").mockReturnValue(false);
     for (let count = 0; count < 4; count++) await connection();
+    for (const process of processes) process.takes();
     expect(processes.map(({ count }) => count)).toEqual([2, 0, 2]);
   });
 
@@ -301,14 +301,14 @@ describe("connections", () => {
     await serving(2);
     for (let count = 0; count < 4; count++) await connection();
     const [first, second] = processes;
+    const [given] = first!.sockets;
     first!.dies(null, "SIGKILL");
-    expect(second!.sockets.map(({ socket }) => socket)).toEqual(
-      expect.arrayContaining(first!.sockets.map(({ socket }) => socket)),
-    );
     // Node may report later what it has not delivered.
-    for (const { sent } of first!.sockets) sent(new Error("ERR_IPC_CHANNEL_CLOSED"));
+    given!.sent(new Error("ERR_IPC_CHANNEL_CLOSED"));
+    expect([first!.count, given!.socket.destroyed]).toEqual([1, false]);
+    second!.takes();
+    expect(second!.sockets.map(({ socket }) => socket)).toContain(given!.socket);
     expect(second!.count).toBe(4);
-    expect(second!.sockets.some(({ socket }) => socket.destroyed)).toBe(false);
   });
 
   test("that wait for a worker are in its metrics", async () => {
@@ -316,6 +316,7 @@ describe("connections", () => {
     for (let count = 0; count < 3; count++) await connection();
     const [first, second] = processes;
     first!.takes();
+    const left = 3 - first!.count;
     const tell = (worker: Process, message: object) => cluster.emit("message", worker as never, message);
     for (const worker of [first!, second!]) tell(worker, { type: "ashlar:metrics:ready" });
     tell(first!, { type: "ashlar:metrics:collect", id: "a" });
@@ -324,9 +325,9 @@ describe("connections", () => {
       return { worker, families: [expect.objectContaining({ values: [{ labels: {}, value }] })] };
     };
     expect(first!.metrics.at(-1)).toMatchObject({
-      workers: expect.arrayContaining([waiting(first!.id, 0), waiting(second!.id, second!.count)]),
+      workers: expect.arrayContaining([waiting(first!.id, 0), waiting(second!.id, left)]),
     });
-    expect(second!.count).toBeGreaterThan(0);
+    expect(left).toBeGreaterThan(0);
   });
 
   test("wait while no worker is left, and are the next one's", async () => {
@@ -361,9 +362,10 @@ describe("connections", () => {
     for (let count = 0; count < MAX_WAITING * 2; count++) await connection();
     for (let round = 0; round < 2; round++) {
       for (let count = 0; count < few; count++) expect(await rawSocket(port).closed).toBe("");
-      expect(total()).toBe(MAX_WAITING * 2);
       await pass(1000);
     }
+    for (const process of processes) process.takes();
+    expect(processes.map(({ count }) => count)).toEqual([MAX_WAITING, MAX_WAITING]);
     const msg = "Connections were closed, because too many wait for the workers.";
     expect(lines).toEqual(Array(2).fill({ level: "warn", connections: few, msg }));
   });
@@ -654,15 +656,18 @@ describe("a roll", () => {
     expect([processes.length, processes[1]!.killed]).toEqual([2, []]);
   });
 
-  test("counts a worker's time to end from when it has taken what waited for it", async () => {
+  test("hands what waits for a worker to its successor, and counts the time to end from when the worker knows", async () => {
     await serving(1);
+    const [old] = processes;
     for (let count = 0; count < 3; count++) await connection();
     await signal("SIGHUP");
     await admit(processes[1]!);
-    for (let count = 0; count < 3; count++) {
-      await pass(STALL_MS - 1000);
-      processes[0]!.takes(1);
-    }
+    await turns();
+    processes[1]!.takes();
+    expect(processes.map(({ count }) => count)).toEqual([1, 2]);
+    expect(processes[1]!.sockets.map(({ socket }) => socket)).not.toContain(old!.sockets[0]!.socket);
+    await pass(STALL_MS - 1000);
+    old!.takes();
     await turns();
     await pass((DRAIN_SECONDS + SHUTDOWN_SECONDS) * 1000 + GRACE_MS - 1);
     expect(processes[0]!.killed).toEqual([]);
@@ -1000,6 +1005,16 @@ describe("the end", () => {
     expect(processes.map(({ killed }) => killed)).toEqual([[], []]);
   });
 
+  test("is told to a worker before the connections that wait for it", async () => {
+    await serving(1);
+    const [busy] = processes;
+    for (let count = 0; count < 3; count++) await connection();
+    await signal("SIGTERM");
+    expect([busy!.told, busy!.count]).toEqual([["serve", "drain"], 1]);
+    busy!.takes();
+    expect(busy!.count).toBe(3);
+  });
+
   test("hands over the connections that the system has accepted by then", async () => {
     await serving(1);
     await signal("SIGTERM");
@@ -1008,7 +1023,8 @@ describe("the end", () => {
     // By now they wait for this process, which has not looked for them.
     await new Promise((resolve) => void process.nextTick(resolve));
     vi.advanceTimersByTime(1);
-    await until(() => processes[0]!.count === 3);
+    await until(() => processes[0]!.count === 1);
+    await turns();
     processes[0]!.takes();
     await until(() => processes[0]!.told.includes("end"));
     expect(processes[0]!.count).toBe(3);
@@ -1033,13 +1049,13 @@ describe("the end", () => {
   test("closes what waits for a worker after half of the time, says so, and lets the worker end, as a failure", async () => {
     await serving(1);
     await signal("SIGTERM");
-    for (let count = 0; count < 3; count++) await connection();
+    const clients = [await connection(), await connection(), await connection()];
     await pass(DRAIN_SECONDS * 1000);
     processes[0]!.takes(1);
     await pass((SHUTDOWN_SECONDS / 2) * 1000);
     await until(() => processes[0]!.told.includes("end"));
     expect(processes[0]!.endsWithin).toBe(SHUTDOWN_SECONDS / 2);
-    expect(processes[0]!.sockets.map(({ socket }) => socket.destroyed)).toEqual([true, true, true]);
+    expect(await Promise.all(clients.map(({ closed }) => closed))).toEqual(["", "", ""]);
     // What Node still has of them comes without a connection, and isn't counted again.
     processes[0]!.takes();
     processes[0]!.dies(0);

@@ -308,11 +308,17 @@ export class Primary {
     this.#logger?.info("The workers have been replaced.");
   }
 
+  /** Gives a worker no more connections: those that wait for it go to the others. */
+  #setApart(member: Member): void {
+    member.isApart = true;
+    for (const socket of member.channel.withdraw()) this.#handOver(socket);
+  }
+
   /** Lets a worker finish what it has, and kills it if it does not end in time, because it hangs. */
   async #retire(old: Member): Promise<void> {
     if (!this.#members.has(old)) return;
-    old.isApart = true;
-    // It has its time from when it knows: connections that wait for it come first.
+    this.#setApart(old);
+    // It has its time from when it knows: a connection that is being sent comes first.
     await Promise.race([old.channel.tell({ type: "retire" }), old.ended.promise]);
     // One that still boots has not said its times.
     const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;

@@ -21,8 +21,10 @@ export class WorkerChannel {
   readonly #worker: Worker;
   readonly #options: WorkerChannelOptions;
   readonly #stall: Stall;
-  /** What was not sent yet: Node sends one connection after the other, each when the last has arrived. */
-  readonly #queued = new Set<Socket>();
+  /** The connections that wait, the next one first. */
+  readonly #queued: Socket[] = [];
+  /** The one that Node has, and sends when the one before has arrived; `null` if it has none. */
+  #sending: Socket | null = null;
   /** Resolves when nothing is left of it, for who waits for that. */
   #emptied: PromiseWithResolvers<void> | null = null;
   /** Whether the worker was asked if what was sent has arrived, and has not answered. */
@@ -39,10 +41,13 @@ export class WorkerChannel {
 
   /** How many connections wait to be sent. */
   get waiting(): number {
-    return this.#queued.size;
+    return this.#queued.length + (this.#sending === null ? 0 : 1);
   }
 
-  /** Tells the worker something, after the connections that were sent before. Resolves when it is on its way. */
+  /**
+   * Tells the worker something. It comes after the connection that Node has, and before the others that wait. Resolves when
+   * it is on its way.
+   */
   async tell(message: FromPrimary): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     if (this.#worker.isConnected()) this.#worker.send(message, resolve);
@@ -56,19 +61,36 @@ export class WorkerChannel {
   }
 
   send(socket: Socket): void {
-    this.#queued.add(socket);
+    this.#queued.push(socket);
     this.#stall.waits();
+    if (this.#sending === null) this.#sendNext();
+  }
+
+  /** Gives Node the next connection. It gets one at a time, since a message waits for those that it has. */
+  #sendNext(): void {
+    const socket = this.#queued.shift();
+    if (socket === undefined) {
+      this.#emptied?.resolve();
+      return;
+    }
+    this.#sending = socket;
     // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
     this.#worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
-      if (!this.#queued.delete(socket)) return;
-      if (this.#queued.size === 0) this.#emptied?.resolve();
+      if (this.#sending !== socket) return;
+      this.#sending = null;
       this.#stall.goesOn();
       this.#ping();
       // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
       // request.
       if (error === null) socket.destroy();
       else this.#options.unsent(socket);
+      this.#sendNext();
     });
+  }
+
+  /** Takes back the connections that wait, so that others get them, except the one that Node has. */
+  withdraw(): Socket[] {
+    return this.#queued.splice(0);
   }
 
   /** Called with the answer to a ping. */
@@ -76,7 +98,7 @@ export class WorkerChannel {
     this.#isPinged = false;
     this.#stall.goesOn();
     if (this.#isUnconfirmed) this.#ping();
-    else if (this.#queued.size === 0) this.#stall.end();
+    else if (this.waiting === 0) this.#stall.end();
   }
 
   /**
@@ -88,9 +110,9 @@ export class WorkerChannel {
   async finish(maxMs: number): Promise<number> {
     this.#emptied = Promise.withResolvers();
     const late = setTimeout(this.#emptied.resolve, maxMs);
-    if (this.#queued.size > 0) await this.#emptied.promise;
+    if (this.waiting > 0) await this.#emptied.promise;
     clearTimeout(late);
-    const left = this.#takeQueued();
+    const left = this.#takeAll();
     for (const socket of left) socket.destroy();
     return left.length;
   }
@@ -104,13 +126,13 @@ export class WorkerChannel {
     this.#stall.end();
     clearInterval(this.#heartbeat ?? undefined);
     this.#emptied?.resolve();
-    return this.#takeQueued();
+    return this.#takeAll();
   }
 
-  #takeQueued(): Socket[] {
-    const left = [...this.#queued];
-    this.#queued.clear();
-    return left;
+  #takeAll(): Socket[] {
+    const sending = this.#sending === null ? [] : [this.#sending];
+    this.#sending = null;
+    return [...sending, ...this.#queued.splice(0)];
   }
 
   /** Asks whether the worker runs, and what it was sent has arrived. Also a frozen one can be sent a connection. */

@@ -59,7 +59,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     } else if (message.type === "retire") {
       running?.drain(true);
       void end(0, true);
-    } else if (message.type === "end") void end(0, true, message.withinSeconds);
+    } else if (message.type === "end") void end(0, false, message.withinSeconds);
   });
   // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
   cluster.worker?.once("disconnect", () => {
