@@ -22,8 +22,8 @@ class Connection extends EventEmitter {
   }
 }
 
-/** A server that listens, or gets its connections from another process. */
-function setUp(connections: readonly Connection[], listens: boolean) {
+/** A server that listens, or gets its connections from another process, which resolves `last` with the last one. */
+function setUp(connections: readonly Connection[], listens: boolean, last: Promise<void> = Promise.resolve()) {
   const told: string[] = [];
   const server = Object.assign(new EventEmitter(), {
     closeIdleConnections: () => void told.push("idle"),
@@ -37,6 +37,7 @@ function setUp(connections: readonly Connection[], listens: boolean) {
     server: server as unknown as Server,
     listening: listens ? [{ close: stop } as unknown as SocketServer] : [],
     sockets: new Set(connections as unknown as Socket[]),
+    closeSource: listens ? null : () => last,
   };
   return { server, told, end: (seconds: number): Promise<CutConnections> => close(closing, seconds) };
 }
@@ -130,6 +131,34 @@ test("what the last connections from another process have sent is read before th
   await turns(10);
   expect(late.isDestroyed).toBe(false);
   late.destroy();
+  expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
+});
+
+test("a server waits for what another process still hands over before it closes what has sent nothing", async () => {
+  stopClock();
+  const last = Promise.withResolvers<void>();
+  const silent = new Connection(0);
+  const { told, end } = setUp([silent], false, last.promise);
+  const ended = end(10);
+  await turns(10);
+  expect([silent.isDestroyed, told]).toEqual([false, []]);
+  last.resolve();
+  expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
+  expect(silent.isDestroyed).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a server waits for half of its time at most for another process that doesn't say what the last one is", async () => {
+  const pass = stopClock();
+  const silent = new Connection(0);
+  const { end } = setUp([silent], false, new Promise(() => {}));
+  const ended = end(10);
+  await pass(4999);
+  await turns(10);
+  expect(silent.isDestroyed).toBe(false);
+  await pass(1);
+  await turns(10);
+  expect(silent.isDestroyed).toBe(true);
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
 });
 

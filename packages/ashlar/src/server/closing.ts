@@ -27,6 +27,8 @@ export interface Closing {
   readonly listening: readonly SocketServer[];
   /** The open connections. */
   readonly sockets: ReadonlySet<Socket>;
+  /** Has another process hand over no more connections, and resolves once the last one has come; `null` if none does. */
+  readonly closeSource: (() => Promise<void>) | null;
 }
 
 /** How often a closing server checks for connections that have become idle, in milliseconds. */
@@ -38,7 +40,7 @@ const IDLE_CHECK_MS = 20;
  * Each turn accepts one, and the next reads what it sent.
  */
 const QUIET_TURNS = 3;
-/** New connections may never stop coming: a server that closes stops listening after this share of its time. */
+/** New connections may never stop coming: a server that closes waits for them for this share of its time. */
 const ACCEPT_SHARE = 0.5;
 /** The same for a process that hands them to others, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
@@ -63,7 +65,7 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
  * @param timeoutSeconds what is left after that is cut off
  */
 export async function close(closing: Closing, timeoutSeconds: number): Promise<CutConnections> {
-  const { server, listening, sockets } = closing;
+  const { server, listening, sockets, closeSource } = closing;
   const cut = { requests: 0, connections: 0, isQuiet: true };
   const late = setTimeout(() => {
     for (const socket of sockets) {
@@ -73,9 +75,10 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
       socket.destroy();
     }
   }, timeoutSeconds * 1000);
+  const acceptMs = timeoutSeconds * 1000 * ACCEPT_SHARE;
+  if (closeSource !== null) await atMost(acceptMs, closeSource());
   // All that another process hands over has come, but what the last ones have sent may not have been read.
-  const maxMs = listening.length > 0 ? timeoutSeconds * 1000 * ACCEPT_SHARE : Number.POSITIVE_INFINITY;
-  cut.isQuiet = await acceptWaiting(server, maxMs);
+  cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
@@ -88,6 +91,13 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   clearInterval(idle);
   clearTimeout(late);
   return cut;
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
 }
 
 /**

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { type AddressInfo, connect, Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { builtModule } from "../../test/support/built-module.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { Application } from "../boot/application.ts";
@@ -13,7 +13,8 @@ import { createLogger } from "../boot/create-logger.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import type { RunningServer } from "./server.ts";
+import { LoopDelay } from "./loop-delay.ts";
+import type { ConnectionSource, RunningServer } from "./server.ts";
 
 const open: Application[] = [];
 /** Resolved when a request for `/slow` is being handled, and to let it finish. */
@@ -35,7 +36,11 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((application) => application.shutdown()));
 });
 
-async function serve(server: Record<string, unknown> = {}, app: Record<string, unknown> = {}) {
+async function serve(
+  server: Record<string, unknown> = {},
+  app: Record<string, unknown> = {},
+  source: { readonly source?: ConnectionSource } = {},
+) {
   const application = await createApplication({
     environment: { APP_ENV: "test" },
     config: { app: { APP: { ...app, server: { hostname: "127.0.0.1", ...server } } } },
@@ -60,7 +65,7 @@ async function serve(server: Record<string, unknown> = {}, app: Record<string, u
     ],
   });
   open.push(application);
-  return { application, server: await application.listen({ port: 0, handleSignals: false }) };
+  return { application, server: await application.listen({ port: 0, handleSignals: false, ...source }) };
 }
 
 function dial({ port }: RunningServer, text = ""): { socket: Socket; received: () => string; closed: Promise<string> } {
@@ -376,6 +381,20 @@ describe("shutdown", () => {
     // The handler never ends.
     await application.shutdown();
     expect(await endless).toBeInstanceOf(Error);
+  });
+
+  test("S50 a server whose connections come from another process looks how busy it is until they have closed", async () => {
+    const stop = vi.spyOn(LoopDelay.prototype, "stop");
+    onTestFinished(() => stop.mockRestore());
+    const last = Promise.withResolvers<void>();
+    const source = { port: 3000, receive: () => {}, close: () => last.promise };
+    const { server } = await serve({ maxLoopDelayMs: 1000 }, {}, { source });
+    const closed = server.close();
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    expect(stop).not.toHaveBeenCalled();
+    last.resolve();
+    await closed;
+    expect(stop).toHaveBeenCalledOnce();
   });
 
   test("a server can be closed without its application, and twice", async () => {

@@ -34,6 +34,8 @@ export interface ConnectionSource {
   readonly port: number;
   /** Calls a function with each connection, from which nothing has been read. */
   receive(take: (socket: Socket) => void): void;
+  /** Is called when the server takes no more connections. Resolves once the last one has come. */
+  close(): Promise<void>;
 }
 
 /** Where a server gets its connections, and who may use it. */
@@ -105,15 +107,11 @@ export async function startServer(
       ? await listen(node, { port: settings.port, hostname: settings.hostname, isLocal })
       : receive(node, sockets, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
-  node.once("close", () => {
-    clearInterval(stallCheck);
-    shedding?.stop();
-  });
   // From here on, an error means that a connection could not be accepted (no file descriptor left); the server goes on.
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }
-  const closing = { server: node, listening, sockets };
+  const closing = { server: node, listening, sockets, closeSource: source && (() => source.close()) };
   let isDraining = false;
   let ended: Promise<CutConnections> | null = null;
   const drain = (): void => {
@@ -122,7 +120,11 @@ export async function startServer(
   };
   const end = (timeoutSeconds: number): Promise<CutConnections> => {
     drain();
-    ended ??= close(closing, timeoutSeconds);
+    // Not with the event "close", which a server that doesn't listen emits while it still responds.
+    ended ??= close(closing, timeoutSeconds).finally(() => {
+      clearInterval(stallCheck);
+      shedding?.stop();
+    });
     return ended;
   };
   return {

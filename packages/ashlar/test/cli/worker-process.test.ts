@@ -28,6 +28,12 @@ export default await createApplication({
   providers: [Releasing],
   routes: [
     Route.get("/", () => "answered"),
+    Route.get("/mistake", () => {
+      setTimeout(() => {
+        throw new Error("A mistake.");
+      });
+      return "answered";
+    }),
     Route.get("/endless", () => {
       writeFileSync(import.meta.dirname + "/begun", "");
       return new Promise(() => {});
@@ -138,6 +144,30 @@ test("a worker that is told to end doesn't drain any longer, whenever it was tol
   worker.tell("drain");
   worker.tell("end", { withinSeconds: 3000 });
   expect(await worker.ended()).toEqual([0, null, true]);
+});
+
+test("a worker says that it ends after an unhandled error, and answers what comes before the last connection", async () => {
+  const worker = new TestWorker();
+  await worker.serves();
+  expect(await (await worker.connection(GET.replace("/", "/mistake"))).closed).toContain("answered");
+  await worker.says("closing");
+  expect(worker.told.at(-1)).toEqual({ type: "closing", reason: "A mistake." });
+  for (let count = 0; count < 5; count++) {
+    expect(await (await worker.connection(GET)).closed).toContain("answered");
+  }
+  const last = await worker.connection(GET);
+  worker.tell("closed");
+  expect(await last.closed).toContain("answered");
+  expect(await worker.ended()).toEqual([1, null, true]);
+});
+
+test("a worker that ends after an unhandled error does so with 1 also if it is told to end", async () => {
+  const worker = new TestWorker();
+  await worker.serves();
+  await worker.connection(GET.replace("/", "/mistake"));
+  await worker.says("closing");
+  worker.tell("end", { withinSeconds: 3000 });
+  expect(await worker.ended()).toEqual([1, null, true]);
 });
 
 test.each(["retire", "end"])("a worker that is told to %s while it boots ends with 0", async (type) => {

@@ -28,6 +28,12 @@ export default await createApplication({
   routes: [
     Route.get("/", () => ({ pid: process.pid, version })),
     Route.post("/form", ({ request }) => request.all()),
+    Route.get("/mistake", () => {
+      setTimeout(() => {
+        throw new Error("A mistake.");
+      });
+      return { pid: process.pid, version };
+    }),
     Route.get("/client", ({ request }) => request.clientAddress),
     Route.get("/slow", async () => {
       console.log("slow begun");
@@ -157,6 +163,28 @@ test("a worker that dies is replaced, and the log names it", async () => {
   expect(await pids(instance.url)).not.toContain(pid);
   instance.child.kill("SIGTERM");
   expect(await instance.ended).toEqual({ code: 0, signal: null });
+});
+
+test("a worker that ends after an unhandled error gets no more connections, has a successor at once, and is logged once", async () => {
+  const instance = await start({ shutdownTimeoutSeconds: 600 });
+  // One for each of them.
+  const slow = [1, 2].map(() => fetch(`${instance.url}slow`).then((response) => response.text()));
+  for (const _ of slow) await instance.printed(/slow begun/);
+  const { pid } = await ask(`${instance.url}mistake`);
+  const answers = Array.from({ length: 20 }, () => ask(instance.url));
+  expect(await Promise.all(answers)).toHaveLength(20);
+  await expect.poll(() => logged(instance, "A worker shuts down by itself. It is replaced.").length).toBe(1);
+  const [line] = logged(instance, "A worker shuts down by itself.");
+  expect(line).toMatchObject({ level: "error", worker: expect.any(Number), reason: "A mistake.", restartInMs: 0 });
+  await expect.poll(() => pids(instance.url)).toHaveLength(2);
+  expect(await pids(instance.url)).not.toContain(pid);
+  expect(isAlive(pid)).toBe(true);
+  await writeFile(join(instance.root, "released"), "");
+  expect(await Promise.all(slow)).toEqual(["slow", "slow"]);
+  await expect.poll(() => isAlive(pid)).toBe(false);
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+  expect(logged(instance, "A worker ended unexpectedly")).toEqual([]);
 });
 
 test("connections that wait for a worker that dies go to another one", async () => {

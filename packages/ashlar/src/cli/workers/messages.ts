@@ -16,13 +16,15 @@ export interface Booted {
 
 /**
  * What a worker tells the primary process: `serving` once it takes connections; `pong` in answer to `ping`; `failed`, with
- * the error's message, if it can't serve, before it ends.
+ * the error's message, if it can't serve, before it ends; `closing` once it is to get no more connections, with the message of
+ * the error that it ends after, if there is one.
  */
 export type FromWorker =
   | Booted
   | { readonly type: "serving"; readonly url: string }
   | { readonly type: "pong" }
-  | { readonly type: "failed"; readonly reason: string };
+  | { readonly type: "failed"; readonly reason: string }
+  | { readonly type: "closing"; readonly reason: string | null };
 
 /**
  * What the primary process tells a worker:
@@ -31,10 +33,11 @@ export type FromWorker =
  * - `connection`: here is one, sent along.
  * - `ping`: the connections that were sent before have arrived, if they can.
  * - `drain`: all will end soon; connections still come.
+ * - `closed`: no more connections will come.
  * - `retire`: end, after draining; another worker has taken over.
  * - `end`: end now, in so many seconds at most, without draining any longer; no more connections will come.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }
   | { readonly type: "end"; readonly withinSeconds: number }
-  | { readonly type: "connection" | "ping" | "drain" | "retire" };
+  | { readonly type: "connection" | "ping" | "drain" | "closed" | "retire" };

@@ -93,6 +93,11 @@ class Process extends EventEmitter {
     this.emit("message", { type: "booted", address, log, ...times, ...more });
   }
 
+  /** It takes no more connections, because it ends by itself. */
+  closes(reason: string | null = null): void {
+    this.emit("message", { type: "closing", reason });
+  }
+
   serves(): void {
     this.emit("message", { type: "serving", url: "http://127.0.0.1/" });
   }
@@ -596,6 +601,56 @@ describe("a worker", () => {
     expect(await replacedAfter(processes.at(-1)!)).toBe(0);
   });
 
+  test("that ends by itself is replaced at once, and gets only the connection that was being sent", async () => {
+    await serving(2);
+    const [ending, other] = processes;
+    for (let count = 0; count < 6; count++) await connection();
+    ending!.closes();
+    expect([processes.length, ending!.told]).toEqual([2, ["serve", "closed"]]);
+    await pass(0);
+    expect(processes).toHaveLength(3);
+    for (let count = 0; count < 2; count++) await connection();
+    for (const process of [ending!, other!]) process.takes();
+    expect([ending!.count, other!.count]).toEqual([1, 7]);
+    ending!.dies(1);
+    await admit(processes[2]!);
+    await pass(60_000);
+    expect([processes.length, exits]).toEqual([3, []]);
+    // It has counted as one death.
+    expect(await replacedAfter(processes[2]!)).toBe(0);
+    expect(await replacedAfter(processes[3]!)).toBe(500);
+  });
+
+  test("that ends by itself and doesn't do so in time is killed", async () => {
+    await serving(2);
+    processes[0]!.closes();
+    await pass(SHUTDOWN_SECONDS * 1000 + GRACE_MS - 1);
+    expect(processes[0]!.killed).toEqual([]);
+    await pass(1);
+    expect(processes[0]!.killed).toEqual(["SIGKILL"]);
+  });
+
+  test("that is the only one, and ends by itself, leaves what waits for it to its successor", async () => {
+    await serving(1);
+    for (let count = 0; count < 3; count++) await connection();
+    processes[0]!.closes();
+    await pass(0);
+    await admit(processes[1]!);
+    processes[1]!.takes();
+    expect(processes.map(({ count }) => count)).toEqual([1, 2]);
+  });
+
+  test("that ends by itself before it serves has failed to boot", async () => {
+    const { printed } = await begin(1);
+    processes[0]!.boots();
+    await until(() => processes[0]!.told.includes("serve"));
+    processes[0]!.closes("A mistake.");
+    expect(processes[0]!.told).toEqual(["serve", "closed"]);
+    processes[0]!.dies(1);
+    await until(() => exits.length > 0);
+    expect([printed, exits, processes.length]).toEqual([[], [1], 1]);
+  });
+
   test("that can't be reached is no failure of this process", async () => {
     await serving(1);
     processes[0]!.emit("error", new Error("write EPIPE"));
@@ -723,6 +778,41 @@ describe("a roll", () => {
     processes[1]!.dies(0);
   });
 
+  test("goes on with a worker that ends by itself while its successor boots, and has no other one started", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    processes[0]!.closes();
+    await pass(1000);
+    expect(processes).toHaveLength(2);
+    await admit(processes[1]!);
+    await turns();
+    expect(processes[0]!.told).toEqual(["serve", "closed"]);
+    processes[0]!.dies(1);
+    await turns();
+    expect(lines.at(-1)).toEqual({ level: "info", msg: "The workers have been replaced." });
+  });
+
+  test("whose new worker can't boot replaces the old one that ends by itself meanwhile", async () => {
+    await serving(1);
+    await signal("SIGHUP");
+    processes[0]!.closes();
+    processes[1]!.dies(1);
+    await pass(1000);
+    expect(processes).toHaveLength(3);
+  });
+
+  test("doesn't replace a worker again that ends by itself before its turn", async () => {
+    await serving(2);
+    await signal("SIGHUP");
+    processes[1]!.closes();
+    await pass(0);
+    for (const process of [processes[3]!, processes[2]!]) await admit(process);
+    await turns();
+    processes[0]!.dies(0);
+    await pass(1000);
+    expect([processes.length, processes[1]!.told]).toEqual([4, ["serve", "closed"]]);
+  });
+
   test("that has failed doesn't count as the replacement of a worker that dies later", async () => {
     await serving(2);
     await signal("SIGHUP");
@@ -842,6 +932,34 @@ describe("the log", () => {
       { level: "error", worker: 1, code: null, signal: "SIGSEGV", restartInMs: 0, msg },
       { level: "error", worker: 3, code: 1, signal: null, reason: "Port 9000 is in use.", restartInMs: 500, msg },
     ]);
+  });
+
+  test("says once, and why, that a worker ends by itself", async () => {
+    await serving(1);
+    processes[0]!.closes("A mistake.");
+    processes[0]!.dies(1);
+    await pass(0);
+    await admit(processes[1]!);
+    await signal("SIGHUP");
+    processes[1]!.closes();
+    processes[1]!.dies(1);
+    await turns();
+    const msg = "A worker shuts down by itself.";
+    expect(problems()).toEqual([
+      { level: "error", worker: 1, reason: "A mistake.", restartInMs: 0, msg: `${msg} It is replaced.` },
+      { level: "error", worker: 2, msg },
+    ]);
+  });
+
+  test("doesn't say that a worker ends that was told to", async () => {
+    await serving(2);
+    await signal("SIGHUP");
+    await admit(processes[2]!);
+    await turns();
+    processes[0]!.closes();
+    await signal("SIGTERM");
+    processes[1]!.closes();
+    expect(problems()).toEqual([]);
   });
 
   test("says so when workers can't boot anymore, and not that a signal ends all", async () => {

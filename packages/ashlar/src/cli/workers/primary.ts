@@ -29,7 +29,7 @@ interface Member {
   readonly worker: Worker;
   /** When it began to take connections; `null` before. */
   servingSince: number | null;
-  /** Whether it gets no more connections, because it was told to end or is not meant to serve yet. */
+  /** Whether it gets no more connections, because it ends or is not meant to serve yet. */
   isApart: boolean;
   /** Whether it was killed before it served. */
   isKilled: boolean;
@@ -145,6 +145,7 @@ export class Primary {
       if (message.type === "booted") void this.#admit(member, message);
       else if (message.type === "failed") member.reason = message.reason;
       else if (message.type === "pong") member.channel.ponged();
+      else if (message.type === "closing") this.#closing(member, message.reason);
       // Metrics pass through as well; see `relayMetrics`.
       else if (message.type === "serving") this.#serves(member, message.url);
     });
@@ -245,7 +246,7 @@ export class Primary {
   }
 
   #died(member: Member, code: number, signal: string): void {
-    const { worker, servingSince, isApart, isKilled, successor } = member;
+    const { worker, isApart, isKilled } = member;
     this.#members.delete(member);
     member.boot.end();
     for (const socket of member.channel.end()) this.#handOver(socket);
@@ -253,10 +254,8 @@ export class Primary {
     member.ended.resolve();
     if (this.#ending !== null && code !== 0 && !isKilled) this.#exitCode = 1;
     const line = { worker: worker.id, code, signal, ...reasonOf(member) };
-    // A roll is replacing it already.
-    const isReplaced = successor !== null && this.#members.has(successor);
-    if (this.#ending !== null || isApart || isReplaced) {
-      // A worker that was told to end has logged what it cut off.
+    if (this.#ending !== null || isApart || this.#isBeingReplaced(member)) {
+      // A worker that is apart has logged what it cut off.
       const isUntold = signal !== null || (this.#ending === null && !isApart && code !== 0);
       if (isUntold && !isKilled && !member.isLogged) this.#logger?.error(line, "A worker ended unexpectedly.");
       return;
@@ -268,6 +267,30 @@ export class Primary {
       void this.#end("failed");
       return;
     }
+    this.#replace(member, line, "A worker ended unexpectedly.");
+  }
+
+  /** Sets a worker apart that takes no more connections, and replaces it, unless it was told to end. */
+  #closing(member: Member, reason: string | null): void {
+    const isByItself = member.servingSince !== null && !member.isApart && this.#ending === null;
+    member.reason ??= reason;
+    if (member.servingSince !== null) this.#setApart(member);
+    void member.channel.tell({ type: "closed" });
+    if (!isByItself) return;
+    void this.#endOf(member, member.booted!.shutdownTimeoutSeconds);
+    const line = { worker: member.worker.id, ...reasonOf(member) };
+    const problem = "A worker shuts down by itself.";
+    if (this.#isBeingReplaced(member)) this.#logger!.error(line, problem);
+    else this.#replace(member, line, problem);
+  }
+
+  /** Whether a roll has started its successor. */
+  #isBeingReplaced({ successor }: Member): boolean {
+    return successor !== null && this.#members.has(successor);
+  }
+
+  /** Starts another worker in place of one that has ended, or is about to; gives up if none can boot. */
+  #replace({ servingSince }: Member, line: object, problem: string): void {
     const servedMs = servingSince === null ? 0 : performance.now() - servingSince;
     const isLast = ![...this.#members].some((other) => other.servingSince !== null && !other.isApart);
     const pauseMs = this.#restarts.after({ hasServed: servingSince !== null, servedMs, isLast });
@@ -277,7 +300,7 @@ export class Primary {
       void this.#end("failed");
       return;
     }
-    this.#logger!.error({ ...line, restartInMs: pauseMs }, "A worker ended unexpectedly. It is replaced.");
+    this.#logger!.error({ ...line, restartInMs: pauseMs }, `${problem} It is replaced.`);
     setTimeout(() => this.#ending ?? this.#start(), pauseMs);
   }
 
@@ -287,7 +310,7 @@ export class Primary {
     this.#logger?.info("Replacing the workers.");
     for (const old of [...this.#members].filter(({ isApart }) => !isApart)) {
       // One that died meanwhile was replaced, by the code as it is now.
-      if (!this.#members.has(old)) continue;
+      if (!this.#goesOn(old)) continue;
       const member = this.#start();
       old.successor = member;
       // If it can't boot, nothing has been lost, and it is not tried again.
@@ -299,7 +322,7 @@ export class Primary {
         const line = { worker: member.worker.id, ...reasonOf(member) };
         this.#logger?.error(line, "A new worker could not boot. The others go on serving.");
         // It died meanwhile, and counted on its successor.
-        if (!this.#members.has(old)) this.#start();
+        if (!this.#goesOn(old)) this.#start();
         return;
       }
       await this.#retire(old);
@@ -316,14 +339,27 @@ export class Primary {
 
   /** Lets a worker finish what it has, and kills it if it does not end in time, because it hangs. */
   async #retire(old: Member): Promise<void> {
-    if (!this.#members.has(old)) return;
+    if (!this.#goesOn(old)) {
+      await old.ended.promise;
+      return;
+    }
     this.#setApart(old);
     // It has its time from when it knows: a connection that is being sent comes first.
     await Promise.race([old.channel.tell({ type: "retire" }), old.ended.promise]);
     // One that still boots has not said its times.
     const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;
-    const late = setTimeout(() => this.#killLate(old), (drainSeconds + shutdownTimeoutSeconds) * 1000 + GRACE_MS);
-    await old.ended.promise;
+    await this.#endOf(old, drainSeconds + shutdownTimeoutSeconds);
+  }
+
+  /** Whether a worker has neither ended nor is about to. */
+  #goesOn(member: Member): boolean {
+    return this.#members.has(member) && !member.isApart;
+  }
+
+  /** Waits for the end of a worker, and kills it if that does not come in time. */
+  async #endOf(member: Member, seconds: number): Promise<void> {
+    const late = setTimeout(() => this.#killLate(member), seconds * 1000 + GRACE_MS);
+    await member.ended.promise;
     clearTimeout(late);
   }
 

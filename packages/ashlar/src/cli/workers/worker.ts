@@ -27,10 +27,20 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   let running: Application | null = null;
   let isEnding = false;
   let take: (socket: Socket) => void = (socket) => socket.destroy();
+  /** Why it ends by itself, if it does. */
+  let reason: string | null = null;
+  let isClosing = false;
+  /** Resolves when no more connections will come. */
+  const closed = Promise.withResolvers<void>();
+  process.on("uncaughtExceptionMonitor", (error: unknown) => {
+    reason ??= messageOf(error);
+  });
   const end = async (exitCode: 0 | 1, drains: boolean, withinSeconds?: number): Promise<void> => {
     isEnding = true;
+    closed.resolve();
     const cutOff = (await running?.stop({ drains, ...(withinSeconds !== undefined && { withinSeconds }) })) ?? {};
-    process.exit(Object.keys(cutOff).length > 0 ? 1 : exitCode);
+    // After an unhandled error it is 1 already.
+    process.exit(Object.keys(cutOff).length > 0 ? 1 : (process.exitCode ?? exitCode));
   };
   // Such as a provider whose own port is in use.
   const fail = async (error: unknown): Promise<void> => {
@@ -43,8 +53,14 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     const receive = (taken: (socket: Socket) => void): void => {
       take = taken;
     };
-    const source = { port, receive };
+    const close = (): Promise<void> => {
+      isClosing = true;
+      tell({ type: "closing", reason });
+      return closed.promise;
+    };
+    const source = { port, receive, close };
     const { url } = await application.listen({ source, isAnnounced: true, ...(hostname !== null && { hostname }) });
+    if (isClosing) return;
     tell({ type: "serving", url });
     if (isFirst) await warnOfPendingMigrations(application);
   };
@@ -56,7 +72,8 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     else if (message.type === "drain") {
       isEnding = true;
       running?.drain(false);
-    } else if (message.type === "retire") {
+    } else if (message.type === "closed") closed.resolve();
+    else if (message.type === "retire") {
       running?.drain(true);
       void end(0, true);
     } else if (message.type === "end") void end(0, false, message.withinSeconds);
@@ -98,10 +115,14 @@ function addressOf({ settings, environment }: Application, { port, host }: Worke
 
 /** Tells why it can't serve, for the log. The standard error stream has the whole error. */
 async function tellReason(error: unknown): Promise<void> {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   // The process is about to end, and would take with it what hasn't been sent.
   if (process.connected)
     await new Promise((sent) => process.send!({ type: "failed", reason } satisfies FromWorker, sent));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Tells the primary process something. If it is gone, `disconnect` follows, and ends this one. */
