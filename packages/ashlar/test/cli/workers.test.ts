@@ -455,7 +455,12 @@ test("S50 SIGTERM to all processes, as of a service, finishes the requests that 
 });
 
 test("S50 while it drains, /ready says so on every worker, and requests are served", async () => {
-  const instance = await start({ drainSeconds: 3000 });
+  const instance = await start({ drainSeconds: 3000, shutdownTimeoutSeconds: 3000 });
+  const slow = fetch(`${instance.url}slow`).then(
+    () => "answered",
+    () => "cut off",
+  );
+  await instance.printed(/slow begun/);
   instance.child.kill("SIGTERM");
   await instance.printed(/Shutting down\./);
   await expect
@@ -469,8 +474,9 @@ test("S50 while it drains, /ready says so on every worker, and requests are serv
   expect(before).toHaveLength(2);
   // A second signal ends all of them at once.
   instance.child.kill("SIGTERM");
-  await instance.ended;
+  expect(await instance.ended).toEqual({ code: null, signal: "SIGTERM" });
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
+  expect(await slow).toBe("cut off");
 });
 
 test("S50 a worker that connections wait for drains at once, and answers them", async () => {
@@ -537,6 +543,42 @@ test("workers end once the process that started them is gone, and finish the req
   expect(await slow).toBe("slow");
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
   expect(logged(instance, "The process that started the workers is gone.")).toHaveLength(2);
+});
+
+test("a worker that retires finishes what it has, although the process that started it is gone", async () => {
+  const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 }, "1");
+  const [pid] = await pids(instance.url);
+  const slow = fetch(`${instance.url}slow`).then((response) => response.text());
+  await instance.printed(/slow begun/);
+  const idle = rawSocket(instance.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await expect.poll(idle.received).toContain("200 OK");
+  instance.child.kill("SIGHUP");
+  // By now it shuts down.
+  await idle.closed;
+  instance.child.kill("SIGKILL");
+  // It says so, and so does its successor.
+  await expect.poll(() => logged(instance, "The process that started the workers is gone.").length).toBe(2);
+  expect(isAlive(pid!)).toBe(true);
+  await writeFile(join(instance.root, "released"), "");
+  expect(await slow).toBe("slow");
+  await expect.poll(() => isAlive(pid!)).toBe(false);
+});
+
+test("a worker that drains says what it cuts off, if the process that started it is gone", async () => {
+  const instance = await start({ drainSeconds: 3000, shutdownTimeoutSeconds: 0.3 }, "1");
+  const [pid] = await pids(instance.url);
+  const slow = fetch(`${instance.url}slow`).then(
+    () => "answered",
+    () => "cut off",
+  );
+  await instance.printed(/slow begun/);
+  instance.child.kill("SIGTERM");
+  await expect.poll(async () => (await fetch(`${instance.url}ready`)).status).toBe(503);
+  instance.child.kill("SIGKILL");
+  expect(await slow).toBe("cut off");
+  await expect.poll(() => isAlive(pid!)).toBe(false);
+  expect(logged(instance, "The process that started the workers is gone.")).toHaveLength(1);
+  expect(logged(instance, "It cut off: 1 request.")).toMatchObject([{ cutOff: { requests: 1 } }]);
 });
 
 test.each([

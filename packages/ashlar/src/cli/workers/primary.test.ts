@@ -138,6 +138,7 @@ beforeEach(() => {
     return process as never;
   });
   vi.spyOn(process, "exit").mockImplementation(((code: unknown) => void exits.push(code)) as never);
+  vi.spyOn(process, "kill").mockReturnValue(true);
 });
 
 afterEach(async () => {
@@ -148,7 +149,7 @@ afterEach(async () => {
     await pass(60_000);
     await until(() => exits.length > 0);
   }
-  for (const name of SIGNALS) for (const one of ours) process.off(name, one);
+  for (const name of SIGNALS) for (const one of ours(name)) process.off(name, one);
   // Of `relayMetrics`.
   for (const event of ["message", "disconnect"]) cluster.removeAllListeners(event);
   vi.useRealTimers();
@@ -175,15 +176,17 @@ async function until(isSo: () => boolean): Promise<void> {
 
 /** Sends a signal to this process, as far as the primary can tell. */
 async function signal(name: (typeof SIGNALS)[number]): Promise<void> {
-  // Vitest has listeners of its own.
-  for (const listener of listenersOf(name)) if (ours.has(listener)) listener(name);
+  for (const listener of ours(name)) listener(name);
   await turns();
 }
 
 const listenersOf = (name: string): NodeJS.SignalsListener[] => process.listeners(name as never) as never;
 
-/** The primary's listeners of signals. */
-let ours = new Set<NodeJS.SignalsListener>();
+/** The listeners that Vitest has. */
+let theirs = new Set<NodeJS.SignalsListener>();
+
+/** The primary's listeners of a signal. */
+const ours = (name: string): NodeJS.SignalsListener[] => listenersOf(name).filter((one) => !theirs.has(one));
 
 /** Starts a primary and its first worker. */
 async function begin(count: number): Promise<{ readonly printed: string[] }> {
@@ -193,9 +196,8 @@ async function begin(count: number): Promise<{ readonly printed: string[] }> {
     print: (line = "") => void printed.push(line),
     printError: (line: string) => void printed.push(line),
   };
-  const theirs = new Set(SIGNALS.flatMap(listenersOf));
+  theirs = new Set(SIGNALS.flatMap(listenersOf));
   new Primary(terminal, count, [], { stallMs: STALL_MS, bootMs: BOOT_MS, maxWaiting: MAX_WAITING }).start();
-  ours = new Set(SIGNALS.flatMap(listenersOf).filter((one) => !theirs.has(one)));
   return { printed };
 }
 
@@ -1274,12 +1276,15 @@ describe("the end", () => {
     expect(lines.at(-1)).toMatchObject({ level: "warn", connections: 1 });
   });
 
-  test("comes with the first signal only: a second one is not this process's to handle", async () => {
-    await serving(1);
-    const before = ["SIGTERM", "SIGINT"].map((name) => process.listenerCount(name));
+  test("comes at once with a second signal, which kills the workers and has its usual effect on this process", async () => {
+    await serving(2);
     await signal("SIGINT");
-    expect(["SIGTERM", "SIGINT"].map((name) => process.listenerCount(name))).toEqual(before.map((count) => count - 1));
-    expect(processes[0]!.told).toEqual(["serve", "drain"]);
+    expect([processes[0]!.told, processes[0]!.killed]).toEqual([["serve", "drain"], []]);
+    expect(process.kill).not.toHaveBeenCalled();
+    await signal("SIGTERM");
+    expect(processes.map(({ killed }) => killed)).toEqual([["SIGKILL"], ["SIGKILL"]]);
+    expect(process.kill).toHaveBeenCalledExactlyOnceWith(process.pid, "SIGTERM");
+    expect(["SIGTERM", "SIGINT"].flatMap(ours)).toEqual([]);
   });
 });
 

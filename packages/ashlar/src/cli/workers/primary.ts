@@ -112,10 +112,16 @@ export class Primary {
     this.#start();
   }
 
-  /** A second signal has its usual effect: it ends the process at once, and the workers with it. */
   readonly #onSignal = (signal: NodeJS.Signals): void => {
-    for (const one of SIGNALS) process.off(one, this.#onSignal);
+    for (const one of SIGNALS) process.off(one, this.#onSignal).on(one, this.#onSecondSignal);
     void this.#end(signal);
+  };
+
+  /** Has the usual effect of a signal, on the workers as well, which would otherwise finish what they have. */
+  readonly #onSecondSignal = (signal: NodeJS.Signals): void => {
+    for (const one of SIGNALS) process.off(one, this.#onSecondSignal);
+    for (const { worker } of this.#members) worker.kill("SIGKILL");
+    process.kill(process.pid, signal);
   };
 
   #start(): Member {

@@ -25,7 +25,6 @@ export interface WorkerOptions {
 export async function serveAsWorker(terminal: Terminal, count: number, options: WorkerOptions): Promise<void> {
   for (const signal of SIGNALS) process.on(signal, () => {});
   let running: Application | null = null;
-  let isEnding = false;
   let take: (socket: Socket) => void = (socket) => socket.destroy();
   /** Why it ends by itself, if it does. */
   let reason: string | null = null;
@@ -36,7 +35,6 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     reason ??= messageOf(error);
   });
   const end = async (exitCode: 0 | 1, drains: boolean, withinSeconds?: number): Promise<void> => {
-    isEnding = true;
     closed.resolve();
     const cutOff = (await running?.stop({ drains, ...(withinSeconds !== undefined && { withinSeconds }) })) ?? {};
     // After an unhandled error it is 1 already.
@@ -69,10 +67,8 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     if (message.type === "connection") socket !== undefined && take(socket);
     else if (message.type === "ping") tell({ type: "pong" });
     else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
-    else if (message.type === "drain") {
-      isEnding = true;
-      running?.drain(false);
-    } else if (message.type === "closed") closed.resolve();
+    else if (message.type === "drain") running?.drain(false);
+    else if (message.type === "closed") closed.resolve();
     else if (message.type === "retire") {
       running?.drain(true);
       void end(0, true);
@@ -82,9 +78,8 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   cluster.worker?.once("disconnect", () => {
     cluster.worker!.exitedAfterDisconnect = true;
   });
-  // The primary process is gone, and with it the port. If it was to end at once, so is this one.
+  // The primary process is gone, and with it the port. A shutdown that has begun goes on.
   process.once("disconnect", () => {
-    if (isEnding) process.exit(1);
     running?.logger.error("The process that started the workers is gone. This one finishes what it has, and ends.");
     void end(1, false);
   });
