@@ -1059,6 +1059,16 @@ describe("the log", () => {
     expect(problems()).toEqual([{ level: "error", worker: 1, waiting: 1, msg }]);
   });
 
+  test("says once that a worker is killed that neither responds nor ends in time", async () => {
+    await serving(1);
+    await connection();
+    await pass(STALL_MS - DRAIN_SECONDS * 1000);
+    await signal("SIGTERM");
+    await pass(60_000);
+    const msg = "A worker has not responded for 15 seconds. It is killed.";
+    expect(problems().filter((line) => "worker" in line)).toEqual([{ level: "error", worker: 1, waiting: 1, msg }]);
+  });
+
   test("names only workers that were killed by others when all end, also during a roll", async () => {
     await serving(4);
     await signal("SIGHUP");

@@ -194,10 +194,7 @@ export class Primary {
   }
 
   #neverBooted(member: Member): void {
-    member.isLogged = true;
-    const line = { worker: member.worker.id };
-    this.#logger!.error(line, `A new worker has not booted in ${this.#bootMs / 1000} seconds. It is killed.`);
-    member.worker.kill("SIGKILL");
+    this.#kill(member, `A new worker has not booted in ${this.#bootMs / 1000} seconds.`);
   }
 
   #serves(member: Member, url: string): void {
@@ -245,9 +242,15 @@ export class Primary {
 
   /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
   #stalled(member: Member): void {
-    const line = { worker: member.worker.id, waiting: member.channel.waiting };
+    const { waiting } = member.channel;
+    this.#kill(member, `A worker has not responded for ${this.#stallMs / 1000} seconds.`, { waiting });
+  }
+
+  /** Kills a worker, and says why in the log, unless it has been killed already. */
+  #kill(member: Member, problem: string, more: object = {}): void {
+    if (member.isLogged) return;
     member.isLogged = true;
-    this.#logger!.error(line, `A worker has not responded for ${this.#stallMs / 1000} seconds. It is killed.`);
+    this.#logger!.error({ worker: member.worker.id, ...more }, `${problem} It is killed.`);
     member.worker.kill("SIGKILL");
   }
 
@@ -370,9 +373,7 @@ export class Primary {
   }
 
   #killLate(member: Member): void {
-    member.isLogged = true;
-    this.#logger!.error({ worker: member.worker.id }, "A worker did not end in time. It is killed.");
-    member.worker.kill("SIGKILL");
+    this.#kill(member, "A worker did not end in time.");
   }
 
   async #end(reason: string): Promise<void> {
