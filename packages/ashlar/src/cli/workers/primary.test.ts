@@ -1252,7 +1252,7 @@ describe("the end", () => {
     expect(exits).toEqual([0]);
   });
 
-  test("closes connections that wait for a worker", async () => {
+  test("closes connections that wait for a worker, says so, and is a failure then", async () => {
     await serving(1);
     processes[0]!.dies(1);
     await pass(0);
@@ -1264,15 +1264,21 @@ describe("the end", () => {
     await pass(0);
     expect(await waiting.closed).toBe("");
     await until(() => exits.length > 0);
-    expect(exits).toEqual([0]);
+    const msg = "Connections were closed, because no worker is left.";
+    expect(lines.at(-1)).toEqual({ level: "warn", connections: 1, msg });
+    expect(exits).toEqual([1]);
   });
 
-  test("closes connections for which no worker is left, at once", async () => {
+  test("closes connections for which no worker is left, at once, says so, and is a failure then", async () => {
     await serving(1);
     await signal("SIGTERM");
     processes[0]!.dies(0);
     expect(await rawSocket(port).closed).toBe("");
     expect(exits).toEqual([]);
+    await pass(DRAIN_SECONDS * 1000);
+    await until(() => exits.length > 0);
+    const msg = "Connections were closed, because no worker is left.";
+    expect([lines.at(-1), exits]).toEqual([{ level: "warn", connections: 1, msg }, [1]]);
   });
 
   test("is logged with the connections that were closed in its last second", async () => {

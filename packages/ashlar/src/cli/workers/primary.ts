@@ -214,20 +214,29 @@ export class Primary {
     for (let count = 1; count < this.#count; count++) this.#start();
   }
 
-  /** Hands a connection to the next worker in turn, of those that the fewest connections wait for. */
-  #handOver(socket: Socket): void {
-    const serving = [...this.#members].filter(({ worker, servingSince, isApart }) => {
+  /** The workers that take connections. */
+  get #serving(): Member[] {
+    return [...this.#members].filter(({ worker, servingSince, isApart }) => {
       return servingSince !== null && !isApart && worker.isConnected();
     });
+  }
+
+  /** Hands a connection to the next worker in turn, of those that the fewest connections wait for. */
+  #handOver(socket: Socket): void {
+    const serving = this.#serving;
     const fewest = Math.min(...serving.map(({ channel }) => channel.waiting));
     const free = serving.filter(({ channel }) => channel.waiting === fewest);
     const member = free[this.#next++ % free.length];
     if (member !== undefined && fewest < this.#maxWaiting) member.channel.send(socket);
-    else if (member !== undefined || this.#ending !== null) this.#close(socket);
-    else this.#waiting.add(socket);
+    else if (member !== undefined) this.#close(socket);
+    else if (this.#ending === null) this.#waiting.add(socket);
+    else {
+      this.#exitCode = 1;
+      this.#close(socket);
+    }
   }
 
-  /** Closes a connection that no worker has room for, and counts it in the log. */
+  /** Closes a connection that no worker takes, and counts it in the log. */
   #close(socket: Socket): void {
     socket.destroy();
     if (this.#closed++ === 0) setTimeout(() => this.#logClosed(), COUNT_MS);
@@ -237,7 +246,16 @@ export class Primary {
     if (this.#closed === 0) return;
     const line = { connections: this.#closed };
     this.#closed = 0;
-    this.#logger!.warn(line, "Connections were closed, because too many wait for the workers.");
+    const why = this.#serving.length > 0 ? "too many wait for the workers" : "no worker is left";
+    this.#logger!.warn(line, `Connections were closed, because ${why}.`);
+  }
+
+  /** Counts connections that the end has closed, in the log and in the exit code. */
+  #logLost(connections: number): void {
+    if (connections === 0) return;
+    this.#closed += connections;
+    this.#logClosed();
+    this.#exitCode = 1;
   }
 
   /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
@@ -395,7 +413,7 @@ export class Primary {
       if (!(await acceptWaiting(listening.servers[0]!))) this.#logger!.warn(STILL_COMING);
       for (const server of listening.servers) server.close();
     }
-    this.#waiting.close();
+    this.#logLost(this.#waiting.close());
     const timeoutMs = shutdownTimeoutSeconds * 1000;
     const late = setTimeout(() => {
       for (const member of this.#members) this.#killLate(member);
@@ -410,12 +428,7 @@ export class Primary {
   /** Tells a worker to end, once it has been sent the connections that wait for it, or half of the time is over. */
   async #tellEnd({ channel }: Member, timeoutMs: number): Promise<void> {
     const endsAt = performance.now() + timeoutMs;
-    const closed = await channel.finish(timeoutMs * SEND_SHARE);
-    if (closed > 0) {
-      this.#closed += closed;
-      this.#logClosed();
-      this.#exitCode = 1;
-    }
+    this.#logLost(await channel.finish(timeoutMs * SEND_SHARE));
     void channel.tell({ type: "end", withinSeconds: Math.ceil((endsAt - performance.now()) / 1000) });
   }
 }
