@@ -191,6 +191,16 @@ test("a worker without its primary process shuts down, also while it drains, and
   ]);
 });
 
+test("a worker that awaits in its boot what can't come says so, and ends", async () => {
+  const app = 'await import("./routes.ts"); export default null;';
+  const worker = new TestWorker({ "app.ts": app, "routes.ts": 'import application from "./app.ts"; application;' });
+  await worker.says("failed");
+  expect(worker.told).toEqual([
+    { type: "failed", reason: expect.stringContaining("The application never finishes its boot") },
+  ]);
+  expect(await worker.ended()).toEqual([1, null, false]);
+});
+
 test("a worker that can't boot says why", async () => {
   const worker = new TestWorker({ "app.ts": 'throw new Error("A mistake.");' });
   await worker.says("failed");

@@ -294,6 +294,28 @@ test("a port that is in use ends the command with what to do, once", async () =>
   expect(second.output()).toBe(`Port ${port}: Another program is using it. Choose another: PORT=${port + 1}\n`);
 });
 
+test("an application whose modules await each other ends the command with an error, once", async () => {
+  const files = { "app.ts": `await import("./routes.ts");${APP}`, "routes.ts": 'import app from "./app.ts"; app;' };
+  const root = folderWith({ ...files, version: "1" });
+  const instance = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "2", "--port", "0"]);
+  expect(await instance.ended).toEqual({ code: 1, signal: null });
+  expect(instance.output().match(/The application never finishes its boot/g)).toHaveLength(1);
+});
+
+test("an application may listen on a port of its own while it boots, although that is asked of another process", async () => {
+  const listen = `
+    import { createServer } from "node:http";
+    const other = createServer();
+    await new Promise((resolve) => other.listen(0, resolve));
+    other.close();
+  `;
+  const root = folderWith({ "app.ts": listen + APP, version: "1" });
+  const instance = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "1", "--port", "0"]);
+  await instance.printed(/Shop is listening on/);
+  instance.child.kill("SIGTERM");
+  expect(await instance.ended).toEqual({ code: 0, signal: null });
+});
+
 test("a worker whose replacements can't boot ends the whole, with the error of the boot", async () => {
   const instance = await start();
   await writeFile(join(instance.root, "broken"), "");

@@ -1,14 +1,18 @@
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import type { Application } from "../../boot/index.ts";
-import { ConfigurationError } from "../../support/index.ts";
+import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { problemOf, type Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
+import { watchBoot } from "./endless-boot.ts";
 import type { FromPrimary, FromWorker } from "./messages.ts";
 
 /** Sent to all processes of a terminal or a service. The primary process obeys them, and says what that means here. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+const NEVER_BOOTS =
+  "The application never finishes its boot: it awaits something that can't come. Does app.ts import a module that imports app.ts?";
 
 /** Where to serve, as given on the command line. */
 export interface WorkerOptions {
@@ -83,10 +87,12 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     running?.logger.error("The process that started the workers is gone. This one finishes what it has, and ends.");
     void end(1, false);
   });
+  const booted = watchBoot(() => void fail(new AshlarError("E_COMMAND", NEVER_BOOTS)));
   running = await loadApplication(terminal.root).catch(async (error: unknown) => {
     await tellReason(error);
     throw error;
   });
+  booted();
   const { name, environment, log, processes, server } = running.settings;
   // Security: what may be in the memory of the only process was let through.
   if (processes !== null && processes < count) {
