@@ -72,6 +72,7 @@ test("a server whose connections come from another process closes once they have
     isClosed = true;
   });
   await turns(10);
+  await pass(100);
   expect([silent.isDestroyed, busy.isDestroyed, isClosed, told]).toEqual([true, false, false, ["closed"]]);
   await pass(20);
   expect(told).toEqual(["closed", "idle"]);
@@ -122,20 +123,22 @@ test("without any time left, a server stops listening at once", async () => {
 });
 
 test("what the last connections from another process have sent is read before those that sent nothing are closed", async () => {
-  stopClock();
+  const pass = stopClock();
   const late = new Connection(0);
   const { end } = setUp([late], false);
   const ended = end(10);
-  await turns(1);
-  Object.assign(late, { bytesRead: 100 });
   await turns(10);
+  // Its client is slower than the shutdown.
+  await pass(99);
+  Object.assign(late, { bytesRead: 100 });
+  await pass(1);
   expect(late.isDestroyed).toBe(false);
   late.destroy();
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
 });
 
 test("a server waits for what another process still hands over before it closes what has sent nothing", async () => {
-  stopClock();
+  const pass = stopClock();
   const last = Promise.withResolvers<void>();
   const silent = new Connection(0);
   const { told, end } = setUp([silent], false, last.promise);
@@ -143,6 +146,8 @@ test("a server waits for what another process still hands over before it closes 
   await turns(10);
   expect([silent.isDestroyed, told]).toEqual([false, []]);
   last.resolve();
+  await turns(10);
+  await pass(100);
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
   expect(silent.isDestroyed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
@@ -158,6 +163,7 @@ test("a server waits for half of its time at most for another process that doesn
   expect(silent.isDestroyed).toBe(false);
   await pass(1);
   await turns(10);
+  await pass(100);
   expect(silent.isDestroyed).toBe(true);
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
 });

@@ -44,6 +44,8 @@ const QUIET_TURNS = 3;
 const ACCEPT_SHARE = 0.5;
 /** The same for a process that hands them to others, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
+/** For how long a connection that another process has handed over may send nothing while the server closes, in milliseconds. */
+const SILENCE_MS = 100;
 
 /** Makes each connection close after its next response, which tells the client so. */
 export function closeAfterResponses({ server, sockets }: Closing): void {
@@ -79,8 +81,11 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   if (closeSource !== null) await atMost(acceptMs, closeSource());
   // All that another process hands over has come, but what the last ones have sent may not have been read.
   cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
+  const isSilent = (socket: Socket): boolean => socket.bytesRead === 0;
+  // The client of the last one may only just have connected, to an address that goes on.
+  if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
-  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  for (const socket of sockets) if (isSilent(socket)) socket.destroy();
   // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
   // late, because a connection from which nothing has been read yet may count as idle too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
@@ -91,6 +96,10 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   clearInterval(idle);
   clearTimeout(late);
   return cut;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 async function atMost(ms: number, work: Promise<void>): Promise<void> {
