@@ -67,8 +67,8 @@ export interface TokenVerifier {
   recognizes(token: string): boolean;
   /**
    * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired,
-   * or is not valid yet.
-   * `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs tokens of this kind.
+   * or is not valid yet. `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs
+   * tokens of this kind.
    */
   isSignedElsewhere?(token: string): MaybePromise<boolean | "unknown">;
   /** Verifies a token. It is a promise only if something has to be fetched or looked up. */

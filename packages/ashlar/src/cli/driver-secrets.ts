@@ -1,5 +1,5 @@
 import { loadConfiguration } from "../boot/index.ts";
-import { jwtKeyNames, type KeyVariables } from "../scaffold/index.ts";
+import { jwtKeyNames, type KeyVariables, variablePrefix } from "../scaffold/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { type EnvironmentVariables, isLeftOut, isPlainObject } from "../support/index.ts";
 import { limited } from "./doctor/limited.ts";
@@ -88,7 +88,7 @@ export function isHmac(algorithm: unknown): boolean {
 /** The variable to write, in `config/api.ts`, for a driver that reads its secret from none. */
 export function usualVariable(driver: string, algorithm: unknown): string {
   if (!isHmac(algorithm)) return jwtKeyNames(driver).current;
-  return driver === "jwt" ? "JWT_SECRET" : `${driver.toUpperCase().replaceAll("-", "_")}_JWT_SECRET`;
+  return driver === "jwt" ? "JWT_SECRET" : `${variablePrefix(driver)}_JWT_SECRET`;
 }
 
 async function driversOf(root: string, variables: EnvironmentVariables): Promise<Drivers> {

@@ -10,7 +10,13 @@ export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";
 export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
-export { type JwtKeyNames, jwtKeyNames, type KeyVariables, writtenKeyVariables } from "./jwt-key-names.ts";
+export {
+  type JwtKeyNames,
+  jwtKeyNames,
+  type KeyVariables,
+  variablePrefix,
+  writtenKeyVariables,
+} from "./jwt-key-names.ts";
 export { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 export {
   makeController,

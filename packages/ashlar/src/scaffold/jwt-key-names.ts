@@ -35,9 +35,14 @@ const HMAC_SECRET = "JWT_SECRET";
  */
 export function jwtKeyNames(driver: string, read: KeyVariables = NONE): JwtKeyNames {
   const { secret, nextSecret: next, previousSecrets: previous } = read.secret === HMAC_SECRET ? NONE : read;
-  const current = secret ?? `${driver.toUpperCase().replaceAll(/\W/g, "_")}_PRIVATE_KEY`;
+  const current = secret ?? `${variablePrefix(driver)}_PRIVATE_KEY`;
   const base = current.replace(/_(?:PRIVATE_KEY|SIGNING_KEY|KEY|SECRET)$/, "");
   return { current, next: next ?? `${base}_NEXT_KEY`, previous: previous ?? `${base}_PREVIOUS_KEYS` };
+}
+
+/** What the usual names of a driver's variables begin with: `BACK_OFFICE` for `back-office`. */
+export function variablePrefix(driver: string): string {
+  return driver.toUpperCase().replaceAll(/\W/g, "_");
 }
 
 /**
