@@ -20,7 +20,7 @@ export class HttpKernel {
 
   /**
    * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; routes can name any other,
-   * with arguments after a colon: `.middleware("guard:jwt")`.
+   * with arguments after a colon: `.middleware("auth:jwt")`.
    */
   routeMiddleware: RouteMiddleware = {};
 

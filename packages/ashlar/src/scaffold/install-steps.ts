@@ -279,6 +279,7 @@ const API: readonly Step[] = [
     edit: inRoutes("Api", "ashlar/api", ""),
     lines: ['import { Api } from "ashlar/api";', "// in ROUTES:", "...Api.routes(),"],
   },
+  middleware("auth", "AuthenticationMiddleware", "ashlar/auth"),
   middleware("guard", "GuardMiddleware", "ashlar/auth"),
   middleware("ability", "AbilityMiddleware", "ashlar/api"),
   middleware("any-ability", "AnyAbilityMiddleware", "ashlar/api"),

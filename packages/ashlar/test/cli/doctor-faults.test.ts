@@ -706,7 +706,7 @@ describe("code", () => {
     const routed = await generatedApplication({ verification: false });
     await setVariables(routed, "APP_ENV=development");
     await ashlar(routed, "migrate");
-    await edit(routed, "routes/api.ts", ['middleware("guard:jwt")', 'middleware("guard:jwt", "verified")']);
+    await edit(routed, "routes/api.ts", ['middleware("auth:jwt")', 'middleware("auth:jwt", "verified")']);
     const { findings } = await doctor(routed);
     expect(idsOf({ findings })).toEqual(["pages.middleware", "pages.model", "pages.tables"]);
     expect(findings.find(({ id }) => id === "pages.tables")!.problem).toContain("the column verified_at of the table");

@@ -251,7 +251,7 @@ describe("routes", () => {
       .map((line) => line.split(/ {2,}/));
     expect(lines[0]).toEqual(["Method", "Path", "Name", "Stack", "Handler"]);
     expect(lines).toContainEqual(["GET", "/", "welcome", "web", "view welcome"]);
-    expect(lines).toContainEqual(["GET", "/api/me", "api.me", "api, guard:jwt", "function"]);
+    expect(lines).toContainEqual(["GET", "/api/me", "api.me", "api, auth:jwt", "function"]);
   });
 
   test("lists where the application says how it is, unless that is off, or a route of its own has the path", async () => {

@@ -388,7 +388,7 @@ test("with a class of its own, a user has a token per device, which the whole ac
     await auth.guard("jwt").logout();
     return response.noContent();
   }),
-  Route.api("tokens", TokensController, { only: ["index", "store", "destroy"] }).middleware("guard:jwt"),`,
+  Route.api("tokens", TokensController, { only: ["index", "store", "destroy"] }).middleware("auth:jwt"),`,
     ]);
     await edit(other, "routes/api.ts", [
       "import",

@@ -84,10 +84,11 @@ function onWeb(subject: Subject, route: CompiledRoute): { readonly remove?: stri
 function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   const prefix = apiPrefixOf(subject);
   const isUnder = prefix !== null && `${route.pattern}/`.startsWith(`${prefix}/`);
-  const isForClients = route.middleware.includes("guard:jwt");
+  const named = route.middleware.find((name) => name === "guard:jwt" || name === "auth:jwt");
+  const isForClients = named !== undefined;
   if (!isForClients && !(isUnder && !isPage(route) && !isTokenEndpoint(route))) return [];
   const reason = isForClients
-    ? "is for API clients (guard:jwt), and"
+    ? `is for API clients (${named}), and`
     : `is under ${prefix}, as the API's routes are, but`;
   const problem = `${labelOf(route)} ${reason} on the stack web: it asks API clients for a session and a CSRF token.`;
   const to = moving("routes/web.ts", "routes/api.ts");
