@@ -1,4 +1,6 @@
 import { Edge, EdgeError, edgeGlobals, Template } from "edge.js";
+import { TemplateCompiler } from "./template-compiler.ts";
+import { commonState } from "./template-scope.ts";
 
 /** A failure inside a template, with its location in the source. */
 class TemplateFailure extends Error {
@@ -51,7 +53,7 @@ export interface Engine {
   mount(name: string, directory: string): void;
   /** Makes templates print instances of a class as the markup in their property `value`. */
   printUnescaped(markup: MarkupClass): void;
-  /** What every template knows: the engine's own helpers. */
+  /** What every template knows: the engine's own helpers, and what it may use of the language. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
    * Renders a template.
@@ -69,42 +71,8 @@ interface Trace {
   readonly cause: unknown;
 }
 
-type Compiler = Edge["asyncCompiler"];
+type Compiler = ConstructorParameters<typeof Template>[0];
 type Processor = Edge["processor"];
-type Compiled = ReturnType<Compiler["compile"]>;
-
-/**
- * Makes a compiler cache its results by the requested name. Edge's own cache computes the path for each rendering, and
- * does not cover includes, which would be read and compiled again for each rendering.
- *
- * @returns a function that clears the cache
- */
-function remember(compiler: Compiler): () => void {
-  const compile = compiler.compile.bind(compiler);
-  const compiled = new Map<string, Compiled>();
-  compiler.compile = (name, variables = []) => {
-    // A partial is compiled for the variables that are in scope where it is included.
-    const key = variables.length === 0 ? name : [name, ...variables].join("\0");
-    let template = compiled.get(key);
-    if (template === undefined) {
-      template = compile(name, variables.length === 0 ? undefined : variables);
-      compiled.set(key, template);
-    }
-    return template;
-  };
-  return () => compiled.clear();
-}
-
-/** Makes each template of a compiler read its names from our state. */
-function useStates(compiler: Compiler): void {
-  const compile = compiler.compile.bind(compiler);
-  compiler.compile = (name, variables) => {
-    const compiled = compile(name, variables);
-    const stateful = (template: StatefulTemplate, state: object, ...others: readonly unknown[]) =>
-      (compiled as (...args: readonly unknown[]) => unknown)(template, template.stateFor(state), ...others);
-    return stateful as Compiled;
-  };
-}
 
 /** See {@link Engine.trace}. */
 function trace(error: unknown): Trace {
@@ -119,25 +87,21 @@ function trace(error: unknown): Trace {
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
-  useStates(edge.asyncCompiler);
-  const forget = cache ? remember(edge.asyncCompiler) : () => {};
-  let looksForTags = true;
+  const compiler = new TemplateCompiler(edge, cache);
   return {
     mount: (name, directory) => {
       edge.mount(name, directory);
-      forget();
+      compiler.forget();
     },
     printUnescaped: ({ prototype }) => {
       // Edge recognizes unescaped output by a class that it does not export; only instances are available.
       Object.setPrototypeOf(prototype, Object.getPrototypeOf(edgeGlobals.html.safe("")) as object);
     },
-    globals: edge.globals,
+    globals: commonState(edge.globals),
     render: (template, data, makeState) => {
-      // Looks for components that are used as tags, with a cache only the first time. The renderer itself is not used: it
-      // deeply merges shared values, so templates would get copies of objects.
-      if (looksForTags) edge.createRenderer();
-      looksForTags = !cache;
-      return new StatefulTemplate(edge.asyncCompiler, makeState, edge.processor).render(template, data);
+      compiler.begin();
+      // Edge's renderer is not used: it deeply merges shared values, so templates would get copies of objects.
+      return new StatefulTemplate(compiler as unknown as Compiler, makeState, edge.processor).render(template, data);
     },
     trace,
   };

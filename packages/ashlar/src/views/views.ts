@@ -211,7 +211,7 @@ export class Views {
   async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);
-    Object.setPrototypeOf(this.#shared, Object.assign(Object.create(null) as object, engine.globals));
+    Object.setPrototypeOf(this.#shared, engine.globals);
     for (const [name, directory] of this.#mounts) engine.mount(name, directory);
     for (const markup of this.#markup) engine.printUnescaped(markup);
     this.#engine = engine;

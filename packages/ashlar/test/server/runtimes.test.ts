@@ -46,6 +46,15 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect(served.child.exitCode).toBeNull();
   });
 
+  test("S154 prints pages as Node does, with the name of every field", async () => {
+    const fields = async (path: string) => {
+      const html = await (await fetch(new URL(path, served.url))).text();
+      return [...html.matchAll(/<input[^>]* name="([^"]*)"/g)].map(([, name]) => name);
+    };
+    expect(await fields("register")).toEqual(["__token", "name", "email", "password", "password_confirmation"]);
+    expect(await fields("login")).toEqual(["__token", "email", "password", "remember"]);
+  });
+
   test("tells its handlers who makes a request", async () => {
     await walkAuthentication(served.url, "127.0.0.1");
     expect(served.child.exitCode).toBeNull();

@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { Views } from "./index.ts";
+
+let directory: string;
+let views: Views;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), "scope-"));
+});
+
+afterAll(() => {
+  rmSync(directory, { recursive: true });
+});
+
+beforeEach(() => {
+  views = new Views({ directory, cache: false });
+});
+
+/** Renders a template of this text. */
+function render(text: string, data: object = {}): Promise<string> {
+  writeFileSync(join(directory, "page.edge"), text);
+  return views.render("page", data);
+}
+
+/** Names of globals of Node, browsers, Bun and Deno, in addition to those of the process at hand. */
+const FOREIGN = ["name", "status", "closed", "Deno", "Bun", "window", "self", "location", "alert", "length", "event"];
+
+/** Every name that could be a global and can be written in a template. */
+const GLOBALS = [
+  ...new Set([...Object.getOwnPropertyNames(globalThis), ...FOREIGN, "require", "module", "eval"]),
+].filter((name) => /^[\w$]+$/.test(name) && !["undefined", "NaN", "Infinity"].includes(name));
+
+/** What a template may use of the language. */
+const LANGUAGE = [
+  ...["Array", "BigInt", "Boolean", "Date", "Intl", "JSON", "Map", "Math", "Number", "Object", "Promise", "RegExp"],
+  ...["Set", "String", "URL", "URLSearchParams", "decodeURI", "decodeURIComponent", "encodeURI"],
+  ...["encodeURIComponent", "isFinite", "isNaN", "parseFloat", "parseInt"],
+];
+
+describe("S154 a template sees its data, its own variables and what is registered, and nothing else of the process", () => {
+  test("data with the name of any global is printed, whether or not the process has that global", async () => {
+    const data = Object.fromEntries(GLOBALS.map((name) => [name, `data:${name}`]));
+    const printed = await render(GLOBALS.map((name) => `{{ ${name} }}`).join("\n"), data);
+    expect(printed.split("\n")).toEqual(GLOBALS.map((name) => `data:${name}`));
+  });
+
+  test("a global that appears later, such as Deno's name, changes nothing", async () => {
+    Object.defineProperty(globalThis, "name", { value: "of the process", configurable: true });
+    try {
+      expect(await render("{{ name }} {{ typeof name }}", { name: "email" })).toBe("email string");
+      expect(await render("{{ typeof name }}")).toBe("undefined");
+    } finally {
+      Reflect.deleteProperty(globalThis, "name");
+    }
+  });
+
+  test("without data, only parts of the language are known", async () => {
+    const printed = await render(GLOBALS.map((name) => `${name}:{{ typeof ${name} }}`).join("\n"));
+    const known = printed.split("\n").filter((line) => !line.endsWith(":undefined"));
+    expect(known.map((line) => line.split(":")[0]).sort()).toEqual([...LANGUAGE].sort());
+  });
+
+  test.each([
+    ["{{ Object.keys(order).join() }}", "a,b"],
+    ["{{ Math.max(1, 2) + parseInt('3', 10) }}", "5"],
+    ["{{ new Date(0).getTime() }} {{ new Map([[1, 2]]).get(1) }}", "0 2"],
+    ["{{ JSON.stringify([undefined, NaN, Infinity]) }}", "[null,null,null]"],
+    ["{{ list.map((x) => String(x) + suffix).join() }}", "1!,2!"],
+    ["{{ pairs.map((pair, index, all, extra = offset) => pair.length + extra).join() }}", "13"],
+    ["{{ list.map((x) => { return x * factor }).join() }}", "10,20"],
+    ["{{ pairs.map(([a, , b]) => a + b).join() }}", "4"],
+    ["{{ pairs.map(([first, ...rest]) => rest.length + first).join() }}", "3"],
+    ["{{ [order].map(({ a, b: { c = 7 } }) => a + c).join() }}", "8"],
+    ["{{ ({ suffix, [suffix]: 2, ...order })[suffix] }}", "2"],
+    ["{{ order?.missing?.deep ?? suffix }}", "!"],
+    [["{{{ `", "{suffix}", "{list.length}` }}}"].join("$"), "!2"],
+    ["@let(total = list.length * factor)\n{{ total }}", "20"],
+    ["@each((x, key) in list)\n{{ key }}{{ x }}{{ suffix }}\n@end", "01!\n12!"],
+    ["@if(factor > 1)\nmany\n@elseif(factor)\none\n@end", "many"],
+    ["@assign(order.a = 5)\n{{ order.a }}", "5"],
+    ["{{ await Promise.all([1, 2]).then((all) => all.length) }}", "2"],
+  ])("%j is %j", async (text, expected) => {
+    const data = { list: [1, 2], pairs: [[1, 2, 3]], suffix: "!", factor: 10, offset: 10, order: { a: 1, b: {} } };
+    expect((await render(text, data)).trim()).toBe(expected);
+  });
+
+  test("data and shared values take precedence over the language", async () => {
+    views.share("Math", "shared");
+    expect(await render("{{ Date }} {{ Math }}", { Date: "2026-11-28" })).toBe("2026-11-28 shared");
+  });
+
+  test("names that the engine uses itself belong to the data", async () => {
+    const data = { state: "open", template: "letter", out: "no", error: "none", line: 3, params: "p", context: "c" };
+    const names = Object.keys(data);
+    expect(await render(names.map((name) => `{{ ${name} }}`).join(" "), data)).toBe(Object.values(data).join(" "));
+    writeFileSync(join(directory, "part.edge"), "{{ state }}{{ template }}");
+    expect(await render("@include('part')", data)).toBe("openletter");
+    expect(await render("{{ state[key] }}", { key: "other", other: 1 })).toBe("1");
+  });
+
+  test.each([
+    ["@let(state = 1)", 1],
+    ["\n@let({ a, template } = order)", 2],
+    ["\n\n@each(state in states)\n{{ state }}\n@end", 3],
+    ["@each((x, $out) in states)\n{{ x }}\n@end", 1],
+    ["{{ states.map((state) => state + suffix) }}", 1],
+    ["{{ states.map(({ a: template }) => template) }}", 1],
+    ["{{ states.map((...Object) => 1) }}", 1],
+    ["@component('components/box')\n@slot('main', state)\n{{ state }}\n@end\n@end", 1],
+  ])("a variable that would replace one of the engine's own is refused, with its place: %j", async (text, line) => {
+    const error = await render(text, { states: [] }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: "E_VIEW",
+      message: expect.stringMatching(new RegExp(`page\\.edge:${line}: .*can't be the name of a variable`)),
+    });
+  });
+
+  test.each([
+    "{{ this.process }}",
+    "{{ [1].map(() => this) }}",
+    "{{ function leak() { return process } }}",
+    "{{ import('node:fs') }}",
+    "{{ (function () { return this })() }}",
+    "{{ class A {} }}",
+    "{{ new.target }}",
+    "@eval(this.x = 1)",
+  ])("%j is refused with its place, and is never printed", async (text) => {
+    const error = await render(`\n${text}`).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "E_VIEW", message: expect.stringContaining("page.edge:2: ") });
+  });
+});
+
+test("components of two engines are found in their own folders", async () => {
+  const [first, second] = [mkdtempSync(join(tmpdir(), "first-")), mkdtempSync(join(tmpdir(), "second-"))];
+  try {
+    for (const [folder, tag] of [
+      [first, "one"],
+      [second, "two"],
+    ] as const) {
+      mkdirSync(join(folder, "components"));
+      writeFileSync(join(folder, "components", `${tag}.edge`), tag);
+      writeFileSync(join(folder, "page.edge"), `@!${tag}()`);
+    }
+    const [one, two] = [first, second].map((folder) => new Views({ directory: folder, cache: false }));
+    expect([await one!.render("page"), await two!.render("page"), await one!.render("page")]).toEqual([
+      "one",
+      "two",
+      "one",
+    ]);
+  } finally {
+    for (const folder of [first, second]) rmSync(folder, { recursive: true });
+  }
+});

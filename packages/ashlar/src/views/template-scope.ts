@@ -1,0 +1,249 @@
+import { EdgeError } from "edge.js";
+import { Parser, Stack } from "edge-parser";
+
+/** What the parser gives: a node of ESTree, of which only these members matter here. */
+interface Node {
+  readonly type: string;
+  readonly loc?: { readonly start: { readonly line: number; readonly column: number } };
+  readonly name?: string;
+  readonly computed?: boolean;
+  readonly expression?: Node;
+  readonly params?: readonly Node[];
+  readonly properties?: readonly Node[];
+  readonly elements?: readonly (Node | null)[];
+  readonly value?: unknown;
+  readonly argument?: Node | null;
+  readonly left?: Node;
+  shorthand?: boolean;
+  [member: string]: unknown;
+}
+
+/**
+ * The members that hold the parts of an expression. A node that is missing here can't be used in a template: functions with
+ * bodies of their own, classes, `import()` and `this`, which would be the global object.
+ */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  ArrayExpression: ["elements"],
+  AssignmentExpression: ["left", "right"],
+  AwaitExpression: ["argument"],
+  BinaryExpression: ["left", "right"],
+  BlockStatement: ["body"],
+  CallExpression: ["callee", "arguments"],
+  ChainExpression: ["expression"],
+  ConditionalExpression: ["test", "consequent", "alternate"],
+  Literal: [],
+  LogicalExpression: ["left", "right"],
+  NewExpression: ["callee", "arguments"],
+  ObjectExpression: ["properties"],
+  ReturnStatement: ["argument"],
+  SequenceExpression: ["expressions"],
+  SpreadElement: ["argument"],
+  TemplateLiteral: ["expressions"],
+  UnaryExpression: ["argument"],
+  UpdateExpression: ["argument"],
+};
+
+/** Words of the language that are written like names. */
+const WORDS: ReadonlySet<string> = new Set(["undefined", "NaN", "Infinity"]);
+
+/** Variables of the compiled function that a template may read: the context of its component, and its own path. */
+const READABLE: ReadonlySet<string> = new Set(["$context", "$filename"]);
+
+/** Names that the compiled function uses itself. A template's own variable with one of them would replace it there. */
+const TAKEN = /^(?:template|state|Object|Error|\$(?:context|filename|lineNumber|out)|(?:slot|stack)_.*)$/;
+
+/**
+ * What a template knows of the language without any data: values and functions that only compute. Data and shared values with
+ * such a name take precedence. Everything else of the process, such as `process`, `fetch` or Deno's `name`, is unknown.
+ */
+const LANGUAGE = {
+  Array,
+  BigInt,
+  Boolean,
+  Date,
+  Intl,
+  JSON,
+  Map,
+  Math,
+  Number,
+  Object,
+  Promise,
+  RegExp,
+  Set,
+  String,
+  URL,
+  URLSearchParams,
+  decodeURI,
+  decodeURIComponent,
+  encodeURI,
+  encodeURIComponent,
+  isFinite: globalThis.isFinite,
+  isNaN: globalThis.isNaN,
+  parseFloat: globalThis.parseFloat,
+  parseInt: globalThis.parseInt,
+};
+
+/**
+ * Creates the object that the states of all templates inherit from: what they know of the language, the engine's helpers, and
+ * `state` for the state itself, to look a value up by its name. Data named `state` takes precedence there, too.
+ */
+export function commonState(helpers: object): Readonly<Record<string, unknown>> {
+  const common = Object.assign(Object.create(null) as Record<string, unknown>, LANGUAGE, helpers);
+  return Object.defineProperty(common, "state", {
+    get(this: object) {
+      return this;
+    },
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, "state", { value, writable: true, enumerable: true, configurable: true });
+    },
+  });
+}
+
+/** Reports a name that a template can't give to a variable. */
+class TakenName extends Error {}
+
+/** The variables that a template declares itself. */
+export class TemplateVariables extends Stack {
+  override defineVariable(name: string): void {
+    if (TAKEN.test(name)) {
+      throw new TakenName(
+        `"${name}" can't be the name of a variable: the template engine uses it. Choose another name.`,
+      );
+    }
+    super.defineVariable(name);
+  }
+}
+
+/** An error of a template's text, at its place. */
+function textError(message: string, filename: string, line: number, col: number): EdgeError {
+  return new EdgeError(message, "E_UNALLOWED_EXPRESSION", { filename, line, col });
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
+}
+
+/** Makes an expression read its names from the state of its template, and from nowhere else. */
+class ScopedExpression {
+  readonly #variables: Stack;
+  readonly #filename: string;
+
+  constructor(variables: Stack, filename: string) {
+    this.#variables = variables;
+    this.#filename = filename;
+  }
+
+  /** The same expression, in which each name that the template doesn't declare itself is a member of `state`. */
+  scope(node: Node): Node {
+    switch (node.type) {
+      case "ExpressionStatement":
+        return this.scope(node.expression!);
+      case "Identifier":
+        return this.#scopeName(node);
+      case "MemberExpression":
+        return this.#scopeParts(node, node.computed === true ? ["object", "property"] : ["object"]);
+      case "Property":
+        node.shorthand = false;
+        return this.#scopeParts(node, node.computed === true ? ["key", "value"] : ["value"]);
+      case "ArrowFunctionExpression":
+        return this.#scopeFunction(node);
+      default:
+        return this.#scopeParts(node, PARTS[node.type] ?? this.#refuse(node));
+    }
+  }
+
+  #scopeName(node: Node): Node {
+    const name = node.name!;
+    if (WORDS.has(name) || READABLE.has(name) || this.#variables.has(name)) return node;
+    return { type: "MemberExpression", object: { type: "Identifier", name: "state" }, property: node, computed: false };
+  }
+
+  #scopeParts(node: Node, parts: readonly string[]): Node {
+    for (const part of parts) {
+      const value = node[part];
+      // A list may have gaps, as in [, second].
+      if (Array.isArray(value)) node[part] = value.map((one) => (isNode(one) ? this.scope(one) : one));
+      else if (isNode(value)) node[part] = this.scope(value);
+    }
+    return node;
+  }
+
+  #scopeFunction(node: Node): Node {
+    this.#variables.defineScope();
+    try {
+      for (const parameter of node.params!) this.#declare(parameter);
+      return this.#scopeParts(node, ["body"]);
+    } finally {
+      this.#variables.clearScope();
+    }
+  }
+
+  /** Declares the names of a parameter, which may take an object or a list apart, and have default values. */
+  #declare(pattern: Node): void {
+    switch (pattern.type) {
+      case "Identifier":
+        this.#variables.defineVariable(pattern.name!);
+        return;
+      case "ObjectPattern":
+        for (const property of pattern.properties!) {
+          if (property.computed === true) this.#refuse(property);
+          this.#declare((property.value ?? property.argument) as Node);
+        }
+        return;
+      case "ArrayPattern":
+        for (const element of pattern.elements!) if (element !== null) this.#declare(element);
+        return;
+      case "AssignmentPattern":
+        this.#scopeParts(pattern, ["right"]);
+        this.#declare(pattern.left!);
+        return;
+      case "RestElement":
+        this.#declare(pattern.argument!);
+        return;
+      default:
+        this.#refuse(pattern);
+    }
+  }
+
+  #refuse(node: Node): never {
+    const what = node.type === "ThisExpression" ? `"this"` : `A part of the kind "${node.type}"`;
+    const { line, column } = node.loc?.start ?? { line: 0, column: 0 };
+    throw textError(`${what} can't be used in a template.`, this.#filename, line, column);
+  }
+}
+
+type Options = ConstructorParameters<typeof Parser>[2];
+type Token = Parameters<Parser["processToken"]>[0];
+type Mustache = Exclude<Extract<Token, { readonly properties: object }>, { readonly children: unknown }>;
+type Buffer = Parameters<Parser["processToken"]>[1];
+
+/**
+ * Edge's parser, but templates are closed: a name is the template's own variable, its data, or a registered value. Edge itself
+ * takes every name that the process knows as a global for that global, and so hides data of that name: in Deno, where
+ * `globalThis.name` exists, every `{{ name }}`.
+ */
+export class TemplateParser extends Parser {
+  constructor(tags: Parser["tags"], options: Options) {
+    super(tags, new TemplateVariables(), options);
+    this.utils.transformAst = (node: Node, filename: string): Node =>
+      new ScopedExpression(this.stack, filename).scope(node);
+  }
+
+  override processToken(token: Token, buffer: Buffer): void {
+    try {
+      if (token.type === "mustache" || token.type === "s__mustache") this.#processMustache(token as Mustache, buffer);
+      else super.processToken(token, buffer);
+    } catch (error) {
+      if (!(error instanceof TakenName) || !("loc" in token)) throw error;
+      throw textError(error.message, token.filename, token.loc.start.line, token.loc.start.col);
+    }
+  }
+
+  /** Edge's own method would scope the names by itself. */
+  #processMustache({ filename, loc, properties, type }: Mustache, buffer: Buffer): void {
+    const expression: Node = this.utils.generateAST(properties.jsArg, loc, filename);
+    const scoped: Node = this.utils.transformAst(expression, filename, this);
+    const printed = type === "mustache" ? this.utils.makeCallable(["template", "escape"], [scoped]) : scoped;
+    buffer.outputExpression(this.utils.stringify(printed), filename, loc.start.line, true);
+  }
+}
