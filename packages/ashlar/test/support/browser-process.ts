@@ -30,9 +30,14 @@ const WITHOUT = [
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** The path of a browser on this machine, or `null`. */
+/** The path of Chromium on this machine, or `null`. */
 export function findBrowser(): string | null {
-  for (const name of NAMES) {
+  return pathOf(NAMES);
+}
+
+/** The path of the first of these programs that this machine has, or `null`. */
+export function pathOf(names: readonly string[]): string | null {
+  for (const name of names) {
     try {
       return execFileSync("which", [name], { encoding: "utf8" }).trim();
     } catch {
@@ -60,9 +65,15 @@ function launchOptions(): LaunchOptions {
   };
 }
 
-/** Starts a browser. Its windows block the cookies of other sites. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch(launchOptions());
+/**
+ * Starts a browser. Its windows block the cookies of other sites.
+ *
+ * @param names the hosts that are this machine, besides `localhost`
+ */
+export function startBrowser(names: readonly string[] = []): Promise<Browser> {
+  const options = launchOptions();
+  const rules = names.map((name) => `MAP ${name} 127.0.0.1`).join();
+  return chromium.launch({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=${rules}`] });
 }
 
 /**

@@ -1,0 +1,42 @@
+import { type Browser, firefox } from "playwright-core";
+import { pathOf } from "./browser-process.ts";
+
+/** The path of Firefox on this machine, or `null`. */
+export function findFirefox(): string | null {
+  return pathOf(["firefox-esr", "firefox"]);
+}
+
+/**
+ * Starts an unchanged Firefox, by WebDriver BiDi. It does not wait for `page.goBack()` and `page.goForward()`: call
+ * `history.back()` in the page.
+ *
+ * @param names the hosts that are this machine, besides `localhost`
+ */
+export async function startFirefox(names: readonly string[] = []): Promise<Browser> {
+  const executablePath = findFirefox();
+  if (executablePath === null) throw new Error("There is no Firefox on this machine: firefox-esr.");
+  const browser = await firefox.launch({
+    channel: "moz-firefox",
+    executablePath,
+    firefoxUserPrefs: { "network.dns.localDomains": names.join() },
+  });
+  skipUnknownCommand(browser);
+  return browser;
+}
+
+/** What playwright-core, pinned to one version, keeps behind a browser. */
+interface BrowserInside {
+  readonly _connection: { toImpl(browser: unknown): { readonly _browserSession: Session } };
+}
+
+interface Session {
+  send(method: string, parameters: object): Promise<unknown>;
+}
+
+/** playwright-core is ahead of the extended support release: it would fail because Firefox cannot emulate media features. */
+function skipUnknownCommand(browser: Browser): void {
+  const session = (browser as unknown as BrowserInside)._connection.toImpl(browser)._browserSession;
+  const send = session.send.bind(session);
+  session.send = async (method, parameters) =>
+    method === "emulation.setMediaFeaturesOverride" ? {} : await send(method, parameters);
+}
