@@ -82,7 +82,16 @@ const CONTENTS: readonly Part[] = [
       },
       {
         title: "Running it",
-        pages: guides("deployment", "redis", "observability", "../operations", "upgrading", "security", "asvs"),
+        pages: guides(
+          "deployment",
+          "public-addresses",
+          "redis",
+          "observability",
+          "../operations",
+          "upgrading",
+          "security",
+          "asvs",
+        ),
       },
     ],
   },

@@ -32,6 +32,7 @@ import {
   type MiddlewareEntry,
   MiddlewareInstances,
   Mounts,
+  RequestedOrigins,
   refusal,
   runApart,
   runFor,
@@ -116,6 +117,8 @@ export class Application {
   readonly #warnings: AddressWarnings | null;
   readonly #hosting: Hosting;
   readonly #listening: Listening;
+  /** `null` if visitors use one host. */
+  readonly #requestedOrigins: RequestedOrigins | null;
   readonly #shutdown: Shutdown;
   #errorTemplates: ErrorTemplates | null = null;
   #listener: HostListener | null = null;
@@ -140,7 +143,8 @@ export class Application {
     declareRoutingMessages(this.messages);
     declarePasswordMessages(this.messages);
     this.background = new Background(dependencies.logger);
-    const { environment, trustedProxies, url } = dependencies.settings;
+    const { environment, hosts, trustedProxies, url } = dependencies.settings;
+    this.#requestedOrigins = hosts === null ? null : new RequestedOrigins(hosts, () => this.#ownUrl);
     this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: dependencies.logger });
     this.dailyPrune.isOff = environment === "test";
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, dependencies.logger) : null;
@@ -194,10 +198,16 @@ export class Application {
    * In development and in tests, if it is not set, it is the address where the application listens, or
    * `http://localhost:<PORT>` until it does.
    *
-   * Security: never the host of a request, because the client chooses that: a reset link to another host hands over the
-   * account.
+   * During a request for a host of `APP.hosts`, and in the work that it leaves behind, it is that host's origin.
+   *
+   * Security: never any other host of a request, because the client chooses that: a reset link to another host hands over
+   * the account.
    */
   get url(): string {
+    return this.#requestedOrigins?.current ?? this.#ownUrl;
+  }
+
+  get #ownUrl(): string {
     const { url, server } = this.settings;
     if (url !== null) return url;
     return new URL(this.#listening.url ?? `http://localhost:${server.port || 3000}`).origin;
@@ -380,6 +390,16 @@ export class Application {
     return this.#dispatcher.contextFor(raw);
   }
 
+  /** @internal Runs work that continues a request, for which {@link url} was `origin`. */
+  underOrigin<T>(origin: string | null, work: () => T): T {
+    return this.#requestedOrigins === null ? work() : this.#requestedOrigins.run(origin, work);
+  }
+
+  /** @internal The origin of the host of `APP.hosts` that the running code works for; `null` for that of `APP_URL`. */
+  get requestedOrigin(): string | null {
+    return this.#requestedOrigins?.current ?? null;
+  }
+
   /** @internal Whether any list of the kernel has a middleware class, or one that extends it. */
   usesMiddleware(middleware: object): boolean {
     return this.#kernel !== null && entryOf(this.#kernel, middleware) !== undefined;
@@ -521,6 +541,7 @@ export class Application {
       checks: this.#providers.checks,
       isLeaving: () => this.#shutdown.isLeaving,
       requestStats: this.#stats.requests,
+      requestedOrigins: this.#requestedOrigins,
     });
   }
 }

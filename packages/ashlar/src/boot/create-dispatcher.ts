@@ -17,6 +17,7 @@ import {
   type Mounts,
   type PipelineStep,
   RepeatedFieldWarnings,
+  type RequestedOrigins,
   RequestLog,
   type RequestStats,
   RequestWatch,
@@ -52,6 +53,8 @@ export interface ServingDependencies {
   readonly checks: readonly ReadinessCheck[];
   /** Reports whether the address is about to stop responding. */
   readonly isLeaving: () => boolean;
+  /** Knows the hosts of the application; `null` if it has one. */
+  readonly requestedOrigins: RequestedOrigins | null;
 }
 
 /**
@@ -95,6 +98,7 @@ export function createDispatcher(application: Application, dependencies: Serving
       settings.log.requests ? new RequestLog(logger, paths, settings.log.addresses) : null,
       paths,
     ),
+    requestedOrigins: dependencies.requestedOrigins,
     apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
   });
 }

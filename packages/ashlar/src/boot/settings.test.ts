@@ -67,6 +67,7 @@ describe("defaults", () => {
       hstsMaxAgeSeconds: 0,
       trustedProxies: expect.any(TrustedProxies),
       trustedOrigins: expect.any(TrustedOrigins),
+      hosts: null,
     });
   });
 
@@ -186,6 +187,27 @@ describe("the environment's name", () => {
 });
 
 describe("APP_URL", () => {
+  test("S186 hosts are a list, text with commas, the variable APP_HOSTS or a function", async () => {
+    const variable = { APP_HOSTS: " a.example , *.b.example" };
+    const included = (hosts: unknown, host: string) => read({ hosts }, variable).hosts?.include(host);
+    expect(included(undefined, "a.example")).toBe(true);
+    expect(included("", "x.b.example")).toBe(true);
+    expect(included(["c.example"], "a.example")).toBe(false);
+    expect(included("c.example, d.example", "d.example")).toBe(true);
+    expect(included((host: string) => host === "e.example", "e.example")).toBe(true);
+    expect(read({ hosts: [] }, variable).hosts).toBe(null);
+  });
+
+  test("a host that is none ends the boot", () => {
+    expect(problem(() => read({ hosts: ["https://a.example"] }))).toBe(
+      'E_INVALID_CONFIGURATION config/app.ts: APP.hosts: contains "https://a.example", which is not a host without scheme, port and path. Write hosts without scheme and port: ["shop.example", "*.shop.example"].',
+    );
+    expect(problem(() => read({}, { APP_HOSTS: "*.com" }))).toContain(
+      'Environment variable APP_HOSTS: contains "*.com"',
+    );
+    expect(problem(() => read({ hosts: 7 }))).toContain("config/app.ts: APP.hosts");
+  });
+
   test("S40 a missing APP_URL ends the boot in production, and only there", () => {
     const { APP_URL: _, ...rest } = PRODUCTION;
     const expected =

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { type BodyLimits, DEFAULT_BODY_LIMITS, type TrustedOrigins, type TrustedProxies } from "../http/index.ts";
+import {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  type OwnHosts,
+  type TrustedOrigins,
+  type TrustedProxies,
+} from "../http/index.ts";
 import { ADDRESS_DETAILS, type AddressDetail } from "../kernel/index.ts";
 import { canonicalLanguage, ENGLISH } from "../messages/index.ts";
 import { requireSecret, splitSecrets } from "../security/index.ts";
@@ -27,7 +33,7 @@ import {
   text,
 } from "../support/index.ts";
 import { ENVIRONMENTS, type EnvironmentName, environmentName } from "./environment-name.ts";
-import { ORIGINS, PROXIES, readTrustedOrigins, readTrustedProxies } from "./trusted-sites.ts";
+import { HOSTS, ORIGINS, PROXIES, readHosts, readTrustedOrigins, readTrustedProxies } from "./trusted-sites.ts";
 import "./errors.ts";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
@@ -116,13 +122,23 @@ export interface ApplicationSettings {
    * Security: a page of such an origin can do everything that its visitor can. In production they are https if `APP_URL` is.
    */
   readonly trustedOrigins?: string | readonly string[] | undefined;
+  /**
+   * Further hosts under which visitors use the application, such as those of tenants. A request for one of them gets URLs,
+   * mails and redirects that lead to the same host, and its forms come from there; scheme and port are those of {@link url}.
+   * Names, and `*.shop.example` for the names one label below, as a list or separated by commas, default: `APP_HOSTS`; or a
+   * function that is asked on each request for a host other than that of {@link url}, with its name in lower case.
+   *
+   * Security: the sender of a request chooses its host. List only names that are yours, or let the function find the
+   * tenant in the database: a mail that a request to any other host causes leads to {@link url}.
+   */
+  readonly hosts?: string | readonly string[] | ((host: string) => boolean | Promise<boolean>) | undefined;
 }
 
 /** {@link ApplicationSettings} as read. */
 export interface CompleteApplicationSettings
   extends Omit<
     Complete<ApplicationSettings>,
-    "trustedProxies" | "trustedOrigins" | "nextKey" | "previousKeys" | "processes" | "server"
+    "trustedProxies" | "trustedOrigins" | "hosts" | "nextKey" | "previousKeys" | "processes" | "server"
   > {
   /** The keys that are accepted besides `key`: the staged one, if there is one, and the previous ones, newest first. */
   readonly previousKeys: readonly string[];
@@ -138,6 +154,8 @@ export interface CompleteApplicationSettings
   readonly limits: BodyLimits;
   readonly trustedProxies: TrustedProxies;
   readonly trustedOrigins: TrustedOrigins;
+  /** `null` if there are none besides that of `APP_URL`. */
+  readonly hosts: OwnHosts | null;
 }
 
 const TEXTS: Setting<readonly string[] | null, readonly string[]> = setting({
@@ -168,7 +186,7 @@ const LIMITS = settings<Partial<BodyLimits>>()({
 
 /**
  * Reads `APP`. Settings that are missing come from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
- * `APP_NEXT_KEY`, `TRUSTED_PROXIES`, `TRUSTED_ORIGINS`, `PORT`, `HOST`), so a one-file application needs no configuration file.
+ * `APP_NEXT_KEY`, `TRUSTED_PROXIES`, `TRUSTED_ORIGINS`, `APP_HOSTS`, `PORT`, `HOST`), so a one-file application needs no configuration file.
  *
  * @param app what `config/app.ts` exports as `APP`
  * @param hasRoot whether the application has a folder, and so a `.env` that can hold a key
@@ -201,6 +219,7 @@ export function readApplicationSettings(
     hstsMaxAgeSeconds: integer({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
     trustedProxies: PROXIES,
     trustedOrigins: ORIGINS,
+    hosts: HOSTS,
   });
   const { nextKey, ...read } = schema.read(app, WHERE);
   const name = environmentName(environment, read.environment);
@@ -226,6 +245,7 @@ export function readApplicationSettings(
     hstsMaxAgeSeconds: hstsMaxAge(read.hstsMaxAgeSeconds, url, name),
     trustedProxies: readTrustedProxies(read.trustedProxies, environment),
     trustedOrigins: readTrustedOrigins(read.trustedOrigins, environment, { url, isProduction: name === "production" }),
+    hosts: readHosts(read.hosts, environment),
   });
 }
 

@@ -1,4 +1,12 @@
-import { parseOrigins, parseProxies, TrustedOrigins, TrustedProxies } from "../http/index.ts";
+import {
+  type HostCheck,
+  OwnHosts,
+  parseHosts,
+  parseOrigins,
+  parseProxies,
+  TrustedOrigins,
+  TrustedProxies,
+} from "../http/index.ts";
 import { ConfigurationError, type EnvironmentVariables, type Setting, setting } from "../support/index.ts";
 
 const WHERE = "config/app.ts: APP";
@@ -10,16 +18,43 @@ function commaSeparated(what: string): Listed {
   return setting({
     what,
     fallback: null,
-    accept: (value) => {
-      if (typeof value === "string") return value.split(",").map((entry) => entry.trim());
-      return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
-    },
+    accept: listIn,
   });
+}
+
+function listIn(value: unknown): readonly string[] | undefined {
+  if (typeof value === "string") return value.split(",").map((entry) => entry.trim());
+  return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
 }
 
 export const PROXIES: Listed = commaSeparated('addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"]');
 
 export const ORIGINS: Listed = commaSeparated('scheme, host and port of each origin: ["https://app.shop.example"]');
+
+const HOST_LIST: Listed = commaSeparated('hosts without scheme and port: ["shop.example", "*.shop.example"]');
+
+export const HOSTS: Setting<readonly string[] | HostCheck | null, string | readonly string[] | HostCheck> = setting({
+  what: `${HOST_LIST.what}, or a function`,
+  fallback: null,
+  accept: (value) => (typeof value === "function" ? (value as HostCheck) : listIn(value)),
+});
+
+/**
+ * @returns `null` if the application has no host besides that of `APP_URL`
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readHosts(
+  given: readonly string[] | HostCheck | null,
+  { APP_HOSTS = "" }: EnvironmentVariables,
+): OwnHosts | null {
+  if (typeof given === "function") return new OwnHosts(given);
+  const entries = entriesOf(given, APP_HOSTS, HOST_LIST);
+  if (entries.length === 0) return null;
+  const hosts = parseHosts(entries);
+  if (typeof hosts !== "string") return new OwnHosts(hosts);
+  const where = given === null ? "Environment variable APP_HOSTS" : `${WHERE}.hosts`;
+  throw new ConfigurationError(where, hosts, `Write ${HOST_LIST.what}.`);
+}
 
 /** @throws `E_INVALID_CONFIGURATION` */
 export function readTrustedProxies(

@@ -39,6 +39,7 @@ export class HttpContext {
   isReadOnly = false;
   /** @internal Whether a token was looked for in the request, so that the response depends on `Authorization`. */
   readsToken = false;
+  #origin: string | null = null;
   #response: HttpResponse | null = null;
   /** The language chosen from `Accept-Language`; `null` until it is needed. */
   #negotiated: string | null = null;
@@ -52,6 +53,19 @@ export class HttpContext {
   constructor(raw: Request, services: HttpServices, match: RouteMatch | null) {
     this.services = services;
     this.request = new HttpRequest(raw, this, match);
+  }
+
+  /**
+   * @internal The application's origin for this request: that of `APP_URL`, or of the requested host if `APP.hosts` has it;
+   * `null` if `APP_URL` is not set.
+   */
+  get origin(): string | null {
+    return this.#origin ?? this.services.appUrl;
+  }
+
+  /** @internal Uses the origin of a host that `APP.hosts` has. */
+  useOrigin(origin: string | null): void {
+    this.#origin = origin;
   }
 
   /** The response under construction; created on first access. */

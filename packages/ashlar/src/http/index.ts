@@ -13,6 +13,7 @@ export { declareHttpMessages } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
+export { type HostCheck, OwnHosts, parseHosts } from "./own-hosts.ts";
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./redirect-target.ts";

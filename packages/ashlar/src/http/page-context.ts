@@ -16,5 +16,6 @@ export function pageContext(context: HttpContext, match: RouteMatch | null): Htt
   const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
   const page = new Context(request, context.services, match);
   page.visitor = context.visitor;
+  page.useOrigin(context.origin);
   return page;
 }

@@ -65,9 +65,9 @@ export function pathWithin(url: string, hosts: readonly string[]): string | null
  *
  * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
  */
-export function ownPath({ request, services }: HttpContext, url: unknown): string | null {
+export function ownPath({ request, origin }: HttpContext, url: unknown): string | null {
   if (typeof url !== "string") return null;
-  const configured = services.appUrl === null ? null : URL.parse(services.appUrl);
+  const configured = origin === null ? null : URL.parse(origin);
   return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);
 }
 

@@ -183,12 +183,12 @@ export class HttpRequest extends RequestInputs {
     return parseHost(requestAuthority(this.raw)).subdomain;
   }
 
-  /** The URL without its query, under the origin of `APP_URL` if that is set. */
+  /** The URL without its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
   url(): string {
     return `${this.#origin}${this.getPath()}`;
   }
 
-  /** The URL with its query, under the origin of `APP_URL` if that is set. */
+  /** The URL with its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
   fullUrl(): string {
     return `${this.#origin}${this.getPath()}${requestSearch(this.raw)}`;
   }
@@ -199,7 +199,7 @@ export class HttpRequest extends RequestInputs {
   }
 
   get #origin(): string {
-    return this.#context.services.appUrl ?? splitUrl(this.raw.url).origin;
+    return this.#context.origin ?? splitUrl(this.raw.url).origin;
   }
 
   /** Returns the value of a header, its name in any case and with `_` for `-`; `null` if it is missing. */

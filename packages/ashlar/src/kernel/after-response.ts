@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
 import type { MaybePromise } from "../support/index.ts";
 import { type PendingResponse, type RequestTrace, requestTraces } from "./request-trace.ts";
+import { underSameOrigin } from "./requested-origins.ts";
 
 /** How long work waits for the end of a streamed response, in milliseconds: some streams never end. */
 const STREAM_PATIENCE_MS = 1000;
@@ -40,10 +41,11 @@ export function currentRequestId(): string | null {
 
 /** Makes work that runs later, perhaps started by another request's end, belong to the request that runs now. */
 export function inSameRequest<T>(work: () => T): () => T {
+  const own = underSameOrigin(work);
   const served = requestTraces.getStore();
-  if (served !== undefined) return () => requestTraces.run(served, work);
+  if (served !== undefined) return () => requestTraces.run(served, own);
   const fetched = fetches.getStore();
-  return fetched === undefined ? work : () => fetches.run(fetched, work);
+  return fetched === undefined ? own : () => fetches.run(fetched, own);
 }
 
 /**

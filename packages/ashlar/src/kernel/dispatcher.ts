@@ -20,6 +20,7 @@ import { compose, type PipelineStep, type Run } from "./pipeline.ts";
 import { discard, prepare } from "./prepared-response.ts";
 import { isTracing, traceRequest } from "./request-tracing.ts";
 import type { RequestWatch } from "./request-watch.ts";
+import type { RequestedOrigins } from "./requested-origins.ts";
 import { returningSentId } from "./returned-id.ts";
 import { asksAboutServer, servedExchange, watchUntilEnded } from "./served-request.ts";
 
@@ -60,6 +61,8 @@ export interface DispatcherDependencies {
   readonly watch: RequestWatch;
   /** The prefix of every path of the API; `null` if it does not have one. */
   readonly apiPrefix: string | null;
+  /** Knows the hosts of the application; `null` if it has one. */
+  readonly requestedOrigins: RequestedOrigins | null;
 }
 
 const NONE: CompiledRoute[] = [];
@@ -80,6 +83,7 @@ export class Dispatcher {
   readonly #mounts: Mounts;
   readonly #probes: Probes | null;
   readonly #watch: RequestWatch;
+  readonly #requestedOrigins: RequestedOrigins | null;
   readonly #matchesHosts: boolean;
   readonly #overrides: boolean;
   /** Whether middleware around every request may read inputs, so that the body has to be read first. */
@@ -97,6 +101,7 @@ export class Dispatcher {
     this.#mounts = dependencies.mounts;
     this.#probes = dependencies.probes;
     this.#watch = dependencies.watch;
+    this.#requestedOrigins = dependencies.requestedOrigins;
     const { routes } = dependencies.router;
     this.#matchesHosts = routes.some((route) => route.domain !== null);
     this.#overrides = routes.some((route) => route.methods.some((method) => OVERRIDING_METHODS.includes(method)));
@@ -106,7 +111,7 @@ export class Dispatcher {
       route.runWithBody = this.#around(route.runWithBody);
     }
     this.#otherwise = this.#around((context) => this.#decided.get(context)!(context));
-    this.hosted = new HostedRequests(dependencies.middleware, (raw) => this.contextFor(raw));
+    this.hosted = new HostedRequests(dependencies.middleware, (raw) => this.contextFor(raw), this.#requestedOrigins);
   }
 
   /** Responds to a request. It never throws and never rejects. */
@@ -117,6 +122,14 @@ export class Dispatcher {
 
   #dispatch(raw: Request): Response | Promise<Response> {
     const startedAt = performance.now();
+    if (this.#requestedOrigins === null) return this.#respond(raw, startedAt);
+    const failed = (error: unknown) => {
+      return this.#decide(this.#contextOf(raw, null, startedAt), () => Promise.reject(error), startedAt);
+    };
+    return this.#requestedOrigins.runFor(raw, () => this.#respond(raw, startedAt), failed);
+  }
+
+  #respond(raw: Request, startedAt: number): Response | Promise<Response> {
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) {
       const respond = () => allowing(withOptions(this.#router.methods()));
@@ -150,7 +163,14 @@ export class Dispatcher {
    * server whose streamed response failed before its first byte. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
-    const context = servedExchange(raw)?.context ?? this.#unseenContext(raw);
+    const context = servedExchange(raw)?.context ?? null;
+    if (context !== null || this.#requestedOrigins === null) return this.#rescue(context, raw, error);
+    const rescue = () => this.#rescue(null, raw, error);
+    return this.#requestedOrigins.runFor(raw, rescue, rescue);
+  }
+
+  #rescue(seen: HttpContext | null, raw: Request, error: unknown): Response | Promise<Response> {
+    const context = seen ?? this.#unseenContext(raw);
     const result = this.#errors.respond(error, context);
     if (!(result instanceof Promise)) return this.#errors.toResponse(context, result);
     return result.then((settled) => this.#errors.toResponse(context, settled));
@@ -165,11 +185,17 @@ export class Dispatcher {
 
   /** Creates a context outside of a request, for work that continues one. */
   contextFor(raw: Request): HttpContext {
-    return new this.#context(raw, this.#services, null);
+    return this.#newContext(raw, null);
+  }
+
+  #newContext(raw: Request, match: RouteMatch | null): HttpContext {
+    const context = new this.#context(raw, this.#services, match);
+    if (this.#requestedOrigins !== null) context.useOrigin(this.#requestedOrigins.current);
+    return context;
   }
 
   #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
-    const context = new this.#context(raw, this.#services, match);
+    const context = this.#newContext(raw, match);
     const served = servedExchange(raw);
     if (served === undefined) {
       const trace = currentTrace();

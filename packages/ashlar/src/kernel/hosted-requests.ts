@@ -2,6 +2,7 @@ import { type HttpContext, toResponse } from "../http/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import { currentTrace } from "./after-response.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
+import type { RequestedOrigins } from "./requested-origins.ts";
 import "./errors/codes.ts";
 
 /** A middleware around every request has responded to a request that another framework handles, instead of passing it on. */
@@ -21,14 +22,21 @@ export class AnsweredError extends AshlarError {
 export class HostedRequests {
   readonly #contextFor: (raw: Request) => HttpContext;
   readonly #run: Run;
+  readonly #origins: RequestedOrigins | null;
   readonly #work = new WeakMap<HttpContext, Run>();
 
   /**
    * @param middleware the middleware around every request, outermost first
    * @param contextFor creates the context of a request
+   * @param origins knows the hosts of the application; `null` if it has one
    */
-  constructor(middleware: readonly PipelineStep[], contextFor: (raw: Request) => HttpContext) {
+  constructor(
+    middleware: readonly PipelineStep[],
+    contextFor: (raw: Request) => HttpContext,
+    origins: RequestedOrigins | null,
+  ) {
     this.#contextFor = contextFor;
+    this.#origins = origins;
     this.#run = compose(middleware, (context) => this.#work.get(context)!(context));
   }
 
@@ -38,6 +46,15 @@ export class HostedRequests {
    * @throws what the work or a middleware throws; `E_ANSWERED` if a middleware responds instead of passing the request on
    */
   async run<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
+    if (this.#origins === null) return await this.#within(raw, work);
+    return await this.#origins.runFor(
+      raw,
+      () => this.#within(raw, work),
+      (error) => Promise.reject(error),
+    );
+  }
+
+  async #within<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
     const context = this.#contextFor(raw);
     const trace = currentTrace();
     if (trace !== null) context.request.shareId(trace);

@@ -30,6 +30,7 @@ export { RequestLog, userKey } from "./request-log.ts";
 export { RequestStats, type RouteStats } from "./request-stats.ts";
 export { type RequestTrace, requestTraces } from "./request-trace.ts";
 export { RequestWatch } from "./request-watch.ts";
+export { RequestedOrigins, underSameOrigin } from "./requested-origins.ts";
 export { addRequestId } from "./returned-id.ts";
 export { buildRoutes } from "./route-pipelines.ts";
 export {

@@ -1,4 +1,4 @@
-import type { Background } from "../kernel/index.ts";
+import { type Background, underSameOrigin } from "../kernel/index.ts";
 import { AshlarError, afterCommit, type Complete, UnitOfWork } from "../support/index.ts";
 import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
@@ -31,6 +31,8 @@ export interface MailerDependencies {
 interface Task {
   readonly mailable: Mailable;
   readonly to: readonly MailAddress[];
+  /** Composes it, with links to the host of the request that caused it. */
+  readonly compose: () => Promise<MailMessage>;
   /** Composed at the first attempt. Later attempts send the same message, so that duplicates can be recognized. */
   message: MailMessage | null;
 }
@@ -255,7 +257,7 @@ export class Mailer {
   /** Composes a mail. If that fails, it is logged: a mail with a mistake must not undo what it tells about. */
   async #compose(task: Task): Promise<void> {
     try {
-      task.message = await this.#dependencies.composer.compose(task.mailable, task.to);
+      task.message = await task.compose();
     } catch (error) {
       this.#failed(task, this.#failure(task, error), "A mail could not be sent.", 1);
     }
@@ -264,9 +266,10 @@ export class Mailer {
   #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[]): Task {
     if (this.#closed)
       throw new AshlarError("E_SHUTTING_DOWN", "The mail was not sent: the application is shutting down.");
-    const task: Task = { mailable, to: mailAddresses(to, "The recipient"), message: null };
-    requireRecipient(mailable, task.to);
-    return task;
+    const recipients = mailAddresses(to, "The recipient");
+    requireRecipient(mailable, recipients);
+    const compose = underSameOrigin(() => this.#dependencies.composer.compose(mailable, recipients));
+    return { mailable, to: recipients, compose, message: null };
   }
 
   async #send(task: Task): Promise<void> {
@@ -281,8 +284,8 @@ export class Mailer {
   }
 
   async #deliver(task: Task, signal: AbortSignal): Promise<void> {
-    const { composer, delivery } = this.#dependencies;
-    task.message ??= await composer.compose(task.mailable, task.to);
+    const { delivery } = this.#dependencies;
+    task.message ??= await task.compose();
     await delivery.deliver(task.message, task.mailable, signal);
   }
 

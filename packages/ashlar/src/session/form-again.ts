@@ -57,9 +57,9 @@ export function formAgain(
  * Security: the address of the page counts only if the browser says that the form was sent from this site.
  */
 function pageOf(context: HttpContext, router: Router): CompiledMatch | null {
-  const { request, services } = context;
+  const { request } = context;
   const authority = requestAuthority(request.raw);
-  const from = comesFromHere(request, services.appUrl) ? ownPath(context, request.header("referer")) : null;
+  const from = comesFromHere(request, context.origin) ? ownPath(context, request.header("referer")) : null;
   const page = from === null ? null : router.match("GET", from.replace(/[?#].*$/, ""), authority);
   return page ?? router.match("GET", request.getPath(), authority);
 }
@@ -85,9 +85,9 @@ async function showAgain(
   page: CompiledMatch | null,
 ): Promise<Response | null> {
   if (page === null) return null;
-  const { request, services } = context;
+  const { request } = context;
   const problem = error instanceof ExpiredPageError ? EXPIRED : error.detail;
-  const isOwn = comesFromHere(request, services.appUrl) || hasToken(context, held);
+  const isOwn = comesFromHere(request, context.origin) || hasToken(context, held);
   if (isOwn) await readSmallBody(context);
   held.flashMistakes({ "": [problem] }, isOwn ? inputsOf(context) : {}, problem);
   const shown = await show(context, page);

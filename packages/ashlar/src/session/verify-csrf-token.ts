@@ -43,11 +43,11 @@ export class VerifyCsrfToken implements Middleware {
    * `E_SESSION` if `SessionMiddleware` does not come first
    */
   handle(context: HttpContext, next: Next): unknown {
-    const { request, services } = context;
+    const { request, services, origin } = context;
     if (isSafeMethod(request.raw.method)) return next();
     if (this.#exemptRoutes().has(request.route())) return next();
     const held = requireSession(context);
-    if (comesFromElsewhere(request, services)) {
+    if (comesFromElsewhere(request, { appUrl: origin, origins: services.origins })) {
       throw new AshlarError("E_CSRF", message("session.elsewhere"));
     }
     // Without a session, no page can have a token for it.

@@ -20,6 +20,8 @@ interface StoredRequest<Data> {
   readonly guard: string;
   readonly address: string | null;
   readonly acceptLanguage: string | null;
+  /** The origin of the host of `APP.hosts` that was requested; missing or `null` for that of `APP_URL`. */
+  readonly origin?: string | null;
 }
 
 /**
@@ -47,7 +49,7 @@ export class AccountPromises {
       const { background, container } = this.#application;
       const now = () => work(context, data, known ?? null);
       if (!container.has("mail")) return background.run(title, now);
-      await container.make("mail").promise(name, title, stored(context, data), now);
+      await container.make("mail").promise(name, title, this.#stored(context, data), now);
     };
   }
 
@@ -57,7 +59,10 @@ export class AccountPromises {
     if (!container.has("mail")) return;
     const mailer = container.make("mail");
     for (const [name, work] of this.#works) {
-      const keep = async (request: StoredRequest<never>) => work(this.#contextOf(request), request.data, null);
+      const keep = (request: StoredRequest<never>) => {
+        const continued = async () => work(this.#contextOf(request), request.data, null);
+        return this.#application.underOrigin(request.origin ?? null, continued);
+      };
       // Outside of a request, models have to know which of several applications they work for.
       mailer.keepPromises(name, (kept) => runFor(this.#application, keep, kept as StoredRequest<never>));
     }
@@ -72,13 +77,14 @@ export class AccountPromises {
     context.auth.guard(guard);
     return context;
   }
-}
 
-function stored<Data>({ auth, request }: HttpContext, data: Data): StoredRequest<Data> {
-  return {
-    data,
-    guard: auth.guardName,
-    address: request.clientAddress,
-    acceptLanguage: request.header("accept-language"),
-  };
+  #stored<Data>({ auth, request }: HttpContext, data: Data): StoredRequest<Data> {
+    return {
+      data,
+      guard: auth.guardName,
+      address: request.clientAddress,
+      acceptLanguage: request.header("accept-language"),
+      origin: this.#application.requestedOrigin,
+    };
+  }
 }
