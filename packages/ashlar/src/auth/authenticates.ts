@@ -6,6 +6,7 @@ import {
   metadataOf,
   tableHasColumn,
 } from "../database/index.ts";
+import { matchPassword } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import {
   type AccessConditions,
@@ -44,8 +45,8 @@ export interface AuthenticatesInstance extends AccessHolder {
    */
   endAccess(): Promise<boolean>;
   /**
-   * Sets a new password, to be saved with the model: 8 to 1024 bytes, not one of the most common ones, and not the
-   * current one.
+   * Sets a new password, to be saved with the model: 8 to 1024 bytes in NFC, not one of the most common ones, and not
+   * the current one.
    *
    * @throws `E_INVALID_INPUT` with the reason, under `password`; `E_OVERLOADED`
    */
@@ -293,7 +294,8 @@ export function Authenticates<B extends ModelConstructor>(
 
     async verifyPassword(plain: unknown): Promise<boolean> {
       const hash = storedHash(this.passwordHash());
-      return typeof plain === "string" && hash !== null && hasherOf(this.#class).verify(hash, plain);
+      if (typeof plain !== "string" || hash === null) return false;
+      return (await matchPassword(hasherOf(this.#class), hash, plain)).fits;
     }
 
     override toJSON(): ReturnType<Model["toJSON"]> {

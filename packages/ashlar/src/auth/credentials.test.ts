@@ -4,6 +4,7 @@ import { Person } from "../../test/support/people.ts";
 import {
   DEFAULT_HASHER,
   DEFAULT_PARAMETERS,
+  hashPassword,
   needsRehash,
   type PasswordHasher,
   verifyPassword,
@@ -194,6 +195,56 @@ describe("hashes with other parameters", () => {
     Person.rows[0]!.hash = "the hash of the new password";
     await checking;
     expect(Person.rows[0]!.hash).toBe("the hash of the new password");
+  });
+});
+
+describe("passwords with letters that can be typed in two ways", () => {
+  const [NFC, NFD] = ["correct h\u00f6rse", "correct ho\u0308rse"];
+
+  test.each([
+    ["NFC", NFC],
+    ["NFD", NFD],
+  ])(
+    "S170 a password that was set in %s is the same one in NFC and in NFD, for a login and when it is asked for again",
+    async (_, set) => {
+      Person.rows[0]!.hash = await hashPassword(set);
+      for (const typed of [NFC, NFD]) {
+        expect(await check("ada@example.com", typed)).toEqual([1, true, "ada@example.com"]);
+        expect(await isPasswordOf(DEFAULT_HASHER, new Person(Person.rows[0]!), typed)).toBe(true);
+      }
+      expect(await check("ada@example.com", "correct horse")).toEqual([1, false, "ada@example.com"]);
+    },
+  );
+
+  test.each([
+    ["Argon2", () => DEFAULT_HASHER.hash(NFD)],
+    ["bcrypt", () => hashSync(NFD, 4)],
+  ])(
+    "S170 a hash that %s made of the text as typed verifies, and is replaced by one that verifies in both forms",
+    async (_, hash) => {
+      Person.rows[0]!.hash = await hash();
+      expect(await check("ada@example.com", NFD)).toEqual([1, true, "ada@example.com"]);
+      expect(await DEFAULT_HASHER.verify(Person.rows[0]!.hash, NFC)).toBe(true);
+      for (const typed of [NFC, NFD])
+        expect(await check("ada@example.com", typed)).toEqual([1, true, "ada@example.com"]);
+    },
+  );
+
+  test("S170, S32 a password that was not typed in NFC costs one more hash, whether or not there is an account", async () => {
+    Person.rows[0]!.hash = await DEFAULT_HASHER.hash("another p\u00e4ssword");
+    const hashes = countHashes();
+    const costs: unknown[] = [];
+    for (const address of ["ada@example.com", "nobody@example.com", "eve@example.com"]) {
+      for (const typed of [NFC, NFD]) costs.push([(await check(address, typed))[1], hashes()]);
+    }
+    expect(costs).toEqual(
+      Array(3)
+        .fill([
+          [false, 1],
+          [false, 2],
+        ])
+        .flat(),
+    );
   });
 });
 

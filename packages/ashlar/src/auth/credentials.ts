@@ -1,4 +1,4 @@
-import { normalizeEmail, type PasswordHasher } from "../security/index.ts";
+import { matchPassword, normalizeEmail, normalizePassword, type PasswordHasher } from "../security/index.ts";
 import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { storedHash } from "./stored-hash.ts";
@@ -25,8 +25,8 @@ export interface CredentialCheck {
  * Checks that an identifier and a password belong together: the only place where that is decided.
  *
  * An unknown account takes as much time as a wrong password. Input that is not text reaches neither the database nor
- * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters is replaced by a
- * new one of the same password.
+ * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters, or of a text that
+ * was not normalized, is replaced by a new one of the same password.
  *
  * @param hasher the application's
  * @param model the class of the users
@@ -47,9 +47,9 @@ export async function verifyCredentials(
   const account = normalized === null ? null : await model.findByIdentifier(normalized);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = storedHash(account?.passwordHash());
-  const fits = await hasher.verify(hash, password);
+  const { fits, isAsTyped } = await matchPassword(hasher, hash, password);
   const valid = fits && hash !== null;
-  if (valid && hasher.needsRehash(hash)) await rehash(hasher, account!, hash, password);
+  if (valid && (isAsTyped || hasher.needsRehash(hash))) await rehash(hasher, account!, hash, password);
   return { account, valid, identifier: normalized, tried: true };
 }
 
@@ -60,7 +60,7 @@ export async function verifyCredentials(
 async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: string, password: string): Promise<void> {
   let made: string;
   try {
-    made = await hasher.hash(password);
+    made = await hasher.hash(normalizePassword(password));
   } catch (error) {
     if (error instanceof AshlarError && UNHASHED.includes(error.code)) return;
     throw error;
@@ -81,7 +81,7 @@ export async function isPasswordOf(
 ): Promise<boolean> {
   if (!isPasswordGiven(password)) return false;
   const hash = storedHash(user?.passwordHash());
-  const fits = await hasher.verify(hash, password);
+  const { fits } = await matchPassword(hasher, hash, password);
   return fits && hash !== null;
 }
 

@@ -1,13 +1,13 @@
-import { passwordProblem } from "../security/index.ts";
+import { normalizePassword, passwordProblem } from "../security/index.ts";
 import { ValidationError } from "../support/index.ts";
 import { message } from "./messages.ts";
 
 /**
- * The hash of a password that a user chooses: 8 to 1024 bytes, not one of the most common ones, and not the current
- * one.
+ * The hash of a password that a user chooses: in NFC, 8 to 1024 bytes, not one of the most common ones, and not the
+ * current one.
  *
- * @param isCurrent reports whether a password is the current one
- * @param hash hashes it
+ * @param isCurrent reports whether a password, as typed, is the current one
+ * @param hash hashes it, in NFC
  * @throws `E_INVALID_INPUT` with the reason, under `password`; `E_OVERLOADED`
  */
 export async function hashNewPassword(
@@ -19,5 +19,5 @@ export async function hashNewPassword(
   const problem = passwordProblem(plain);
   if (problem !== null) throw new ValidationError({ password: [problem] });
   if (await isCurrent(plain)) throw new ValidationError({ password: [message("auth.password.unchanged")] });
-  return hash(plain);
+  return hash(normalizePassword(plain));
 }

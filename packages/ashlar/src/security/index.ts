@@ -6,6 +6,7 @@ export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";
 export type { HashingUsage } from "./password/hashing-threads.ts";
 export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
+export { matchPassword, normalizePassword } from "./password/password-match.ts";
 export { checkPassword, passwordProblem } from "./password/password-rules.ts";
 export { DEFAULT_HASHER, hashPassword, needsRehash, verifyPassword } from "./password/passwords.ts";
 export { isVerifiableHash } from "./password/verifiable-hashes.ts";

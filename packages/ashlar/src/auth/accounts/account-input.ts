@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { normalizeEmail } from "../../security/index.ts";
+import { normalizeEmail, normalizePassword } from "../../security/index.ts";
 import { type FieldErrors, type Message, ValidationError } from "../../support/index.ts";
 import { message } from "../messages.ts";
 
@@ -58,7 +58,7 @@ export async function choosePassword(
     Object.assign(errors, error.errors);
   }
   // Compared by content: a list that was sent twice is refused as a password, but the two are the same.
-  if (!isDeepStrictEqual(confirmation, password)) {
+  if (!isDeepStrictEqual(normalized(confirmation), normalized(password))) {
     errors.password_confirmation = [message("auth.password.confirmation")];
   }
   return errors;
@@ -81,6 +81,11 @@ export async function hashChosenPassword(
   };
   refuse(await choosePassword(accept, password, confirmation));
   return made;
+}
+
+/** A password manager may fill in one of the two fields, and a keyboard the other. */
+function normalized(password: unknown): unknown {
+  return typeof password === "string" ? normalizePassword(password) : password;
 }
 
 /** @throws `E_INVALID_INPUT` if there are errors */

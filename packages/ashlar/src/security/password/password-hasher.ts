@@ -13,6 +13,9 @@ import "../errors.ts";
  * - the work is done off the event loop;
  * - if it cannot be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify` throw.
  *
+ * The framework passes passwords in NFC, and for hashes of before also as typed, so a hasher normalizes nothing. If your
+ * own code calls one, call it with `plain.normalize("NFC")`.
+ *
  * Verifying hashes that are already stored is up to you: pass all those that `argon2id()` knows to it, and return `true` from
  * `needsRehash` if the next login should replace them.
  *
@@ -50,7 +53,7 @@ export interface PasswordHasher {
   /**
    * Hashes a password.
    *
-   * @param plain the password as typed
+   * @param plain the password
    * @returns text of at most 255 characters, which begins with the algorithm's name between two dollar signs
    * @throws `E_INVALID_PASSWORD` if it is empty or cannot be hashed for another reason; `E_OVERLOADED` if too many are
    *   waiting
@@ -61,7 +64,7 @@ export interface PasswordHasher {
    *
    * @param hash the stored hash; `null` if there is no account, or the account has no password. An unknown hash never
    *   matches
-   * @param plain the password as typed
+   * @param plain the password
    * @throws `E_OVERLOADED`
    */
   verify(hash: string | null, plain: string): Promise<boolean>;

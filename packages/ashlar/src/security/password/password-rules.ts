@@ -1,6 +1,7 @@
 import type { Message } from "../../support/index.ts";
 import { commonPasswords } from "./common-passwords.ts";
 import { message } from "./messages.ts";
+import { normalizePassword } from "./password-match.ts";
 
 const MIN_BYTES = 8;
 const MAX_BYTES = 1024;
@@ -24,8 +25,8 @@ export function isHashable(plain: string): boolean {
 }
 
 /**
- * Explains what is wrong with a password that a user chooses: it must have 8 to 1024 bytes in UTF-8 and not be among
- * the commonest. There are no composition rules (NIST SP 800-63B §3.1.1.2).
+ * Explains what is wrong with a password that a user chooses: in NFC, it must have 8 to 1024 bytes in UTF-8 and not be
+ * among the commonest. There are no composition rules (NIST SP 800-63B §3.1.1.2).
  *
  * @param plain the password as typed: it is not trimmed, folded or cut
  * @returns a sentence for the user, or `null` if the password is acceptable
@@ -35,7 +36,8 @@ export function checkPassword(plain: string): string | null {
 }
 
 /** Does the same, in a form that can be translated for the user. */
-export function passwordProblem(plain: string): Message | null {
+export function passwordProblem(typed: string): Message | null {
+  const plain = normalizePassword(typed);
   if (plain.length > MAX_BYTES || Buffer.byteLength(plain) > MAX_BYTES) {
     return message("password.tooLong", { max: MAX_BYTES });
   }

@@ -1,5 +1,6 @@
 import { argon2id } from "./argon2id.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
+import { matchPassword, normalizePassword } from "./password-match.ts";
 
 /** Hashes passwords unless the application sets its own hasher. */
 export const DEFAULT_HASHER: PasswordHasher = argon2id();
@@ -11,20 +12,21 @@ export const DEFAULT_HASHER: PasswordHasher = argon2id();
  * Security: it refuses only what cannot be hashed, not what is easily guessed; run passwords that users choose through
  * `checkPassword` first.
  *
- * @param plain the password as typed: it is not trimmed, folded or cut
+ * @param plain the password as typed: it is normalized (NFC), and not trimmed, folded or cut
  * @returns a PHC string of 97 characters
  * @throws `E_INVALID_PASSWORD` if it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
  *   `E_MISSING_PACKAGE`
  */
 export function hashPassword(plain: string): Promise<string> {
-  return DEFAULT_HASHER.hash(plain);
+  return DEFAULT_HASHER.hash(normalizePassword(plain));
 }
 
 /**
  * Reports, off the event loop, whether a hash was made from a password. Supports Argon2 of any variant with parameters
  * up to 256 MiB, 16 passes and 16 lanes, bcrypt up to a cost of 14, and scrypt and PBKDF2 as `argon2id` describes.
  *
- * A hash of any other kind never matches, and takes as long as one that is supported.
+ * A hash of any other kind never matches, and takes as long as one that is supported. A password that was not typed in
+ * NFC is also compared as typed, for hashes that were made without normalizing it.
  *
  * Security: bcrypt sees only the first 72 bytes of a password. Hashes that another program made take another time than
  * `null` does, so response times tell such an account from one that does not exist. Both end with the rehash that
@@ -35,8 +37,8 @@ export function hashPassword(plain: string): Promise<string> {
  * @param plain the password as typed
  * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
-export function verifyPassword(hash: string | null, plain: string): Promise<boolean> {
-  return DEFAULT_HASHER.verify(hash, plain);
+export async function verifyPassword(hash: string | null, plain: string): Promise<boolean> {
+  return (await matchPassword(DEFAULT_HASHER, hash, plain)).fits;
 }
 
 /** Reports whether a hash differs from what `hashPassword` would make now, so the next login should replace it. */
