@@ -127,7 +127,8 @@ function defineFor(target: Target): void {
     const visitor = await new PageVisitor(before.url).register();
     const browser = new PageVisitor(before.url);
     const login = { email: "ada@example.com", password: "a password of hers" };
-    await browser.send("/login", await browser.open("/login"), { ...login, remember: "1" });
+    const remembered = { "Stay logged in on this device": true } as const;
+    await browser.logIn(await browser.open("/login"), login.email, login.password, remembered);
     const token = await tokenFrom(before.url, login);
     // No mail server responds, so it waits.
     const { NewDeviceMail } = (await import(join(root, "app/mailables/new-device-mail.ts"))) as {
@@ -156,7 +157,7 @@ function defineFor(target: Target): void {
     const renewed = await fetch(`${after.url}api/reauth`, { method: "POST", body: new URLSearchParams({ token }) });
     expect(renewed.status).toBe(200);
     const newcomer = new PageVisitor(after.url);
-    expect((await newcomer.send("/login", await newcomer.open("/login"), login)).path).toBe("/home");
+    expect((await newcomer.logIn(await newcomer.open("/login"), login.email, login.password)).path).toBe("/home");
     const { kysely } = after.application.container.make("database");
     const bob = {
       name: "Bob",

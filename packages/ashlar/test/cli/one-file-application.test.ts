@@ -127,8 +127,7 @@ export default application;`);
   expect((await new PageVisitor(url).open("/")).html).toBe("hello");
   await new PageVisitor(url).register();
   const visitor = new PageVisitor(url);
-  const fields = { email: "ada@example.com", password: PASSWORD };
-  const page = await visitor.send("/login", await visitor.open("/login"), fields);
+  const page = await visitor.logIn(await visitor.open("/login"), "ada@example.com", PASSWORD);
   expect([page.path, page.status, page.html]).toEqual(["/home", 200, expect.stringContaining("Hello, Ada")]);
 
   const installed = await ashlar(root, "api:install");

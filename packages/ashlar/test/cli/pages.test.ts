@@ -83,8 +83,10 @@ describe("the pages", () => {
   test("show a problem at the top and at its field, and keep the input, except for passwords", async () => {
     const somebody = await visitor();
     const form = await somebody.open("/register");
-    const typed = { name: "Ada", email: "ada@example.com", password: "secret words", password_confirmation: "others" };
-    const page = await somebody.send("/register", form, typed);
+    const page = await somebody.press(form, "Register", {
+      ...{ Name: "Ada", "Email address": "ada@example.com" },
+      ...{ Password: "secret words", "Confirm password": "others" },
+    });
     checkPage(page);
     expect(page.path).toBe("/register");
     expect(page.html).toContain("<title>Problem: Register · Shop</title>");

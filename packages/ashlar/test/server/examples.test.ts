@@ -62,7 +62,7 @@ async function walkShop(url: string): Promise<void> {
   const ada = await new PageVisitor(url, browser).register();
   const credentials = { email: "ada@example.com", password: "a password of hers" };
   const login = await guest.open("/orders");
-  const orders = await guest.send("/login", login, credentials);
+  const orders = await guest.logIn(login, credentials.email, credentials.password);
   expect([orders.path, orders.status]).toEqual(["/orders", 200]);
   expect(orders.html).toMatch(/Orders of Ada &(?:lt|#60);b/);
   expect(orders.headers.get("cache-control")).toContain("no-store");
@@ -97,7 +97,7 @@ async function walkShop(url: string): Promise<void> {
 
   expect((await fetch(`${url}favicon.svg`)).headers.get("content-type")).toBe("image/svg+xml");
   expect((await fetch(`${url}nowhere`)).status).toBe(404);
-  expect((await guest.send("/logout", ordered, {})).path).toBe("/login");
+  expect((await guest.press(ordered, "Log out")).path).toBe("/login");
   expect((await guest.open("/orders")).path).toBe("/login");
   expect((await ada.open("/orders")).path).toBe("/orders");
 }

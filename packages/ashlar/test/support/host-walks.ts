@@ -33,35 +33,29 @@ export async function walkAccount(url: string, headers: Readonly<Record<string, 
 
   const forged = await ada.open("/logout", { method: "POST", body: new URLSearchParams() });
   expect([forged.status, (await ada.open("/home")).path]).toEqual([419, "/home"]);
-  expect((await ada.send("/logout", home, {})).path).toBe("/login");
+  expect((await ada.press(home, "Log out")).path).toBe("/login");
   expect((await ada.open("/home")).path).toBe("/login");
 
-  const credentials = { email: EMAIL, password: PASSWORD };
-  expect((await ada.send("/login", await ada.open("/login"), { ...credentials, password: "wrong" })).path).toBe(
-    "/login",
-  );
-  expect((await ada.send("/login", await ada.open("/login"), credentials)).path).toBe("/home");
+  expect((await ada.logIn(await ada.open("/login"), EMAIL, "wrong")).path).toBe("/login");
+  expect((await ada.logIn(await ada.open("/login"), EMAIL, PASSWORD)).path).toBe("/home");
   expect(ada.lifetimeOf("token")).toBe(null);
 
   const phone = new PageVisitor(url, headers);
-  await phone.send("/login", await phone.open("/login"), { ...credentials, remember: "on" });
+  await phone.logIn(await phone.open("/login"), EMAIL, PASSWORD, { "Stay logged in on this device": true });
   expect(phone.lifetimeOf("token")).toBeGreaterThan(29 * 86_400);
 
   const changed = "a changed password of hers";
-  const account = await ada.open("/account/password");
-  const change = { current_password: PASSWORD, password: changed, password_confirmation: changed };
-  await ada.send("/account/password", account, change);
+  const change = { "Current password": PASSWORD, "New password": changed, "Confirm new password": changed };
+  await ada.press(await ada.open("/account/password"), "Change password", change);
   expect([(await ada.open("/home")).path, (await phone.open("/home")).path]).toEqual(["/home", "/login"]);
 
   const other = new PageVisitor(url, headers);
-  await other.send("/change_password", await other.open("/change_password"), { email: EMAIL });
+  await other.press(await other.open("/change_password"), "Send link", { "Email address": EMAIL });
   const form = await other.open(await mailedPath(url, /\/password_reset\?token=\S+/));
-  const [, token = ""] = /name="token" value="([^"]+)"/.exec(form.html) ?? [];
   const password = LAST_PASSWORD;
-  await other.send("/password_reset", form, { token, password, password_confirmation: password });
+  await other.press(form, "Set password", { "New password": password, "Confirm new password": password });
   expect((await ada.open("/home")).path).toBe("/login");
-  const login = await other.open("/login");
-  expect((await other.send("/login", login, { ...credentials, password })).path).toBe("/home");
+  expect((await other.logIn(await other.open("/login"), EMAIL, password)).path).toBe("/home");
 
   const body = new URLSearchParams({ username: EMAIL, password });
   const authenticated = await fetch(`${url}api/auth`, { method: "POST", body, headers });
@@ -82,8 +76,7 @@ export async function walkAuthentication(url: string, address: string | null): P
 
   const visitor = new PageVisitor(url);
   expect((await visitor.open("/whoami")).path).toBe("/login");
-  const credentials = { email: EMAIL, password: LAST_PASSWORD };
-  const page = await visitor.send("/login", await visitor.open("/login"), credentials);
+  const page = await visitor.logIn(await visitor.open("/login"), EMAIL, LAST_PASSWORD);
   expect([page.path, page.headers.get("cache-control")]).toEqual(["/whoami", expect.stringContaining("no-store")]);
   const { csrfToken, ...known } = JSON.parse(page.html) as { csrfToken: string };
   expect(known).toEqual({ email: EMAIL, address });

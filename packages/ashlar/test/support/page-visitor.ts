@@ -1,3 +1,5 @@
+import { type Filling, fillIn } from "./page-form.ts";
+
 /** A page, at the path where redirects led. */
 export interface Page {
   readonly path: string;
@@ -43,7 +45,18 @@ export class PageVisitor {
     return { path, status: response.status, headers: response.headers, html: await response.text() };
   }
 
-  /** Posts a form with the CSRF token of a page. */
+  /**
+   * Fills in a form of a page, by the labels of its fields, and presses its button.
+   *
+   * @param button the button's text
+   */
+  async press(page: Page, button: string, filling: Filling = {}): Promise<Page> {
+    const { action, entries } = fillIn(page.html, filling, button);
+    const body = new URLSearchParams(entries.map(([name, value]) => [name, String(value)]));
+    return await this.open(action === "" ? page.path : action, { method: "POST", body });
+  }
+
+  /** Posts what no form of the page would, with its CSRF token. */
   async send(path: string, page: Page, fields: Record<string, string>): Promise<Page> {
     const [, token = ""] = /name="__token" value="([^"]+)"/.exec(page.html) ?? [];
     return this.open(path, { method: "POST", body: new URLSearchParams({ __token: token, ...fields }) });
@@ -51,8 +64,15 @@ export class PageVisitor {
 
   async register(): Promise<this> {
     const password = "a password of hers";
-    const person = { name: "Ada <b>", email: "ada@example.com", password, password_confirmation: password };
-    await this.send("/register", await this.open("/register"), person);
+    await this.press(await this.open("/register"), "Register", {
+      ...{ Name: "Ada <b>", "Email address": "ada@example.com" },
+      ...{ Password: password, "Confirm password": password },
+    });
     return this;
+  }
+
+  /** Logs in, with what the page of the login needs besides. */
+  async logIn(page: Page, email: string, password: string, filling: Filling = {}): Promise<Page> {
+    return await this.press(page, "Log in", { "Email address": email, Password: password, ...filling });
   }
 }
