@@ -70,6 +70,14 @@ export function invalid({ ok, status, headers }: Response, facts: Facts): Client
   return new ClientError("E_INVALID_RESPONSE", message, { ...facts, status });
 }
 
+/** The error for a redirect. */
+export function redirected({ status }: Response): ClientError {
+  const message =
+    "The response is a redirect, which the client does not follow, because it would take passwords and tokens along. " +
+    "Set `url` to the address that the application itself answers at.";
+  return new ClientError("E_INVALID_RESPONSE", message, { status });
+}
+
 /** A text as JSON; `undefined` if it is none. */
 export function parsed(text: string): unknown {
   try {

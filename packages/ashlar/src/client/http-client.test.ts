@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ClientError, createSessionClient, createTokenClient } from "./index.ts";
 
 /** What the server does with a request, by path. */
@@ -283,4 +283,69 @@ test.each([
 ])("the message of an error is the detail, or else the title, or else the code: %j", async (body, text) => {
   const fetch = (async () => Response.json(body, { status: 503 })) as typeof globalThis.fetch;
   expect((await failure(client({ fetch }).get("/"))).message).toBe(text);
+});
+
+describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (status) => {
+  /** An origin that answers everything as the application would, and remembers what it was sent. */
+  async function elsewhere(): Promise<{ readonly origin: string; readonly requests: unknown[] }> {
+    const requests: unknown[] = [];
+    const other = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += String(chunk);
+      requests.push([request.url, request.headers.authorization, request.headers["x-csrf-token"], text]);
+      const body = { data: "their.token", refresh_token: "theirs", expires_in: 900, csrf_token: "theirs" };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      other.close();
+      other.closeAllConnections();
+    });
+    return { origin: `http://127.0.0.1:${(other.address() as AddressInfo).port}`, requests };
+  }
+
+  /** Makes every path of the application lead to the same path elsewhere. */
+  function leadTo(origin: string): void {
+    const own = HANDLERS;
+    const paths = ["/api/auth", "/api/reauth", "/api/logout", "/csrf", "/login", "/register", "/orders"];
+    for (const path of paths) {
+      own[path] = (_, response) => response.writeHead(status, { location: `${origin}${path}` }).end();
+      onTestFinished(() => void delete own[path]);
+    }
+  }
+
+  const REDIRECT = { code: "E_INVALID_RESPONSE", status, message: expect.stringContaining("is a redirect") };
+
+  test("takes no password, token or body to another origin, and stores nothing of it", async () => {
+    const { origin, requests } = await elsewhere();
+    leadTo(origin);
+    const stored: string[] = [];
+    const held = JSON.stringify({ access: "own.token", refresh: "own", expiresAt: Date.now() + 900_000 });
+    const store = { get: () => held, set: (text: string) => void stored.push(text), remove: () => {} };
+    const tokens = client({ store });
+    const calls = [
+      () => tokens.login({ username: "ada@example.com", password: "a password of hers" }),
+      () => tokens.get("/orders"),
+      () => tokens.post("/orders", { note: "private" }),
+      () => createSessionClient({ url }).login({ email: "ada@example.com", password: "a password of hers" }),
+      () => createSessionClient({ url }).post("/orders", { note: "private" }),
+    ];
+    for (const call of calls) expect(await failure(call())).toMatchObject(REDIRECT);
+    expect([requests, stored]).toEqual([[], []]);
+  });
+
+  test("is no way to a place that the platform's own fetch has followed it to", async () => {
+    const { origin } = await elsewhere();
+    leadTo(origin);
+    // As React Native's does, which knows no `redirect`.
+    const following: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "follow" });
+    const stored: string[] = [];
+    const store = { get: () => null, set: (text: string) => void stored.push(text), remove: () => {} };
+    const call = client({ store, fetch: following }).login({
+      username: "ada@example.com",
+      password: "a password of hers",
+    });
+    expect(await failure(call)).toMatchObject({ code: "E_INVALID_RESPONSE" });
+    expect(stored).toEqual([]);
+  });
 });

@@ -1,4 +1,4 @@
-import { ClientError, errorOf, invalid, parsed } from "./client-error.ts";
+import { ClientError, errorOf, invalid, parsed, redirected } from "./client-error.ts";
 
 /** What every client is created with. */
 export interface ClientOptions {
@@ -36,6 +36,9 @@ export interface Sent {
 /** What other types of bodies are called. The platform may not have all of them. */
 const AS_THEY_ARE = ["Blob", "FormData", "URLSearchParams", "ArrayBuffer", "ReadableStream"] as const;
 
+/** The statuses that lead elsewhere (RFC 9110 §15.4). */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
 /** Sends requests to an application, and reads its responses. */
 export class Transport {
   readonly #url: string;
@@ -52,7 +55,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request once.
+   * Sends a request once. Redirects are not followed.
    *
    * @returns a successful response, whose body has not been read
    * @throws ClientError for any other
@@ -72,9 +75,15 @@ export class Transport {
         // Node requires it of a stream.
         ...(isStream(body) && { duplex: "half" }),
         credentials: this.#credentials,
+        // Status 307 and 308 would send passwords and tokens on, and the tokens of the other origin would be stored.
+        redirect: "manual",
         signal,
       }),
     );
+    // React Native follows redirects all the same: what it found there is not used.
+    if (response.type === "opaqueredirect" || response.redirected || REDIRECTS.has(response.status)) {
+      throw redirected(response);
+    }
     if (!response.ok) throw errorOf(response, await connected(() => response.text()));
     return response;
   }

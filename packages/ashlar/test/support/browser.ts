@@ -31,16 +31,16 @@ export class Browser {
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Page> {
-    return this.#send(path, { headers });
+    return this.send(path, { headers });
   }
 
   head(path: string, headers: Record<string, string> = {}): Promise<Page> {
-    return this.#send(path, { method: "HEAD", headers });
+    return this.send(path, { method: "HEAD", headers });
   }
 
   post(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Page> {
     const type = { "content-type": "application/json" };
-    return this.#send(path, { method: "POST", headers: { ...type, ...headers }, body: JSON.stringify(body) });
+    return this.send(path, { method: "POST", headers: { ...type, ...headers }, body: JSON.stringify(body) });
   }
 
   /** A browser with the same cookies: stolen ones, or a second tab. */
@@ -50,7 +50,8 @@ export class Browser {
     return copy;
   }
 
-  async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Page> {
+  /** Sends any request, and stores the cookies of the response. */
+  async send(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Page> {
     const { userAgent, ip, origin = "http://localhost" } = this.#options;
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = {

@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ADA,
-  APP_URL,
-  PASSWORD,
-  type TestAccounts,
-  testAccounts,
-  type Visitor,
-} from "../../../test/support/account-application.ts";
+import { ADA, PASSWORD, testAccounts, type Visitor } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import type { Page } from "../../../test/support/browser.ts";
 import { createApplication } from "../../boot/index.ts";
@@ -286,11 +279,11 @@ describe("the responses of the routes", () => {
       (a, b) => Number(b.isCurrent) - Number(a.isCurrent),
     );
     expect([current?.isCurrent, other?.isCurrent]).toEqual([true, false]);
-    const ended = await sendForm(accounts, here, `/logins/${other!.id}`);
+    const ended = await sendForm(here, `/logins/${other!.id}`);
     expect([ended.status, ended.headers.get("location")]).toEqual([302, "/logins"]);
     expect(await there.get("/me")).toMatchObject({ body: { user: null } });
     await accounts.loggedIn();
-    await sendForm(accounts, here, "/logins");
+    await sendForm(here, "/logins");
     expect(devices(await here.get("/logins"))).toHaveLength(1);
   });
 });
@@ -306,10 +299,8 @@ function devices({ body }: Page): { readonly id: string; readonly isCurrent: boo
 }
 
 /** A form cannot send DELETE, so it names the method in the body. */
-async function sendForm(accounts: TestAccounts, visitor: Visitor, path: string): Promise<Response> {
-  const cookie = [...visitor.cookies].map((pair) => pair.join("=")).join("; ");
-  const body = new URLSearchParams({ __method: "DELETE" });
-  return accounts.application.fetch(new Request(new URL(path, APP_URL), { method: "POST", headers: { cookie }, body }));
+function sendForm(visitor: Visitor, path: string): Promise<Page> {
+  return visitor.send(path, { method: "POST", body: new URLSearchParams({ __method: "DELETE" }) });
 }
 
 describe("AuthPageMiddleware", () => {

@@ -67,14 +67,12 @@ async function passesSteps(context: HttpContext, { name: guard }: Guard, user: R
   return false;
 }
 
-/** Makes the rest of a request use the changed user: a store may have created a new object. */
+/**
+ * Makes the rest of a request use the changed user, since a store may have created a new object, and sends the token that the
+ * request's login continues with, if its guard keeps logins.
+ */
 export function takeOver({ auth }: HttpContext, user: AccountUser): void {
   const guard = auth.guard(auth.guardName);
   if ((guard.knownUser as object | null) !== user) guard.once(user);
-}
-
-/** Sends the token that the request's login got with a change of the password, if its guard keeps logins. */
-export function sendOwedToken({ auth }: HttpContext): void {
-  const guard = auth.guard(auth.guardName);
-  if (guard instanceof WebGuard) guard.sendOwedToken();
+  if (guard instanceof WebGuard) guard.sendNextToken();
 }

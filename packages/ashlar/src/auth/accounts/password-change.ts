@@ -6,7 +6,7 @@ import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
-import { requirePassword, requireUser, sendOwedToken, takeOver } from "./current-user.ts";
+import { requirePassword, requireUser, takeOver } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** The dependencies of {@link PasswordChange}. */
@@ -46,7 +46,6 @@ export class PasswordChange {
       return changed;
     });
     takeOver(context, user);
-    sendOwedToken(context);
     announce(context, "auth.password_changed", guard, { user });
   }
 }

@@ -240,7 +240,7 @@ export interface KeptLogin {
   readonly id: string;
   /** The access epoch that it continues under. */
   readonly accessEpoch: string;
-  /** Its new token, if its user has just proved the password: the old one becomes invalid in the same step. */
+  /** Its new token: the old one becomes invalid in the same step. Without it, the login keeps the token that it has. */
   readonly renewal?: LoginRenewal;
 }
 

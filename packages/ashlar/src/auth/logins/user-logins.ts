@@ -62,6 +62,10 @@ export interface UserLoginsDependencies {
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
+  /** How the login of the request continues alone under the user's new access epoch: with a new token. */
+  readonly keepAlone: (changed: Authenticatable) => KeptLogin | null;
+  /** Sends that token, once it is stored. */
+  readonly sendNextToken: () => void;
   /** Deletes the user's logins with all other guards that have the same rows. */
   readonly endBeside: (user: Authenticatable) => Promise<void>;
   /** Runs work in a transaction of the application's database, and of that of the users, if there is one. */
@@ -151,7 +155,7 @@ export class UserLogins {
   /**
    * Ends all logins except the one that the request comes from, and with them all other access to the account: links in
    * mails, the API token if it is checked in the database, and what `endCredentials()` of the user removes; see
-   * `CredentialHolder`.
+   * `CredentialHolder`. The remaining login gets a new token, so copies of its cookie are worthless, too.
    *
    * @returns how many logins were ended
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime
@@ -159,22 +163,23 @@ export class UserLogins {
   async endOthers(): Promise<number> {
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const { transaction, users, takeOver, endBeside } = this.#dependencies;
+    const { transaction, users, takeOver, endBeside, keepAlone, sendNextToken } = this.#dependencies;
     const { changed, ended } = await transaction(async () => {
       const changed = await logOutEverywhereOnProof(users, user);
       if (changed === null) throw staleProof();
       await endBeside(changed);
-      return { changed, ended: await this.keepCurrent(changed) };
+      return { changed, ended: await this.#endAll(user, keepAlone(changed)) };
     });
     if (changed !== user) takeOver(changed);
+    sendNextToken();
     this.#dependencies.ended(changed, ended);
     return ended;
   }
 
   /**
-   * Ends all logins except the one that the request comes from, which continues under the user's current access epoch:
-   * for callers that have changed it on the user of this request. Takes part in the current transaction, if there is
-   * one.
+   * Ends all logins except the one that the request comes from, which continues under the user's current access epoch
+   * with a new token: for callers that have changed the epoch on the user of this request. Takes part in the current
+   * transaction, if there is one.
    *
    * @param changed the user with the new epoch, if that is not the request's own object
    * @returns how many logins were ended
@@ -182,8 +187,10 @@ export class UserLogins {
   async keepCurrent(changed?: Authenticatable): Promise<number> {
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const id = this.#dependencies.currentId();
-    return this.#endAll(user, id === null ? null : { id, accessEpoch: accessEpochOf(changed ?? user) });
+    const { keepAlone, sendNextToken } = this.#dependencies;
+    const ended = await this.#endAll(user, keepAlone(changed ?? user));
+    sendNextToken();
+    return ended;
   }
 
   /**

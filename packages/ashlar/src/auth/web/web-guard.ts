@@ -13,7 +13,7 @@ import type { Authenticatable, AuthenticatableClass } from "../authenticatable.t
 import { announce } from "../events.ts";
 import { LoginGuard, type LoginOptions } from "../login-guard.ts";
 import { deviceName } from "../logins/device-name.ts";
-import type { FoundLogin, Login, LoginOwner } from "../logins/login-store.ts";
+import type { FoundLogin, KeptLogin, Login, LoginOwner } from "../logins/login-store.ts";
 import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
@@ -37,10 +37,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #login: CurrentLogin | null = null;
   /** The token that this login has. */
   #token: string | null = null;
-  /** Whether the login is to get a new token together with a change of the password that was just proved. */
-  #owesToken = false;
-  /** That token, once it is stored. */
-  #owed: { readonly token: string; readonly authenticatedAt: Date } | null = null;
+  /** Whether the login's next token, which it gets together with a change of the password, has the proof just given. */
+  #isProved = false;
+  /** The token that this login continues with alone, once it is stored. */
+  #next: { readonly token: string; readonly authenticatedAt: Date | null } | null = null;
   /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
   #isPresented = false;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
@@ -208,6 +208,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
       endBeside: this.#dependencies.endBeside,
+      keepAlone: (changed) => this.#keepAlone(changed),
+      sendNextToken: () => this.sendNextToken(),
       transaction: this.#dependencies.transaction,
       ended: (user, count) => this.#announceEnded(user, count, "user"),
     });
@@ -251,35 +253,43 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   async confirmForChange(password: unknown): Promise<boolean> {
     return this.#confirm(password, () => {
-      this.#owesToken = true;
+      this.#isProved = true;
       return true;
     });
   }
 
   /**
    * @internal Ends all of a user's logins except the one of this request, which continues under the changed user's access
-   * epoch. Takes part in the current transaction; call {@link sendOwedToken} once it is committed.
+   * epoch with a new token. Takes part in the current transaction; call {@link sendNextToken} once it is committed.
    */
   async continueAlone(changed: Authenticatable): Promise<void> {
+    const owner = { guard: this.name, userId: changed.authId() };
+    await this.#dependencies.store.endAll(owner, this.#keepAlone(changed));
+  }
+
+  /**
+   * The login of this request under a new access epoch, with a new token. The token is random, not a successor of the old one:
+   * a copy of the cookie, which may be why the user ends the other logins, must not be answered with it.
+   */
+  #keepAlone(changed: Authenticatable): KeptLogin | null {
     const login = this.#login;
-    const { store } = this.#dependencies;
-    if (login === null) {
-      await store.endAll({ guard: this.name, userId: changed.authId() });
-      return;
-    }
-    const owed = this.#owesToken ? { token: makeLoginToken(), authenticatedAt: currentDate() } : null;
-    const renewal = owed && { tokenHash: digest(owed.token), authenticatedAt: owed.authenticatedAt };
-    const kept = { id: login.id, accessEpoch: accessEpochOf(changed), ...(renewal && { renewal }) };
-    await store.endAll({ guard: this.name, userId: changed.authId() }, kept);
-    this.#owed = owed;
+    if (login === null) return null;
+    const token = makeLoginToken();
+    const authenticatedAt = this.#isProved ? currentDate() : login.authenticatedAt;
+    this.#next = { token, authenticatedAt };
+    return {
+      id: login.id,
+      accessEpoch: accessEpochOf(changed),
+      renewal: { tokenHash: digest(token), authenticatedAt },
+    };
   }
 
   /** @internal Sends the token that {@link continueAlone} has stored, if there is one. */
-  sendOwedToken(): void {
-    const owed = this.#owed;
-    if (owed !== null) this.#replaceToken(this.#login!, owed.token, owed.authenticatedAt);
-    this.#owed = null;
-    this.#owesToken = false;
+  sendNextToken(): void {
+    const next = this.#next;
+    if (next !== null && this.#login !== null) this.#replaceToken(this.#login, next.token, next.authenticatedAt);
+    this.#next = null;
+    this.#isProved = false;
   }
 
   async #confirm(
@@ -343,7 +353,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /** Makes the request use a login's new token, which is stored, and sends it to the browser. */
-  #replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, authenticatedAt: Date): void {
+  #replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, authenticatedAt: Date | null): void {
     this.#changing();
     this.#login = { id, userId, authenticatedAt, expiresAt, createdAt };
     this.#holdToken(token);
