@@ -78,7 +78,17 @@ const CONTENTS: readonly Part[] = [
       { title: "API", pages: guides("api-tokens", "personal-tokens", "token-keys", "jwt") },
       {
         title: "More",
-        pages: guides("mail", "jobs", "limits", "events", "cryptography", "testing", "features", "other-frameworks"),
+        pages: guides(
+          "mail",
+          "jobs",
+          "webhooks",
+          "limits",
+          "events",
+          "cryptography",
+          "testing",
+          "features",
+          "other-frameworks",
+        ),
       },
       {
         title: "Running it",

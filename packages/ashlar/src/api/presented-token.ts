@@ -135,6 +135,8 @@ export class PresentedToken {
     const { request } = this.#context;
     const { tokenInQuery } = this.#driver.settings;
     if (!this.#mayBeInQuery && !hasBody(request.raw)) return null;
+    const isStreamed = request.route()?.streamsBody === true;
+    if (isStreamed && !tokenInQuery) return null;
     const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }

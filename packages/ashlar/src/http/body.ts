@@ -37,11 +37,15 @@ export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
 /** A body as it was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
 export type RequestBody =
   | { readonly kind: "none" }
+  /** It was left to the handler, which streams it. */
+  | { readonly kind: "streamed" }
   | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
   | {
       readonly kind: "multipart";
       /** Of the complete body, in bytes. */
       readonly size: number;
+      /** `null` if they were too many to keep in addition to the files. */
+      readonly bytes: Uint8Array | null;
       readonly fields: readonly (readonly [name: string, value: string])[];
       readonly files: readonly (readonly [name: string, file: UploadedFile])[];
     };
@@ -49,10 +53,13 @@ export type RequestBody =
 /** The body of a request without one. */
 export const NO_BODY: RequestBody = Object.freeze({ kind: "none" });
 
+/** The body of a request whose handler streams it. */
+export const STREAMED_BODY: RequestBody = Object.freeze({ kind: "streamed" });
+
 /** The limits of a request for which no route sets any. */
 const NO_LIMITS: readonly null[] = Object.freeze([null]);
 
-type BodyKind = Exclude<RequestBody["kind"], "none">;
+type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed">;
 
 /**
  * Reports whether a request has a body, without touching it (RFC 9112 §6.3).
@@ -81,6 +88,7 @@ export function inviteBody(raw: Request): void {
  *
  * @param routeLimits the limits of the routes that the request may be for, in bytes; the largest counts, and for a route
  *   without one (`null`) the application's own
+ * @param keepsBytes whether to keep the bytes of multipart too, however many they are; default: up to `maxBodyBytes`
  * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
  *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
  *   if the body is compressed
@@ -89,6 +97,7 @@ export async function readBody(
   raw: Request,
   limits: BodyLimits,
   routeLimits: readonly (number | null)[] = NO_LIMITS,
+  keepsBytes = false,
 ): Promise<RequestBody> {
   if (!hasBody(raw)) return NO_BODY;
   const type = raw.headers.get("content-type") ?? "";
@@ -105,7 +114,8 @@ export async function readBody(
   // A route's higher or lower limit applies to its text fields too.
   const isUsual = routeLimits.every((limit) => limit === null);
   const form = await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes });
-  return { kind, size: bytes.length, ...form };
+  const kept = keepsBytes || bytes.length <= limits.maxBodyBytes ? bytes : null;
+  return { kind, size: bytes.length, bytes: kept, ...form };
 }
 
 /**
@@ -115,7 +125,7 @@ export async function readBody(
  * @throws `E_PAYLOAD_TOO_LARGE`
  */
 export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit: number | null): void {
-  if (body.kind === "none") return;
+  if (body.kind === "none" || body.kind === "streamed") return;
   const isMultipart = body.kind === "multipart";
   const maxBytes = routeLimit ?? (isMultipart ? limits.maxMultipartBytes : limits.maxBodyBytes);
   if ((isMultipart ? body.size : body.bytes.length) > maxBytes) throw tooLarge(maxBytes);
@@ -145,23 +155,27 @@ function refuseEncoded(raw: Request): void {
  * Returns the `node:http` message behind a request that srvx made. Reading it directly is fastest, and the only way to a
  * body sent with GET.
  */
-function nodeMessage(raw: Request): IncomingMessage | undefined {
+export function nodeMessage(raw: Request): IncomingMessage | undefined {
   return nodeExchange(raw)?.req;
 }
 
 // Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
-function tooLarge(maxBytes: number): AshlarError {
+export function tooLarge(maxBytes: number): AshlarError {
   return new AshlarError("E_PAYLOAD_TOO_LARGE", sentence("body.tooLarge", { max: maxBytes }), {
     headers: { connection: "close" },
   });
 }
 
-function clientGone(cause: unknown): AshlarError {
+export function clientGone(cause: unknown): AshlarError {
   return new AshlarError("E_INVALID_BODY", sentence("body.cutOff"), { cause });
 }
 
-function alreadyRead(): AshlarError {
-  return new AshlarError("E_INTERNAL", "The body of the request was read before the application could read it.");
+export function alreadyRead(): AshlarError {
+  return new AshlarError(
+    "E_INTERNAL",
+    "The body of the request was read before the application could read it. Put application.handler before the body parsers " +
+      "of the framework around it, such as express.json(), and pass application.fetch a request whose body is unread.",
+  );
 }
 
 async function readStream(raw: Request, maxBytes: number): Promise<Uint8Array> {

@@ -32,7 +32,11 @@ describe("the method override", () => {
       "POST",
     );
     expect(
-      overriddenMethod("POST", { kind: "multipart", size: 0, fields: [["a", "__method"]], files: [] }, parse),
+      overriddenMethod(
+        "POST",
+        { kind: "multipart", bytes: null, size: 0, fields: [["a", "__method"]], files: [] },
+        parse,
+      ),
     ).toBe("POST");
   });
 

@@ -1,7 +1,6 @@
 import { nodeExchange } from "../node/index.ts";
-import type { Dictionary, MaybePromise, RegisteredUser } from "../support/index.ts";
+import type { Dictionary, RegisteredUser } from "../support/index.ts";
 import { parseBearerToken } from "./bearer-token.ts";
-import { hasBody, NO_BODY, type RequestBody, readBody, refuseTooLarge } from "./body.ts";
 import type { AddressResolver } from "./client-address.ts";
 import type { HttpContext } from "./context.ts";
 import { cookieValue, parseCookies } from "./cookies.ts";
@@ -12,10 +11,11 @@ import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
 import { matchesGlob } from "./path-glob.ts";
 import { peerAddress } from "./peer-address.ts";
 import type { FormFields } from "./repeated-fields.ts";
+import { RequestWithBody } from "./request-body.ts";
 import { requestIdOf } from "./request-id.ts";
-import { type InputSource, RequestInputs } from "./request-inputs.ts";
+import type { InputSource } from "./request-inputs.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "./request-url.ts";
-import type { RouteInfo, RouteMatch } from "./services.ts";
+import type { HttpServices, RouteInfo, RouteMatch } from "./services.ts";
 
 /** For a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
@@ -26,15 +26,9 @@ const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.
  * Setting a header or a cookie here changes only what later readers of this request see: set the response's on the
  * response.
  */
-export class HttpRequest extends RequestInputs {
-  /** The platform's request. Its body has been read; use the inputs. */
-  readonly raw: Request;
+export class HttpRequest extends RequestWithBody {
   readonly #context: HttpContext;
   #match: RouteMatch | null;
-  #body: RequestBody = NO_BODY;
-  #loading: Promise<void> | null = null;
-  #isLoaded = false;
-  #bodyChecks: (() => void)[] = [];
   #method: string | null = null;
   #headers: Map<string, string> | null = null;
   #cookies: Dictionary<string> | null = null;
@@ -49,8 +43,7 @@ export class HttpRequest extends RequestInputs {
    * @param match the matching route, or `null` if none matched
    */
   constructor(raw: Request, context: HttpContext, match: RouteMatch | null) {
-    super();
-    this.raw = raw;
+    super(raw);
     this.#context = context;
     this.#match = match;
   }
@@ -64,7 +57,7 @@ export class HttpRequest extends RequestInputs {
   protected override get inputSource(): InputSource {
     const { limits, fieldWarnings = null } = this.#context.services;
     const look = fieldWarnings && ((fields: FormFields) => fieldWarnings.look(fields, () => this.route()));
-    return { search: requestSearch(this.raw), body: this.#body, limits, look };
+    return { search: requestSearch(this.raw), body: this.readBody, limits, look };
   }
 
   /**
@@ -85,52 +78,14 @@ export class HttpRequest extends RequestInputs {
     this.#trace ??= trace;
   }
 
-  /**
-   * Reads the body, once, and calls what waits for it. Until then, the only inputs are those of the query. The application
-   * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
-   * `Middleware.beforeBody`).
-   *
-   * @param routes the routes that the request may be for; default: the matched one
-   * @returns nothing if there is nothing to wait for
-   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what callbacks of
-   *   {@link whenBodyIsRead} throw
-   */
-  loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
-    if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
-    this.#loading ??= this.#load(routes.map((route) => route?.bodyLimitBytes ?? null));
-    return this.#loading;
+  /** @internal */
+  protected override get services(): HttpServices {
+    return this.#context.services;
   }
 
-  async #load(limits: readonly (number | null)[]): Promise<void> {
-    this.#body = await readBody(this.raw, this.#context.services.limits, limits);
-    this.forgetBody();
+  /** @internal */
+  protected override bodyWasRead(): void {
     this.#method = null;
-    // If one throws, the body stays unread for all: everything that waits for it gets the same error.
-    for (const check of this.#bodyChecks) check();
-    this.#isLoaded = true;
-  }
-
-  /**
-   * @internal Checks a body that was read for several routes against the limit of the one it is for.
-   *
-   * @throws `E_PAYLOAD_TOO_LARGE`
-   */
-  checkBodySize({ bodyLimitBytes = null }: RouteInfo): void {
-    refuseTooLarge(this.#body, this.#context.services.limits, bodyLimitBytes);
-  }
-
-  /**
-   * Runs a check on the body before any other code sees it: at once if it has been read, or if there is none. A middleware
-   * that runs before the body is read refuses a request by throwing here, and the handler is not called.
-   */
-  whenBodyIsRead(check: () => void): void {
-    if (this.#isLoaded || !hasBody(this.raw)) check();
-    else this.#bodyChecks.push(check);
-  }
-
-  /** Whether the body has not been read yet. */
-  get awaitsBody(): boolean {
-    return !this.#isLoaded && hasBody(this.raw);
   }
 
   /** Assigns the request to another route. Called by the application when the body overrides the method. */
@@ -139,7 +94,7 @@ export class HttpRequest extends RequestInputs {
   }
 
   /** The matching route, or `null` if none matched. */
-  route(): RouteInfo | null {
+  override route(): RouteInfo | null {
     return this.#match?.route ?? null;
   }
 
@@ -155,7 +110,7 @@ export class HttpRequest extends RequestInputs {
 
   /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts if it is in the body of a POST. */
   getRequestMethod(): string {
-    this.#method ??= overriddenMethod(this.raw.method, this.#body, (name) => this.bodyInput(name));
+    this.#method ??= overriddenMethod(this.raw.method, this.readBody, (name) => this.bodyInput(name));
     return this.#method;
   }
 

@@ -58,6 +58,8 @@ export interface RouteInfo {
   readonly respondsWithJson: boolean;
   /** The largest body that the route accepts, in bytes; `null` or omitted if the application's limits apply. */
   readonly bodyLimitBytes?: number | null;
+  /** Whether the body is left to the handler, which streams it; default: `false`. */
+  readonly streamsBody?: boolean;
 }
 
 /** A route, and what its pattern captured from the URL (decoded; `null` for a missing optional parameter). */

@@ -151,7 +151,8 @@ export class Dispatcher {
     if (match === null) return this.#unmatched(raw, path, startedAt);
     const context = this.#contextOf(raw, match, startedAt);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
-    const others = this.#overriding(raw, path);
+    // A body that the handler streams can't ask for another method.
+    const others = match.route.streamsBody === true ? NONE : this.#overriding(raw, path);
     if (this.#readsFirst || others.length > 0) {
       return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
     }
@@ -305,14 +306,15 @@ export class Dispatcher {
   #overridden({ request }: HttpContext, path: string): CompiledMatch | null {
     const { raw } = request;
     const method = this.#overrides ? request.getRequestMethod() : raw.method;
-    return method === raw.method ? null : this.#match(raw, method, path);
+    const match = method === raw.method ? null : this.#match(raw, method, path);
+    return match?.route.streamsBody === true ? null : match;
   }
 
-  /** The routes of the path's other methods, which the body of a POST may ask for. */
+  /** The routes of the path's other methods, which the body of a POST may ask for: not those that would stream it. */
   #overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING_METHODS.map((method) => this.#match(raw, method, path)?.route);
-    return found.filter((route) => route !== undefined);
+    return found.filter((route) => route !== undefined).filter(({ streamsBody }) => streamsBody !== true);
   }
 
   #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {

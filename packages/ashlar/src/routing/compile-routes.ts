@@ -87,7 +87,8 @@ function compileRoute(
   const methods = attempt(() => checkMethods(attributes.methods));
   const parsed = attempt(() => parsePattern(path, compilers));
   const host = attempt(() => (attributes.domain === null ? null : parseDomain(attributes.domain)));
-  const limit = attempt(() => (attributes.bodyLimit === null ? null : bodyLimitBytes(attributes.bodyLimit)));
+  const { bodyLimit, streamsBody = false } = attributes;
+  const limit = attempt(() => (bodyLimit === null ? null : bodyLimitBytes(bodyLimit, streamsBody)));
   problems.push(...problemsOf({ attributes }, parsed, host));
   for (const problem of problems) {
     report(attributes.location.toString(), `${labelOf(attributes.methods, path)}: ${problem}`);
@@ -103,6 +104,7 @@ function compileRoute(
     // An API caller gets JSON for every error, including those outside of the route's stack.
     respondsWithJson: attributes.respondsWithJson ?? (source.respondsWithJson || usesMiddleware(middleware, API_STACK)),
     bodyLimitBytes: limit,
+    streamsBody,
     handler: attributes.action,
     // Only messages and listings need it, and the text is expensive to make.
     get location() {

@@ -26,6 +26,8 @@ export interface RouteAttributes {
   readonly respondsWithJson: boolean | null;
   /** As written; `null` if the application's limits apply. */
   readonly bodyLimit: BodyLimit | null;
+  /** Whether the handler streams the body; default: `false`. */
+  readonly streamsBody?: boolean;
   readonly location: SourceLocation;
   /** `null` if it was defined individually. */
   readonly origin: ResourceOrigin | null;
@@ -108,10 +110,26 @@ export class RouteDefinition {
    *
    * A larger body gets 413 (`E_PAYLOAD_TOO_LARGE`). `APP.limits.maxFiles` limits the number of files in a form.
    *
-   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody}, any size, and
+   *   `Infinity` for none
    */
   bodyLimit(limit: BodyLimit): RouteDefinition {
     return this.with({ bodyLimit: limit });
+  }
+
+  /**
+   * Leaves the body to the handler, which reads it with `request.bodyStream()` while it arrives. Middleware runs before that,
+   * and the only inputs are those of the query; a CSRF token comes in the header `X-CSRF-TOKEN`. The limit counts while the
+   * body is read.
+   *
+   * ```ts
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsBody().bodyLimit("20gb")
+   * ```
+   *
+   * Security: without {@link bodyLimit}, `APP.limits.maxBodyBytes` is the limit, as on any other route.
+   */
+  streamsBody(): RouteDefinition {
+    return this.with({ streamsBody: true });
   }
 
   /** @internal A definition like this one, with some attributes changed. */

@@ -45,7 +45,8 @@ export class SignedMiddleware implements Middleware {
 
 /** Reports whether the body has an input, or a part of one (`a.b`), under a name that the query has. */
 function overridesQuery(request: HttpRequest): boolean {
-  if (!hasBody(request.raw)) return false;
+  // A streamed body has no inputs.
+  if (!hasBody(request.raw) || request.route()?.streamsBody === true) return false;
   const { query } = request;
   return Object.keys(request.body).some((name) => name in query || name.split(".", 1)[0]! in query);
 }

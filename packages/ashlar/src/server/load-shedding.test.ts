@@ -40,7 +40,7 @@ async function shop(
     if (typeof computes === "number") compute(computes);
     else computes(pathname);
     const body = await readBody(request, DEFAULT_BODY_LIMITS);
-    return new Response("bytes" in body ? `got ${Buffer.from(body.bytes).toString()}` : "done");
+    return new Response("bytes" in body ? `got ${Buffer.from(body.bytes!).toString()}` : "done");
   };
   const read = serverSettings({}).read({ port: 0, hostname: "127.0.0.1", maxLoopDelayMs }, "APP.server");
   const complete = completeServerSettings(read, true);

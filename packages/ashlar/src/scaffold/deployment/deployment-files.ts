@@ -105,7 +105,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     keepTime: duration(drainSeconds * KEPT_SHARE),
     checkTime: duration(Math.min(MAX_CHECK_SECONDS, drainSeconds * CHECK_SHARE)),
     failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
-    bodySize: `${Math.ceil((2 * maxBodyBytes) / 1024 ** 2)}m`,
+    // nginx's 0 is no limit.
+    bodySize: maxBodyBytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * maxBodyBytes) / 1024 ** 2)}m`,
   };
 }
 
