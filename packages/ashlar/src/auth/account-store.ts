@@ -130,6 +130,14 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
   /** Returns which of these keys or addresses accounts have, as text. Pruning asks for a few hundred at a time. */
   existing(attribute: "id" | "email", values: readonly unknown[]): Promise<readonly string[]>;
   /**
+   * Returns accounts in the order of their keys, for `ashlar users:normalize`: the first ones whose key is greater, or
+   * simply the first. Leave it out if the store can't list them; the command then names the store.
+   *
+   * @param id the key of the last account of the call before; `null` for the first call
+   * @param limit at most this many
+   */
+  accountsAfter?(id: UserId | null, limit: number): Promise<readonly User[]>;
+  /**
    * Runs work in a transaction of the store: commits when it returns, rolls back when it throws.
    *
    * @returns what the work returns

@@ -68,8 +68,13 @@ export interface AuthenticatableClass {
   normalizeIdentifier?(identifier: string): string | null;
   /** The user with this primary key, or `null`. */
   findByAuthId(id: UserId): Promise<Authenticatable | null>;
-  /** The user with this identifier, given in its normal form, or `null`. With `identifiesByEmail`, it may be an address. */
-  findByIdentifier(identifier: string): Promise<Authenticatable | null>;
+  /**
+   * The user with this identifier, given in its normal form, or `null`. With `identifiesByEmail`, it may be an address.
+   *
+   * @param typed what was typed: where rows of before hold another form, a user can be looked up by both in one query,
+   *   provided that the identifier found has the normal form `identifier`
+   */
+  findByIdentifier(identifier: string, typed?: string): Promise<Authenticatable | null>;
 }
 
 /** The class of the users that a class, or an object, finds. */

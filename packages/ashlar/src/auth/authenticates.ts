@@ -4,9 +4,10 @@ import {
   type ModelClass,
   type ModelConstructor,
   metadataOf,
+  type Normalizers,
   tableHasColumn,
 } from "../database/index.ts";
-import { matchPassword } from "../security/index.ts";
+import { matchPassword, normalizeEmail } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import {
   type AccessConditions,
@@ -17,8 +18,9 @@ import {
   mayHoldCredentials,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
-import { isAddress } from "./credentials.ts";
+import { isAddress, normalizeIdentifier } from "./credentials.ts";
 import { deletionOf } from "./delete-users.ts";
+import { findBySpelling } from "./find-by-spelling.ts";
 import { hasherOf } from "./model-hasher.ts";
 import { hashNewPassword } from "./new-password.ts";
 import { storedHash } from "./stored-hash.ts";
@@ -93,10 +95,14 @@ export interface AuthenticatesStatics {
    * ```
    */
   normalizeIdentifier(identifier: string): string | null;
-  /** The user with exactly this identifier, in its normal form, or `null`. */
+  /**
+   * The user with this identifier, in its normal form, or `null`. A row of before that holds another spelling of it is
+   * found if it is an address with its domain in Unicode, or what was typed.
+   */
   findByIdentifier<M extends Model & AuthenticatesInstance>(
     this: ModelClass<M> & AuthenticatesStatics,
     identifier: string,
+    typed?: string,
   ): Promise<M | null>;
 }
 
@@ -124,6 +130,9 @@ export async function requireEpoch(user: Model): Promise<void> {
  * await user.save();
  * ```
  *
+ * However they are set, an address and what users log in with are stored in their normal forms. What can't be an address
+ * is stored as it is, and logs no one in.
+ *
  * Saving a new password or a new address ends all access to the account, including the current login;
  * `accounts.changePassword` keeps that one.
  *
@@ -147,6 +156,13 @@ export function Authenticates<B extends ModelConstructor>(
     static override get guarded(): readonly string[] {
       return [this.passwordColumn, this.accessEpochColumn];
     }
+    static override get normalizes(): Normalizers {
+      const model = this as unknown as AuthenticatableClass;
+      const email = (text: string) => normalizeEmail(text) ?? text;
+      if (this.identifierColumn === "email") return { email };
+      const name = (text: string) => (isAddress(model, text) ? text : (normalizeIdentifier(model, text) ?? text));
+      return { email, [this.identifierColumn]: name };
+    }
 
     static async findByAuthId<M extends Model & AuthenticatesInstance>(
       this: ModelClass<M>,
@@ -160,13 +176,11 @@ export function Authenticates<B extends ModelConstructor>(
     static async findByIdentifier<M extends Model & AuthenticatesInstance>(
       this: ModelClass<M> & AuthenticatesStatics,
       identifier: string,
+      typed: string = identifier,
     ): Promise<M | null> {
       const column = isAddress(this, identifier) ? "email" : this.identifierColumn;
-      const user: M | null = await this.findBy(column as never, identifier);
-      // Some columns treat different texts as equal, for example in case or accents. Attempts are counted by the exact
-      // text, so each variant would allow more attempts at the same account.
-      const own = (user as Record<string, unknown> | null)?.[column];
-      return user !== null && String(own) === identifier ? user : null;
+      const normalize = (own: string) => normalizeIdentifier(this as unknown as AuthenticatableClass, own);
+      return findBySpelling<M>(this, column, { normal: identifier, typed: typed.trim(), normalize });
     }
 
     static normalizeIdentifier(identifier: string): string | null {

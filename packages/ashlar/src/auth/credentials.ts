@@ -1,4 +1,4 @@
-import { matchPassword, normalizeEmail, normalizePassword, type PasswordHasher } from "../security/index.ts";
+import { matchPassword, normalizeKnownEmail, normalizePassword, type PasswordHasher } from "../security/index.ts";
 import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { storedHash } from "./stored-hash.ts";
@@ -44,7 +44,7 @@ export async function verifyCredentials(
   if (isBlank || typeof password !== "string") {
     return { account: null, valid: false, identifier: normalized, tried: false };
   }
-  const account = normalized === null ? null : await model.findByIdentifier(normalized);
+  const account = normalized === null ? null : await model.findByIdentifier(normalized, identifier as string);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = storedHash(account?.passwordHash());
   const { fits, isAsTyped } = await matchPassword(hasher, hash, password);
@@ -93,7 +93,7 @@ export function isPasswordGiven(password: unknown): password is string {
 /** An identifier in the form used to look up accounts; `null` if no account can have it. */
 export function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
   if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
-  if (isAddress(model, identifier)) return normalizeEmail(identifier);
+  if (isAddress(model, identifier)) return normalizeKnownEmail(identifier);
   // A control character or half of a surrogate pair is an error in some databases; no account name contains one.
   if (identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed()) return null;
   const normalized = model.normalizeIdentifier === undefined ? identifier : model.normalizeIdentifier(identifier);

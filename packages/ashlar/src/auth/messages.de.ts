@@ -22,6 +22,8 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.name.characters": "Die Eingabe enthält ein Zeichen, das nicht verwendet werden kann.",
   "auth.email.missing": "Geben Sie eine E-Mail-Adresse ein.",
   "auth.email.invalid": "Das ist keine gültige E-Mail-Adresse.",
+  "auth.email.localPart":
+    "E-Mail-Adressen mit %, !, =? oder einem unsichtbaren Zeichen vor dem @ oder mit Punkten oder Zeichen an ungewöhnlicher Stelle davor werden nicht angenommen.",
   "auth.email.taken": "Diese E-Mail-Adresse wird bereits verwendet.",
   "auth.identifier.invalid": "Damit kann man sich nicht anmelden. Wählen Sie etwas anderes.",
   "auth.value.taken": "Das wird bereits verwendet.",

@@ -15,6 +15,8 @@ export const AUTH_MESSAGES = {
   "auth.identifier.invalid": "This can't be used to log in. Choose another one.",
   "auth.email.missing": "Enter an email address.",
   "auth.email.invalid": "This is not a valid email address.",
+  "auth.email.localPart":
+    "Email addresses with %, !, =? or an invisible character before the @, or with dots or signs in unusual places there, are not accepted.",
   "auth.email.taken": "This email address is already in use.",
   "auth.value.taken": "This is already in use.",
   "auth.email.unchanged": "This is already your email address.",

@@ -1,4 +1,5 @@
 import { databaseOf, type Model, type ModelClass, metadataOf, tableHasColumn } from "../database/index.ts";
+import { normalizeKnownEmail } from "../security/index.ts";
 import { type AccessConditions, bothConditions } from "./access-epoch.ts";
 import {
   type AccountChanges,
@@ -9,6 +10,7 @@ import {
 } from "./account-store.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
+import { findBySpelling } from "./find-by-spelling.ts";
 import { rotateAccess } from "./rotate-access.ts";
 import { isModel } from "./users-of.ts";
 import { writeColumns } from "./write-column.ts";
@@ -53,14 +55,12 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     return this.#model.findByAuthId(id);
   }
 
-  findByIdentifier(identifier: string): Promise<ModelUser | null> {
-    return this.#model.findByIdentifier(identifier);
+  findByIdentifier(identifier: string, typed?: string): Promise<ModelUser | null> {
+    return this.#model.findByIdentifier(identifier, typed);
   }
 
-  async findByEmail(email: string): Promise<ModelUser | null> {
-    const user = await this.#model.findBy("email", email);
-    // Some columns treat different texts as equal, for example in accents, but they are different mailboxes.
-    return user?.email === email ? user : null;
+  findByEmail(email: string): Promise<ModelUser | null> {
+    return findBySpelling(this.#model, "email", { normal: email, typed: email, normalize: normalizeKnownEmail });
   }
 
   attributeKind(name: string): "value" | "json" | null {

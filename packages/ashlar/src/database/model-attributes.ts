@@ -2,7 +2,7 @@ import { fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } 
 import { columnValue } from "./column-names.ts";
 import type { Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
-import { attributeName, type ModelMetadata } from "./model-metadata.ts";
+import { attributeName, type ModelMetadata, normalForm } from "./model-metadata.ts";
 
 /**
  * Sets a model's attributes to the values of a row. Parsed JSON is replaced by its text in the row.
@@ -33,12 +33,15 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
  * @param original the row as stored; `null` if there is none yet
  * @throws `E_INVALID_INPUT` (422) if a value does not suit its column; `E_INVALID_QUERY` if an attribute can't be a column
  */
-export function changesOf(model: Model, { casts }: ModelMetadata, original: Row | null): Row {
+export function changesOf(model: Model, metadata: ModelMetadata, original: Row | null): Row {
+  const { casts } = metadata;
   const changes: Row = {};
   for (const [name, value] of Object.entries(model)) {
     if (value === undefined) continue;
     const cast = casts.get(attributeName(model, name));
-    const stored = toDatabase(cast, name, value);
+    // What the row holds in another form is not a change.
+    const isUnchanged = original !== null && original[name] === value;
+    const stored = toDatabase(cast, name, isUnchanged ? value : normalForm(metadata, name, value));
     if (original === null || !sameValue(cast, stored, storedForm(cast, name, original[name])))
       changes[name] = columnValue(name, stored);
   }

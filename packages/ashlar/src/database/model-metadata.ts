@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import type { Model } from "./model.ts";
 import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
-import type { ModelClass } from "./model-types.ts";
+import type { ModelClass, Normalizers } from "./model-types.ts";
 import "./errors.ts";
 
 /** What is computed once for a model's class, and used for every row. */
@@ -20,6 +20,8 @@ export interface ModelMetadata {
   /** What `fill` may set; `null` for every column but the primary key and the guarded ones. */
   readonly fillable: ReadonlySet<string> | null;
   readonly guarded: ReadonlySet<string>;
+  /** What brings a column's text to its normal form, by column. */
+  readonly normalizers: ReadonlyMap<string, Normalizers[string]>;
   /** The columns of rows seen so far, which need no further check. */
   readonly columns: Set<string>;
   /** The compiled statement of `findBy`, by column. */
@@ -66,12 +68,15 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
   if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
   const hidden = new Set<string>();
   const guarded = new Set<string>();
+  const normalizers = new Map<string, Normalizers[string]>();
   // From the base class down: what a mixin casts or hides still applies if the class below lists its own columns.
   for (const one of lineage(modelClass).reverse()) {
     for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
     for (const column of one.hidden) hidden.add(column);
     // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
     for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
+    const own = Reflect.get(one, "normalizes", modelClass) as Normalizers;
+    for (const [column, normalize] of Object.entries(own)) normalizers.set(column, normalize);
   }
   const contradiction = fillable?.find((column) => guarded.has(column));
   if (contradiction !== undefined) {
@@ -88,10 +93,17 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
     hidden,
     fillable: fillable === null ? null : new Set(fillable),
     guarded,
+    normalizers,
     columns: new Set(),
     lookups: new Map(),
     binding: currentBinding(),
   };
+}
+
+/** The value that a column is set to, in its normal form if it is text. */
+export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
+  if (normalizers.size === 0 || typeof value !== "string") return value;
+  return normalizers.get(column)?.(value) ?? value;
 }
 
 /** Whether `fill` sets a column. */

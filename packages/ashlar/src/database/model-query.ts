@@ -6,7 +6,7 @@ import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
 import { asInputError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
-import { type ModelMetadata, metadataOf } from "./model-metadata.ts";
+import { type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
 import "./errors.ts";
 
@@ -195,7 +195,8 @@ export class ModelQuery<M extends Model> {
     const metadata = this.#metadata;
     const changes: Row = {};
     for (const [name, value] of Object.entries(values)) {
-      if (value !== undefined) changes[name] = newValue(metadata.casts.get(columnName(name)), name, value);
+      if (value === undefined) continue;
+      changes[name] = newValue(metadata.casts.get(columnName(name)), name, normalForm(metadata, name, value));
     }
     if (Object.keys(changes).length === 0) throw new AshlarError("E_INVALID_QUERY", "There is nothing to update.");
     if (metadata.timestamps) changes.updated_at ??= currentDate();

@@ -12,6 +12,12 @@ export type Attributes<M extends Model> = {
   readonly [K in Column<M>]?: (K extends keyof M ? M[K] : unknown) | null | undefined;
 };
 
+/**
+ * The functions that bring the texts of columns to their normal forms, by column. Applied to its own result, each must
+ * return the same.
+ */
+export type Normalizers = Readonly<Record<string, (text: string) => string>>;
+
 /** A model's class. */
 export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
 

@@ -9,10 +9,10 @@ import type { ColumnValue, Row } from "./dialect.ts";
 import { asInputError } from "./input-errors.ts";
 import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf } from "./model-metadata.ts";
+import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
-import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
+import type { Attributes, Column, ModelClass, ModelKey, Normalizers } from "./model-types.ts";
 import type { RollbackLog } from "./rollback-log.ts";
 import type { Tables } from "./tables.ts";
 import "./errors.ts";
@@ -71,6 +71,21 @@ export class Model {
    * ```
    */
   static guarded: readonly string[] = [];
+  /**
+   * The form in which columns hold text, such as lower case: `save`, and `update` of a query, store it, however the
+   * column was set. Rows that hold another form stay as they are until the column is set. What base classes normalize
+   * stays normalized.
+   *
+   * ```ts
+   * class Coupon extends Model {
+   *   static override normalizes: Normalizers = { code: (text) => text.trim().toUpperCase() };
+   *   declare code: string;
+   * }
+   * ```
+   *
+   * Queries look for exactly what they are given.
+   */
+  static normalizes: Normalizers = {};
   /** The name of the connection in `config/database.ts`; `null` for the default one. */
   static connection: string | null = null;
 
@@ -238,6 +253,9 @@ export class Model {
     if (numUpdatedRows === 0n) notFound();
     this.#apply(rollbackLog, own, () => {
       this.#original = { ...this.#original, ...changes };
+      for (const column of metadata.normalizers.keys()) {
+        if (typeof changes[column] === "string") this.#attributes[column] = changes[column];
+      }
       if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
     });
     return this;
@@ -278,10 +296,12 @@ export class Model {
    * Records what your own statement has stored in the row of a stored model, so that `save` does not store it again.
    */
   noteStored(values: Row): void {
-    const { casts, connection } = this.#metadata;
-    const stored = Object.entries(values).map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
+    const metadata = this.#metadata;
+    const { casts, connection } = metadata;
+    const noted = Object.entries(values).map(([name, value]) => [name, normalForm(metadata, name, value)] as const);
+    const stored = noted.map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
     this.#apply(connection.rollbackLog, {}, () => {
-      Object.assign(this.#attributes, values);
+      Object.assign(this.#attributes, Object.fromEntries(noted));
       this.#original = { ...this.#original, ...Object.fromEntries(stored) };
     });
   }

@@ -28,6 +28,7 @@ export {
   type ModelConstructor,
   type ModelQuery,
   mariadb,
+  type Normalizers,
   NotNullViolationError,
   type Observer,
   type Page,

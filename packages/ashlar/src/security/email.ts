@@ -1,3 +1,5 @@
+import { normalizeDomain, unicodeDomain } from "./email-domain.ts";
+
 const MAX_BYTES = 254;
 const MAX_LOCAL_BYTES = 64;
 /** An address that is short enough after normalization is never longer than this before it. */
@@ -9,25 +11,70 @@ const MAX_INPUT_LENGTH = 1024;
  * an address can start a second one, a display name, a comment or another header.
  */
 const LOCAL_PART_REFUSED = /[\p{C}\p{Z}()<>[\]{}:;\\,"@]/u;
-const DOMAIN = /^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p{N}-]+)*$/u;
 
 /**
- * Normalizes an email address to the form in which it is stored, compared and used for sending: NFKC, lower case,
- * trimmed.
+ * What some mail software reads as something else than a mailbox: an encoded word (RFC 2047 §2), which hides another
+ * address; routes through other hosts, `a%b@relay` and `b!a@relay`; an option of a program, `-f`; a file or a program,
+ * `/etc/x` and `|x` (Exim's default ACL refuses all of these, too); dots that RFC 5322 §3.2.3 doesn't allow there; and
+ * characters that are not shown.
+ */
+const LOCAL_PART_AMBIGUOUS = /=\?|[%!]|^[-./|]|\.$|\.\.|\p{Default_Ignorable_Code_Point}/u;
+
+/**
+ * Normalizes an email address to the form in which it is stored, compared and used for sending. Before the `@`: NFKC and
+ * lower case. After it: the domain in ASCII, by UTS 46, non-transitional, so that `u@bücher.example` and
+ * `u@xn--bcher-kva.example`, which browsers make of it, are one address. Spaces around it are removed.
  *
- * Internationalized addresses (RFC 6531) are accepted; quoted local parts and address literals (`user@[127.0.0.1]`) are
- * not. Only sending a mail shows whether the address exists.
+ * Internationalized addresses (RFC 6531) are accepted; quoted local parts and IP addresses are not, nor are local parts
+ * that mail software can read as something else: with `%`, `!`, an encoded word (`=?…?=`), an invisible character, two
+ * dots in a row, a dot at either end, or `-`, `/` or `|` at the start. Only sending a mail shows whether the address
+ * exists.
  *
  * @returns the normalized address, at most 254 bytes (RFC 5321 §4.5.3.1.3), or `null` if it is not valid
  */
 export function normalizeEmail(input: string): string | null {
+  const address = normalizeKnownEmail(input);
+  return address === null || isAmbiguous(address) ? null : address;
+}
+
+/**
+ * The same for looking up an account that exists already: also for local parts that are no longer accepted for new ones,
+ * so that their owners can log in.
+ *
+ * Security: such an address must neither be stored nor get a mail.
+ */
+export function normalizeKnownEmail(input: string): string | null {
   if (input.length > MAX_INPUT_LENGTH) return null;
+  const text = input.normalize("NFKC").replace(/^ +| +$/g, "");
+  const at = text.lastIndexOf("@");
   // Lowercasing can break NFKC, so normalize again at the end.
-  const normal = input.normalize("NFKC").toLowerCase().normalize("NFKC");
-  if (Buffer.byteLength(normal) > MAX_BYTES) return null;
-  const address = normal.replace(/^ +| +$/g, "");
-  const at = address.lastIndexOf("@");
-  const local = address.slice(0, Math.max(at, 0));
+  const local = text.slice(0, Math.max(at, 0)).toLowerCase().normalize("NFKC");
   if (local === "" || Buffer.byteLength(local) > MAX_LOCAL_BYTES || LOCAL_PART_REFUSED.test(local)) return null;
-  return DOMAIN.test(address.slice(at + 1)) ? address : null;
+  const domain = normalizeDomain(text.slice(at + 1));
+  if (domain === null) return null;
+  const address = `${local}@${domain}`;
+  return Buffer.byteLength(address) > MAX_BYTES ? null : address;
+}
+
+/** Reports whether mail software could read an address from {@link normalizeKnownEmail} as something else. */
+function isAmbiguous(address: string): boolean {
+  return LOCAL_PART_AMBIGUOUS.test(address.slice(0, address.lastIndexOf("@")));
+}
+
+/** Reports whether two addresses are one mailbox, whatever their spelling. */
+export function isSameEmail(one: string, other: string): boolean {
+  return one === other || (normalizeKnownEmail(one) ?? one) === (normalizeKnownEmail(other) ?? other);
+}
+
+/**
+ * How an address may be stored: in its normal form, and, if its domain is an international one, in Unicode, as earlier
+ * versions stored what was typed so.
+ *
+ * @param address in its normal form
+ */
+export function spellingsOfEmail(address: string): readonly string[] {
+  const at = address.lastIndexOf("@");
+  const domain = address.slice(at + 1);
+  const unicode = unicodeDomain(domain);
+  return unicode === domain ? [address] : [address, `${address.slice(0, at)}@${unicode}`];
 }

@@ -1,5 +1,5 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
-export { normalizeEmail } from "./email.ts";
+export { isSameEmail, normalizeEmail, normalizeKnownEmail, spellingsOfEmail } from "./email.ts";
 export { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 export { Argon2Hasher, argon2id, hashingUsage } from "./password/argon2id.ts";
 export { DEFAULT_PARAMETERS } from "./password/hash-parameters.ts";

@@ -12,8 +12,8 @@ import {
 import { sentencesIn } from "../support/field-errors.ts";
 import { onPostgres, postgres } from "../support/services.ts";
 
-/** Anyone can register the domain, and the column treats the address as Ada's. */
-const SIMILAR = "ada@exämple.com";
+/** Another mailbox, and the column treats the address as Ada's. */
+const SIMILAR = "adá@example.com";
 const EVE = { name: "Eve", email: SIMILAR, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 
 /** An application whose column of addresses ignores accents. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { normalizeEmail, normalizePassword } from "../../security/index.ts";
+import { normalizeEmail, normalizeKnownEmail, normalizePassword } from "../../security/index.ts";
 import { type FieldErrors, type Message, ValidationError } from "../../support/index.ts";
 import { message } from "../messages.ts";
 
@@ -16,7 +16,8 @@ export function checkEmail(input: unknown): Checked {
   if (input === null || input === undefined || input === "") return { problem: message("auth.email.missing") };
   if (typeof input !== "string") return { problem: NOT_TEXT };
   const value = normalizeEmail(input);
-  return value === null ? { problem: message("auth.email.invalid") } : { value };
+  if (value !== null) return { value };
+  return { problem: message(normalizeKnownEmail(input) === null ? "auth.email.invalid" : "auth.email.localPart") };
 }
 
 /**

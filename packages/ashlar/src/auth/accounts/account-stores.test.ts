@@ -307,7 +307,7 @@ describe("accounts in an application's own store", () => {
     store.findByEmail = (email) => findByEmail(folded(email));
     store.existing = (attribute, values) => existing(attribute, values.map(String).map(folded));
     await cleo();
-    const similar = { ...CLEO, email: "cleo@exämple.com" };
+    const similar = { ...CLEO, email: "cléo@example.com" };
     for (const path of ["/change_password", "/register"]) {
       await accounts.mails();
       await accounts.visitor().post(path, similar);

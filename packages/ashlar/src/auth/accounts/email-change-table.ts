@@ -1,5 +1,5 @@
 import { type BatchTable, type Database, dateOf, hasTable, sql } from "../../database/index.ts";
-import { digest } from "../../security/index.ts";
+import { digest, normalizeEmail, spellingsOfEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
 import { UNDO_EXPIRES_IN_HOURS } from "./account-links.ts";
@@ -78,7 +78,7 @@ export class EmailChangeTable {
     users: string,
   ): Promise<boolean> {
     const { kysely } = this.#database();
-    const owned = kysely.selectFrom(users).select("email").where("email", "=", email);
+    const owned = kysely.selectFrom(users).select("email").where("email", "in", spellingsOfEmail(email));
     const reserved = this.#reservations(email, guards).select("user_id");
     const others = userId === null ? reserved : reserved.where("user_id", "!=", userId);
     const query = kysely.selectNoFrom(({ exists }) => [exists(owned).as("is_owned"), exists(others).as("is_reserved")]);
@@ -90,7 +90,7 @@ export class EmailChangeTable {
   #reservations(email: string, guards: readonly string[]) {
     return this.#database()
       .kysely.selectFrom(TABLE)
-      .where("email", "=", email)
+      .where("email", "in", spellingsOfEmail(email))
       .where("guard", "in", guards)
       .where("reserved_until", ">", currentDate());
   }
@@ -108,7 +108,7 @@ export class EmailChangeTable {
       id: row.id as StoredEmailChange["id"],
       guard: String(row.guard),
       userId: String(row.user_id),
-      email: String(row.email),
+      email: normalizeEmail(String(row.email)) ?? String(row.email),
       createdAt: dateOf(row.created_at),
       isReserved: row.reserved_until !== null,
     };

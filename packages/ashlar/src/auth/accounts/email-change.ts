@@ -1,6 +1,7 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
+import { isSameEmail } from "../../security/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -90,7 +91,7 @@ export class EmailChange {
     // Without it, the change could be requested, but not made.
     pages.url(guard, "email.undo", { token: "-" });
     await requirePassword(context, password, "password");
-    if (newEmail === email) throw new ValidationError({ email: [message("auth.email.unchanged")] });
+    if (isSameEmail(newEmail, email)) throw new ValidationError({ email: [message("auth.email.unchanged")] });
     if (!this.#dependencies.settings.preventEnumeration) {
       if (await addresses.isTaken(guard, newEmail, user)) {
         background.run("a notice to the owner of an address", () => owners.tell(guard, newEmail, true));
@@ -108,7 +109,7 @@ export class EmailChange {
     const guard = context.auth.guardName;
     const user = known ?? (await users.of(guard).findByAuthId(id));
     // Deleted meanwhile, or changed: the link would no longer work.
-    if (user === null || user.email !== email) return;
+    if (user === null || !isSameEmail(user.email, email)) return;
     await mails.prepare();
     if (preventEnumeration && (await addresses.isTaken(guard, newEmail, user))) {
       await owners.tell(guard, newEmail, true);
@@ -194,7 +195,7 @@ export class EmailChange {
     const { users, emailChanges, background } = this.#dependencies;
     background.run("the end of a reserved address", async () => {
       const user = await users.of(guard).findByAuthId(id);
-      if (user === null || user.email === email) await emailChanges.withdraw(token);
+      if (user === null || isSameEmail(user.email, email)) await emailChanges.withdraw(token);
     });
   }
 

@@ -100,7 +100,8 @@ export class EmailVerification {
     proved: AccountUser,
     claim: VerificationClaim,
   ): Promise<VerificationOutcome> {
-    const { guard, id, email } = claim;
+    const { guard, id } = claim;
+    const { email } = proved;
     // One conditional change decides between parallel uses: of those that find the address unverified, only one
     // verifies it.
     const conditions = { email, accessEpoch: accessEpochOf(proved), verifiedAt: null };

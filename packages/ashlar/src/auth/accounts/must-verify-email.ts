@@ -1,6 +1,13 @@
-import { applicationOf, type Casts, type ModelClass, type ModelConstructor } from "../../database/index.ts";
+import {
+  applicationOf,
+  type Casts,
+  type ModelClass,
+  type ModelConstructor,
+  type Normalizers,
+} from "../../database/index.ts";
 import type { HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
+import { normalizeEmail } from "../../security/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
 import { keyOf, reread } from "../write-column.ts";
 import type { AccountServices } from "./account-services.ts";
@@ -43,6 +50,7 @@ export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constr
   class Verifying extends base {
     static override casts: Casts = { verified_at: "datetime" };
     static override guarded: readonly string[] = ["verified_at"];
+    static override normalizes: Normalizers = { email: (text) => normalizeEmail(text) ?? text };
     declare verified_at: Date | null;
 
     hasVerifiedEmail(): boolean {

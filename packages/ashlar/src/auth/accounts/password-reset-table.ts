@@ -1,5 +1,5 @@
 import { type BatchTable, type Database, hasTable, type Model, type Row, sql } from "../../database/index.ts";
-import { digest } from "../../security/index.ts";
+import { digest, isSameEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import type { UserModelClass } from "../joinable-users.ts";
@@ -89,8 +89,8 @@ export class PasswordResetTable {
     const { [ADDRESS]: email, ...own } = row as Row;
     const user = users.fromRow(own);
     // Compared here: a column may take different texts for equal, and so may a key.
-    const isOwn = String(user.authId()) === id && (user as { readonly email?: unknown }).email === email;
-    return isOwn ? user : null;
+    const { email: address } = user as { readonly email?: unknown };
+    return String(user.authId()) === id && isSameEmail(String(address), String(email)) ? user : null;
   }
 
   /** The address that a token was sent to, provided that the token can still be used. */

@@ -1,3 +1,4 @@
+import { spellingsOfEmail } from "../../security/index.ts";
 import type { Message } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -41,7 +42,7 @@ export class ReservedAddresses {
     }
     // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
     // does not reveal which one it was.
-    const owned = await users.of(guard).existing("email", [email]);
+    const owned = await users.of(guard).existing("email", spellingsOfEmail(email));
     const reserved = await this.#isReserved(guard, email, user);
     return owned.length > 0 || reserved;
   }

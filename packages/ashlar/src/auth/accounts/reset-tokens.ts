@@ -1,4 +1,4 @@
-import { digest } from "../../security/index.ts";
+import { digest, isSameEmail } from "../../security/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountUser } from "../account-store.ts";
 import { type AccountClaim, type AccountLinks, epochDigestOf } from "./account-links.ts";
@@ -55,7 +55,7 @@ export class ResetTokens {
     if (model !== null) return (await resets.ownerOf(token, model, id)) as unknown as AccountUser | null;
     const email = await resets.addressOf(token);
     const user = email === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
-    return user !== null && user.email === email ? user : null;
+    return user !== null && isSameEmail(user.email, email!) ? user : null;
   }
 }
 

@@ -1,3 +1,4 @@
+import { isSameEmail } from "../../security/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
 import { isVerifiable } from "./account-user.ts";
@@ -22,8 +23,9 @@ export function outcomeFor(
   { email, newEmail, epoch }: VerificationClaim,
 ): VerificationOutcome {
   if (user === null) return "invalid";
-  if (user.email === newEmail) return "already";
-  if (user.email !== email) return "invalid";
+  // The link may have been mailed before the row got the normal form.
+  if (newEmail !== null && isSameEmail(user.email, newEmail)) return "already";
+  if (!isSameEmail(user.email, email)) return "invalid";
   if (newEmail === null) {
     if (!isVerifiable(user)) return "invalid";
     if (user.hasVerifiedEmail()) return "already";

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import type { AccountUser, UserId } from "../../../auth/index.ts";
 import { type AccountStoreTest, assertAttributes, EMAILS, shown } from "./account-store-test.ts";
 
+/** As the framework stores `josé@bücher.example`. */
+const INTERNATIONAL = "jos\u00e9@xn--bcher-kva.example";
 /** What is not the key of any account. */
 const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
 /** Addresses of other mailboxes than Ada's, the only account's. */
@@ -69,6 +72,41 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
           `findByIdentifier(${JSON.stringify(email)}) must return null`,
         );
       }
+    },
+  ],
+  [
+    "an international address is kept as it is given: in ASCII after the @, and composed before it",
+    async (bench) => {
+      const { store } = bench;
+      const user = await store.create({ ...bench.account(), email: INTERNATIONAL });
+      for (const one of [user, await store.findByAuthId(user.authId()), await store.findByEmail(INTERNATIONAL)]) {
+        assert.equal(one?.email, INTERNATIONAL);
+      }
+      // The framework asks for both: earlier versions stored what was typed.
+      const both = [INTERNATIONAL, "jos\u00e9@b\u00fccher.example"];
+      assert.deepEqual([...(await store.existing("email", both))], [INTERNATIONAL]);
+      for (const other of [both[1]!, INTERNATIONAL.normalize("NFD"), "jose@xn--bcher-kva.example"]) {
+        assert.equal(await store.findByEmail(other), null, `findByEmail(${JSON.stringify(other)}) must return null`);
+      }
+    },
+  ],
+  [
+    "accountsAfter, if the store has it, returns each account once, in the order of the keys",
+    async (bench) => {
+      const { store } = bench;
+      if (store.accountsAfter === undefined) return;
+      const created = [await bench.created(0), await bench.created(1)];
+      const listed: AccountUser[] = [];
+      for (let last: UserId | null = null; listed.length <= created.length; last = listed.at(-1)!.authId()) {
+        const next: readonly AccountUser[] = await store.accountsAfter(last, 1);
+        assert.ok(next.length <= 1, "accountsAfter() must return at most as many accounts as it is asked for");
+        if (next.length === 0) break;
+        listed.push(...next);
+      }
+      const byKey = (users: readonly AccountUser[]) =>
+        users.map(shown).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+      assert.deepEqual(byKey(listed), byKey(created));
+      assert.equal((await store.accountsAfter(null, 10)).length, created.length);
     },
   ],
   [
