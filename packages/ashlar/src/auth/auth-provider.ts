@@ -1,4 +1,4 @@
-import { type Application, Provider } from "../boot/index.ts";
+import { type Application, type FeatureCommand, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
 import { limitsOf } from "../throttle/index.ts";
@@ -76,6 +76,14 @@ export function auditUsersOf({ container }: Application): void {
  * In `PROVIDERS`, list it after `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
+  static override readonly commands: readonly FeatureCommand[] = [
+    {
+      name: "users:normalize",
+      description: "Gives users stored in another spelling the normal form of their address or name.",
+      help: "  --dry-run  prints what would change",
+      load: () => import("./commands/users-normalize.ts"),
+    },
+  ];
   readonly #webGuards: WebGuards = new WebGuards(this.application);
 
   override register(): void {

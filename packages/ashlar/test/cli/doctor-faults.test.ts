@@ -1,6 +1,7 @@
 import { chmod, cp, mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
@@ -464,6 +465,27 @@ describe("the database", () => {
     await sh(root, "rm database/migrations/*_create_email_changes.ts database/migrations/*_create_rate_limits.ts");
     await ashlar(root, "migrate");
     await mendAll(root, ["pages.tables"]);
+  });
+
+  test("gets the normal form of addresses, and names accounts that would be equal in it", async () => {
+    const root = await copyOf(original);
+    const store = (email: string) =>
+      `insert into users (name, email, password, created_at, updated_at) values ('U', '${email}', '!', '2026-01-01', '2026-01-01')`;
+    const database = new DatabaseSync(join(root, "database/app.sqlite"));
+    const keep = database.prepare("select count(*) as count from users").get()!.count;
+    for (const email of ["Ada@Example.com", "u@b\u00fccher.example"]) database.exec(store(email));
+    await mendAll(root, ["users.spelling"]);
+    const mended = database.prepare("select email from users order by id").all().slice(Number(keep));
+    expect(mended.map(({ email }) => email)).toEqual(["ada@example.com", "u@xn--bcher-kva.example"]);
+    for (const email of ["U@B\u00fccher.example", "a%b@corp.example"]) database.exec(store(email));
+    const told = await doctor(root);
+    expect(idsOf(told)).toEqual(["users.address", "users.twins"]);
+    // By their keys: the report may be in the log of a deployment.
+    expect(JSON.stringify(told)).not.toMatch(/corp\.example|xn--bcher/);
+    database.exec("delete from users where email in ('U@B\u00fccher.example', 'a%b@corp.example')");
+    database.close();
+    expect((await doctor(root)).findings).toEqual([]);
+    for (const id of ["users.address", "users.twins"] as const) shown.add(id);
   });
 
   test("gets the table in which mails wait", async () => {

@@ -12,6 +12,7 @@ import type { Subject } from "../subject.ts";
 import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
 import { replicaFindings } from "./replicas.ts";
+import { userSpellingFindings } from "./user-spellings.ts";
 import { tableOf, userTableFindings } from "./user-tables.ts";
 
 /** The tables that the account pages use, apart from those whose names the configuration sets. */
@@ -147,6 +148,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
       if (!(await columnsIn(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
     }
   }
+  findings.push(...(await userSpellingFindings(subject, database)));
   findings.push(...(await outboxFindings(subject, columnsIn)));
   if (missing.length > 0) {
     const problem = `The database lacks ${missing.join(", ")}.`;

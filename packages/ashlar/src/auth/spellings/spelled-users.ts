@@ -1,0 +1,48 @@
+import type { UserId } from "../authenticatable.ts";
+
+/** A text that one user has in a column. */
+export interface StoredText {
+  readonly id: UserId;
+  readonly column: string;
+  readonly stored: string;
+}
+
+/** A user's text that is stored in another spelling than its normal form. */
+export interface OtherSpelling extends StoredText {
+  readonly normal: string;
+}
+
+/** Returns a text's normal form; `null` if it has none. */
+export type NormalForm = (text: string) => string | null;
+
+/** The users of a guard, or of several with the same users, as far as their spelling goes. */
+export interface SpelledUsers {
+  /** Who they are, for messages: `the table users`. */
+  readonly what: string;
+  /** The columns that users are found by, with their normal forms. */
+  readonly columns: ReadonlyMap<string, NormalForm>;
+  /** Goes through all users in batches, until the signal is aborted. */
+  visit(visit: (texts: readonly StoredText[]) => void, signal?: AbortSignal): Promise<void>;
+  /** The users that have one of these texts, exactly as they are given. */
+  holders(column: string, normals: readonly string[]): Promise<readonly StoredText[]>;
+  /**
+   * Stores the normal forms. Access to the accounts doesn't end, as far as possible.
+   *
+   * @returns those that were stored: not if the text, or the access epoch, has changed since, or another user has the
+   *   normal form
+   */
+  mend(spellings: readonly OtherSpelling[]): Promise<readonly OtherSpelling[]>;
+}
+
+/** What was found about the spelling of users. */
+export interface SpellingReport {
+  /** What can be given its normal form. */
+  readonly others: readonly OtherSpelling[];
+  /** Users that have one text in several spellings: only a person can tell which of them stays. */
+  readonly collisions: readonly (readonly StoredText[])[];
+  /** Addresses that mail software can read as something else, and that are no longer accepted. */
+  readonly refused: readonly StoredText[];
+}
+
+/** How many users are looked up, and written, at a time. */
+export const BATCH = 200;

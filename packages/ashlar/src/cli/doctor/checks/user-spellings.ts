@@ -1,0 +1,53 @@
+import { findSpellings, isModel, ModelSpellings, type SpelledUserModel, type StoredText } from "../../../auth/index.ts";
+import type { Database } from "../../../database/index.ts";
+import { isPlainObject } from "../../../support/index.ts";
+import { error, type Finding, warning } from "../finding.ts";
+import type { Subject } from "../subject.ts";
+import { tableOf } from "./user-tables.ts";
+
+/** How long users are looked through, in milliseconds: the command looks at all of them. */
+const LOOK_MS = 2000;
+/** How many users a finding names. */
+const NAMED = 5;
+
+const RUN = "npx ashlar users:normalize";
+
+/** The users of all guards: found by what they log in with, and each mailbox with one account. */
+export async function userSpellingFindings(subject: Subject, database: Database): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const tables = new Set<string>();
+  for (const entry of Object.values(subject.settings("auth", "GUARDS"))) {
+    const model = isPlainObject(entry) ? entry.model : undefined;
+    const table = tableOf(model);
+    if (table === null || tables.has(table) || !isModel(Object(model))) continue;
+    tables.add(table);
+    const users = model as SpelledUserModel;
+    const connection = database.connection(users.connection ?? undefined);
+    const spelled = await ModelSpellings.of(users, connection);
+    const report = await findSpellings(spelled, AbortSignal.timeout(LOOK_MS));
+    const note = "It tells what it would change with --dry-run, and ends no login.";
+    if (report.others.length > 0) {
+      const problem = `Users of the table ${table} are stored in a form that isn't looked up, so they may not be able to log in, and can register again: ${listed(report.others)}.`;
+      findings.push(warning("users.spelling", { problem, run: RUN, note }));
+    }
+    for (const all of report.collisions.slice(0, NAMED)) {
+      const problem = `Users of the table ${table} have one ${all[0]!.column} in several spellings, of which only one logs in: ${listed(all)}.`;
+      const remedy = `Decide which account stays, delete or change the other one, and run: ${RUN}`;
+      findings.push(error("users.twins", { problem, note: remedy }));
+    }
+    if (report.refused.length > 0) {
+      const problem = `Mail software can read addresses in the table ${table} as other ones, so they get no mails: ${listed(report.refused)}.`;
+      findings.push(
+        warning("users.address", { problem, note: "Block these accounts, or ask their owners for another address." }),
+      );
+    }
+  }
+  return findings;
+}
+
+/** By their keys: an address in a report would be shown to whoever reads the log of a deployment. */
+function listed(texts: readonly StoredText[]): string {
+  const names = texts.slice(0, NAMED).map(({ id }) => String(id));
+  const rest = texts.length - names.length;
+  return `${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
