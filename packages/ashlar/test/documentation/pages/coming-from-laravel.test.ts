@@ -58,7 +58,7 @@ await onMariadb("users of Laravel", () => {
       3: "linus@example.com",
       4: "una@example.com",
       7: "legacy@example.com",
-      41: "zoe@exämple.com",
+      41: "zoe@xn--exmple-cua.com",
     });
     expect(await columnOf(application, "verified_at")).toMatchObject({ 2: "2024-03-05T07:10:00.000Z", 4: null });
     expect(await columnOf(application, "created_at")).toMatchObject({ 41: "2024-03-05T07:08:09.000Z" });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { main } from "../../../../create-ashlar/src/main.ts";
 import { ApiProvider } from "../../../src/api/index.ts";
+import { AuthProvider } from "../../../src/auth/index.ts";
 import { MailProvider } from "../../../src/mail/index.ts";
 import { ashlar } from "../../support/command-line.ts";
 import { codeOf, pageTables } from "../../support/page-tables.ts";
@@ -86,10 +87,10 @@ test("each command is listed with all of its arguments and options, and no other
   }
 });
 
-test("the commands of mail and of personal tokens are listed with their own descriptions", async () => {
+test("the commands of users, mail and personal tokens are listed with their own descriptions", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Command");
   const listed = tables.map(({ rows }) => rows.map((row) => [codeOf(row.Command!), row["What it does"]]));
-  const all = [MailProvider, ApiProvider].map(({ commands }) =>
+  const all = [AuthProvider, MailProvider, ApiProvider].map(({ commands }) =>
     commands.map(({ name, description }) => [name, description]),
   );
   expect(listed).toEqual(all);
