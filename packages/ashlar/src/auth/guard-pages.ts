@@ -79,7 +79,8 @@ export class GuardPages {
    */
   to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
     const path = this.has(guard, page) ? null : this.#unnamedPath(guard, page);
-    return path ?? this.#router()!.to(this.nameOf(guard, page), parameters, query);
+    const router = this.#router()!;
+    return path === null ? router.to(this.nameOf(guard, page), parameters, query) : router.url(path);
   }
 
   /**

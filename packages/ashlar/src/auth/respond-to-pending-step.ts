@@ -14,6 +14,9 @@ export function respondToPendingStep(context: HttpContext, error: unknown, route
   if (!(error instanceof LoginPendingError) || error.page === null || request.wantsJson()) return null;
   // A page may hide its address. Most forms are sent to the URL of their own page.
   const path = request.getPath();
-  rememberIntended(context, router.match("GET", path, requestAuthority(request.raw)) === null ? null : path);
+  rememberIntended(
+    context,
+    router.match("GET", path, requestAuthority(request.raw)) === null ? null : context.services.basePath + path,
+  );
   return auth.redirectToRoute(error.page).status(303);
 }

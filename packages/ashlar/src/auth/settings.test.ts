@@ -148,7 +148,9 @@ test.each([
   ["route", "routes"],
   ["stpes", "steps"],
 ])("the name %s in a guard is reported with the nearest option of all guards, %s", (given, name) => {
-  expect(() => readWebGuardSettings("web", { [given]: [] }, false)).toThrow(`Did you mean "${name}"?`);
+  expect(() => readWebGuardSettings("web", { [given]: [] }, { isHttps: false, suffix: "" })).toThrow(
+    `Did you mean "${name}"?`,
+  );
 });
 
 test("a class that lacks what auth requires is named in the error, with the mixin that adds it", () => {

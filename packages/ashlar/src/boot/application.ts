@@ -9,6 +9,7 @@ import {
   originHeaders,
   preflightOf,
   setPeerAddress,
+  withoutBase,
 } from "../http/index.ts";
 import {
   addContextProperty,
@@ -144,7 +145,7 @@ export class Application {
     declarePasswordMessages(this.messages);
     this.background = new Background(dependencies.logger);
     const { environment, hosts, trustedProxies, url } = dependencies.settings;
-    this.#requestedOrigins = hosts === null ? null : new RequestedOrigins(hosts, () => this.#ownUrl);
+    this.#requestedOrigins = hosts === null ? null : new RequestedOrigins(hosts, () => this.#ownOrigin);
     this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: dependencies.logger });
     this.dailyPrune.isOff = environment === "test";
     this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, dependencies.logger) : null;
@@ -194,7 +195,7 @@ export class Application {
   }
 
   /**
-   * The origin of links that leave the application, above all in mails: `APP_URL`, without which production does not boot.
+   * What links that leave the application begin with, above all in mails: `APP_URL`, without which production does not boot.
    * In development and in tests, if it is not set, it is the address where the application listens, or
    * `http://localhost:<PORT>` until it does.
    *
@@ -204,10 +205,15 @@ export class Application {
    * the account.
    */
   get url(): string {
-    return this.#requestedOrigins?.current ?? this.#ownUrl;
+    return this.origin + this.settings.basePath;
   }
 
-  get #ownUrl(): string {
+  /** @internal The origin of {@link url}. */
+  get origin(): string {
+    return this.#requestedOrigins?.current ?? this.#ownOrigin;
+  }
+
+  get #ownOrigin(): string {
     const { url, server } = this.settings;
     if (url !== null) return url;
     return new URL(this.#listening.url ?? `http://localhost:${server.port || 3000}`).origin;
@@ -449,6 +455,17 @@ export class Application {
     return this.#listening.start(options);
   }
 
+  /** A path that begins with the base path is taken as complete, wherever one without it may stand. */
+  #warnOfAmbiguousPaths({ routes }: Router): void {
+    const { basePath } = this.settings;
+    const route = basePath === "" ? undefined : routes.find(({ pattern }) => withoutBase(basePath, pattern) !== null);
+    if (route === undefined) return;
+    this.logger.warn(
+      `The route ${route.pattern} (${route.location}) begins with ${basePath}, as the path of APP_URL does. Use its name in ` +
+        `redirects and links: the path ${basePath}/x means /x of the application there, and not ${basePath}${basePath}/x.`,
+    );
+  }
+
   #refusal(request: Request): Response {
     const asked = preflightOf(request);
     const preflight = this.#origins.ofPreflight(asked);
@@ -517,9 +534,11 @@ export class Application {
     await this.messages.load(this.#languageFiles);
     this.#router = new Router(await options.loadRoutes(container), {
       signer: new Signer(settings.key, SIGNED_URL, { previousSecrets: settings.previousKeys }),
-      appUrl: () => this.url,
+      appUrl: () => this.origin,
+      basePath: settings.basePath,
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
+    this.#warnOfAmbiguousPaths(this.#router);
     await this.#providers.boot();
     const instances = new MiddlewareInstances(container);
     const corsEntry = entryOf(kernel, CorsMiddleware);

@@ -82,6 +82,7 @@ export function createDispatcher(application: Application, dependencies: Serving
       limits: settings.limits,
       messages,
       appUrl: settings.url,
+      basePath: settings.basePath,
       proxies: settings.trustedProxies,
       origins: settings.trustedOrigins,
       fieldWarnings: environment === "development" ? new RepeatedFieldWarnings(logger) : null,
@@ -99,6 +100,7 @@ export function createDispatcher(application: Application, dependencies: Serving
       paths,
     ),
     requestedOrigins: dependencies.requestedOrigins,
+    keptBase: settings.server.basePath === "kept" ? settings.basePath : "",
     apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
   });
 }

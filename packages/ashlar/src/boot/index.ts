@@ -11,7 +11,7 @@ export { loadConfiguration } from "./load-configuration.ts";
 export { findModule } from "./load-module.ts";
 export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
-export type { ApplicationSettings, CompleteApplicationSettings } from "./settings.ts";
+export { type ApplicationSettings, type CompleteApplicationSettings, siteOf } from "./settings.ts";
 export { requireOneProcess } from "./several-processes.ts";
 export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";
 export { waitFor } from "./wait-for.ts";

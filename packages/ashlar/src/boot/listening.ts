@@ -80,7 +80,8 @@ export class Listening {
     const { server, trustedProxies } = settings;
     const { port = server.port, hostname = server.hostname, source = null } = options;
     const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
-    const serving = { isLocal: environment === "development", source, origins: origins(), refused };
+    const { basePath } = settings;
+    const serving = { isLocal: environment === "development", source, origins: origins(), refused, basePath };
     const running = await startServer(handler, { ...server, port, hostname }, trustedProxies, logger, serving);
     this.#servers.add(running);
     stats.eventLoop.start();

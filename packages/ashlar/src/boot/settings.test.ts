@@ -36,6 +36,8 @@ describe("defaults", () => {
       name: "Ashlar",
       environment: "development",
       url: null,
+      basePath: "",
+      cookieSuffix: "",
       previousKeys: [],
       processes: null,
       language: "en",
@@ -44,6 +46,7 @@ describe("defaults", () => {
       server: {
         port: 3000,
         hostname: null,
+        basePath: "kept",
         keepAliveTimeoutSeconds: 65,
         headersTimeoutSeconds: 15,
         requestTimeoutSeconds: 120,
@@ -229,9 +232,21 @@ describe("APP_URL", () => {
   });
 
   test.each([
+    ["https://x.example/shop", "/shop"],
+    ["https://x.example/Shop/v1.2/", "/Shop/v1.2"],
+    ["https://x.example/a/../b", "/b"],
+    ["https://x.example", ""],
+  ])("%s is the origin and the base path %j", (given, basePath) => {
+    expect(read({ url: given })).toMatchObject({ url: "https://x.example", basePath });
+  });
+
+  test.each([
     "shop.example",
     "ftp://shop.example",
-    "https://shop.example/path",
+    "https://shop.example/a//b",
+    "https://shop.example/a%20b",
+    "https://shop.example/~a",
+    "https://shop.example//a",
     "https://shop.example/?a=1",
     "https://shop.example/#a",
     "https://user@shop.example",
@@ -240,7 +255,7 @@ describe("APP_URL", () => {
   ])("%s is not the address of a site", (given) => {
     expect(problem(() => read({ url: given }))).toBe(
       `E_INVALID_CONFIGURATION Environment variable APP_URL: is "${given}", which is not the address of a site. Set it ` +
-        "to scheme, host and port alone, like APP_URL=https://shop.example",
+        "to scheme, host and port, like APP_URL=https://shop.example, and a path if the application is under one, like https://x.example/shop",
     );
   });
 });

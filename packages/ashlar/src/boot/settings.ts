@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import {
   type BodyLimits,
+  cookieSuffixOf,
   DEFAULT_BODY_LIMITS,
   type OwnHosts,
+  parseBasePath,
   type TrustedOrigins,
   type TrustedProxies,
 } from "../http/index.ts";
@@ -69,7 +71,10 @@ export interface ApplicationSettings {
   readonly name?: string;
   /** The environment that the application runs in; default: `APP_ENV` of the environment. */
   readonly environment?: EnvironmentName;
-  /** The origin that visitors use, such as `https://shop.example`; default: `APP_URL`. Required in production. */
+  /**
+   * The address that visitors use, such as `https://shop.example`; default: `APP_URL`. Required in production. With a path,
+   * `https://x.example/shop`, every path of the application is under that.
+   */
   readonly url?: Optional<string>;
   /** The secret that the keys of signed URLs and sealed cookies are derived from; default: `APP_KEY`. */
   readonly key?: string | undefined;
@@ -149,6 +154,10 @@ export interface CompleteApplicationSettings
    * `application.url`, which has a default.
    */
   readonly url: string | null;
+  /** The path of `APP_URL` without a slash at its end: `/shop`; `""` if the application is at the root. */
+  readonly basePath: string;
+  /** The end of the names of the framework's own cookies, for applications that share a host; `""` by default. */
+  readonly cookieSuffix: string;
   readonly log: Complete<LogSettings>;
   readonly server: CompleteServerSettings;
   readonly limits: BodyLimits;
@@ -223,11 +232,13 @@ export function readApplicationSettings(
   });
   const { nextKey, ...read } = schema.read(app, WHERE);
   const name = environmentName(environment, read.environment);
-  const url = readUrl(read.url ?? environment.APP_URL, name, hasRoot);
+  const { origin: url, basePath } = readUrl(read.url ?? environment.APP_URL, name, hasRoot);
   return Object.freeze({
     ...read,
     environment: name,
     url,
+    basePath,
+    cookieSuffix: cookieSuffixOf(basePath),
     key: readKey(read.key ?? environment.APP_KEY, name, hasRoot),
     previousKeys: Object.freeze([
       ...readNextKey(nextKey ?? environment.APP_NEXT_KEY),
@@ -249,9 +260,13 @@ export function readApplicationSettings(
   });
 }
 
-function readUrl(text: string | undefined, name: EnvironmentName, hasRoot: boolean): string | null {
+function readUrl(
+  text: string | undefined,
+  name: EnvironmentName,
+  hasRoot: boolean,
+): { readonly origin: string | null; readonly basePath: string } {
   if (!text) {
-    if (name !== "production") return null;
+    if (name !== "production") return { origin: null, basePath: "" };
     // Links in mails would otherwise have to be built on the Host header, which the sender of a request chooses.
     throw new ConfigurationError(
       "Environment variable APP_URL",
@@ -260,14 +275,22 @@ function readUrl(text: string | undefined, name: EnvironmentName, hasRoot: boole
       "E_MISSING_ENVIRONMENT",
     );
   }
-  const url = URL.parse(text);
-  const isOrigin = url !== null && url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
-  if (isOrigin && (url.protocol === "https:" || url.protocol === "http:")) return url.origin;
+  const site = siteOf(text);
+  if (site !== null) return site;
   throw new ConfigurationError(
     "Environment variable APP_URL",
     `is ${JSON.stringify(text)}, which is not the address of a site.`,
-    "Set it to scheme, host and port alone, like APP_URL=https://shop.example",
+    "Set it to scheme, host and port, like APP_URL=https://shop.example, and a path if the application is under one, like https://x.example/shop",
   );
+}
+
+/** The origin and the path of the address of a site; `null` for anything else. */
+export function siteOf(text: string): { readonly origin: string; readonly basePath: string } | null {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return null;
+  if (url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") return null;
+  const basePath = parseBasePath(url.pathname);
+  return basePath === null ? null : { origin: url.origin, basePath };
 }
 
 /** A remedy that sets a variable in `.env`, which only an application with a root reads. */

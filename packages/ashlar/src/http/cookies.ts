@@ -20,7 +20,7 @@ export interface CookieOptions {
   readonly maxAgeSeconds?: number;
   /** Until when the browser keeps it, as a date. */
   readonly expires?: Date;
-  /** The path it is sent to; default: `/`. */
+  /** The path it is sent to; default: that of `APP_URL`, else `/`. */
   readonly path?: string;
   /** The domain whose subdomains get it too; default: only the host that sets it. */
   readonly domain?: string;

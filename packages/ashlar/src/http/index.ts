@@ -1,3 +1,4 @@
+export { enterBase, parseBasePath, withBase, withoutBase } from "./base-path.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
 export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress } from "./client-address.ts";
@@ -13,6 +14,7 @@ export { declareHttpMessages } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
+export { type CookieSite, cookieSuffixOf, ownCookieName } from "./own-cookies.ts";
 export { type HostCheck, OwnHosts, parseHosts } from "./own-hosts.ts";
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";
@@ -21,12 +23,14 @@ export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
 export { mayBringIds, REQUEST_ID_HEADER, sentRequestId } from "./request-id.ts";
 export {
+  baseOf,
   isMarkedForwarded,
   markForwarded,
   requestAuthorities,
   requestAuthority,
   requestPath,
   requestSearch,
+  splitUrl,
 } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";

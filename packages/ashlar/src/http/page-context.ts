@@ -1,5 +1,6 @@
 import type { HttpContext } from "./context.ts";
 import { peerAddress, setPeerAddress } from "./peer-address.ts";
+import { baseOf, markBase } from "./request-url.ts";
 import type { RouteMatch } from "./services.ts";
 
 /**
@@ -13,6 +14,7 @@ export function pageContext(context: HttpContext, match: RouteMatch | null): Htt
   const request = new Request(raw.url, { headers });
   const peer = peerAddress(raw);
   if (peer !== null) setPeerAddress(request, peer);
+  if (baseOf(raw) !== "") markBase(request, baseOf(raw));
   const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
   const page = new Context(request, context.services, match);
   page.visitor = context.visitor;

@@ -39,9 +39,40 @@ export function splitUrl(url: string): SplitUrl {
   };
 }
 
-/** Returns the path of a request's URL, still percent-encoded: what routes are matched against. */
+/** Marks a request whose path begins with the base path of its application. */
+const BASE = Symbol("ashlar.base");
+
+interface BasedRequest extends Request {
+  [BASE]?: string;
+}
+
+/** Whether any application of this process has a base path: otherwise no request is asked for its mark. */
+let hasBases = false;
+
+/**
+ * Returns the path of a request's URL within the application, still percent-encoded: what routes are matched against. The
+ * path of `APP_URL` is not part of it.
+ */
 export function requestPath(raw: Request): string {
+  const path = sentPath(raw);
+  if (!hasBases) return path;
+  return path.slice(baseOf(raw).length) || "/";
+}
+
+/** Returns the path of a request's URL as the application's server got it, still percent-encoded. */
+export function sentPath(raw: Request): string {
   return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
+}
+
+/** Records that the path of a request begins with a base path, which does not belong to the path within the application. */
+export function markBase(raw: Request, base: string): void {
+  hasBases = true;
+  (raw as BasedRequest)[BASE] = base;
+}
+
+/** The base path that a request's path begins with; `""` if there is none. */
+export function baseOf(raw: Request): string {
+  return (raw as BasedRequest)[BASE] ?? "";
 }
 
 /** Returns the query of a request's URL with its question mark; empty if there is none. */

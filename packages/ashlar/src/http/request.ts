@@ -114,7 +114,7 @@ export class HttpRequest extends RequestWithBody {
     return this.#method;
   }
 
-  /** The path of the URL, still percent-encoded. */
+  /** The path of the URL, still percent-encoded, without the path of `APP_URL`: `/orders` for `/shop/orders`. */
   getPath(): string {
     return requestPath(this.raw);
   }
@@ -140,12 +140,12 @@ export class HttpRequest extends RequestWithBody {
 
   /** The URL without its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
   url(): string {
-    return `${this.#origin}${this.getPath()}`;
+    return `${this.#origin}${this.#context.services.basePath}${this.getPath()}`;
   }
 
   /** The URL with its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
   fullUrl(): string {
-    return `${this.#origin}${this.getPath()}${requestSearch(this.raw)}`;
+    return `${this.url()}${requestSearch(this.raw)}`;
   }
 
   /** Reports whether the application is reached over https, which includes a proxy that ends TLS if `APP_URL` says so. */

@@ -157,18 +157,26 @@ export class HttpResponse {
   }
 
   /**
-   * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, `Path=/`, and `Secure` if
-   * the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
+   * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, the path of `APP_URL`
+   * or else `Path=/`, and `Secure` if the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
    *
    * @throws `E_INVALID_COOKIE` for what a cookie cannot contain, and for one that browsers would refuse
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const isHttps = this.#context.request.isSecure();
-    const key = `${name};${options.path ?? "/"};${options.domain ?? ""}`;
-    const cookie = serializeCookie(name, value, options, isHttps);
+    const scoped = this.#scoped(name, options);
+    const key = `${name};${scoped.path ?? "/"};${options.domain ?? ""}`;
+    const cookie = serializeCookie(name, value, scoped, isHttps);
     // If the transaction is rolled back, the cookie may name a login that does not exist.
     afterCommit(() => void this.#cookies.set(key, cookie));
     return this;
+  }
+
+  /** Under a base path, other applications of the same host have cookies too. `__Host-` needs the path `/`. */
+  #scoped(name: string, options: CookieOptions): CookieOptions {
+    const { basePath } = this.#context.services;
+    if (basePath === "" || options.path !== undefined || /^__host-/i.test(name)) return options;
+    return { ...options, path: basePath };
   }
 
   /**
@@ -254,14 +262,14 @@ export class HttpResponse {
 
   /**
    * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an origin
-   * in `APP.trustedOrigins`. The application's own absolute URLs are reduced to their path. A target from input needs no
+   * in `APP.trustedOrigins`. A path gets the path of `APP_URL` before it, unless it begins with that. The application's own absolute URLs are reduced to their path. A target from input needs no
    * further check: one that leads elsewhere is replaced by the fallback.
    *
    * @param target such as `/orders?page=2`
    * @param fallback where to go if the target leaves the application; chosen by the application, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
-    return this.#location(absoluteTarget(this.#context, target) ?? redirectTarget(target, fallback));
+    return this.#location(absoluteTarget(this.#context, target) ?? this.#own(redirectTarget(target, fallback)));
   }
 
   /**
@@ -283,7 +291,12 @@ export class HttpResponse {
    * @param fallback where to go otherwise; chosen by the application, and not checked
    */
   back(fallback = "/"): this {
-    return this.#location(absoluteTarget(this.#context, this.#context.request.header("referer")) ?? fallback);
+    const target = absoluteTarget(this.#context, this.#context.request.header("referer"));
+    return this.#location(target ?? this.#own(fallback));
+  }
+
+  #own(path: string): string {
+    return this.#context.services.urls.url(path);
   }
 
   /**

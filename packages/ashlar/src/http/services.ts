@@ -20,6 +20,8 @@ export interface UrlGenerator {
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
   to(name: string, parameters?: RouteParameters, query?: QueryParameters): string;
+  /** A path of the application as visitors see it: under the path of `APP_URL`, if that has one. */
+  url(path: string): string;
 }
 
 /** What a context needs from its application; one frozen object for all requests. */
@@ -30,6 +32,8 @@ export interface HttpServices {
   readonly messages: Catalogue;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
   readonly appUrl: string | null;
+  /** The path of `APP_URL` without a slash at its end: `/shop`; `""` if the application is at the root. */
+  readonly basePath: string;
   /** `Strict-Transport-Security` (RFC 6797 §6.1) for every response; `null` to leave it out. */
   readonly strictTransportSecurity: CheckedHeaders | null;
   /** The application's own proxies, whose forwarding headers count. */

@@ -1,4 +1,5 @@
 import {
+  enterBase,
   FastResponse,
   type HttpContext,
   type HttpServices,
@@ -63,6 +64,8 @@ export interface DispatcherDependencies {
   readonly apiPrefix: string | null;
   /** Knows the hosts of the application; `null` if it has one. */
   readonly requestedOrigins: RequestedOrigins | null;
+  /** The path of `APP_URL` that requests arrive with; `""` if there is none, or a proxy has removed it. */
+  readonly keptBase: string;
 }
 
 const NONE: CompiledRoute[] = [];
@@ -130,11 +133,10 @@ export class Dispatcher {
   }
 
   #respond(raw: Request, startedAt: number): Response | Promise<Response> {
+    const { keptBase } = this.#dependencies;
+    if (keptBase !== "" && !enterBase(raw, keptBase)) return this.#outside(raw, startedAt);
     const path = requestPath(raw);
-    if (path === "/*" && asksAboutServer(raw)) {
-      const respond = () => allowing(withOptions(this.#router.methods()));
-      return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
-    }
+    if (path === "/*" && asksAboutServer(raw)) return this.#aboutServer(raw, startedAt);
     if (!this.#mounts.isEmpty) {
       const mount = this.#mounts.find(path, raw);
       if (mount !== null)
@@ -177,6 +179,21 @@ export class Dispatcher {
     return result.then((settled) => this.#errors.toResponse(context, settled));
   }
 
+  /** Responds to a request for a path that `APP_URL` doesn't have. Load balancers ask this process, and not the site. */
+  #outside(raw: Request, startedAt: number): Response | Promise<Response> {
+    const path = requestPath(raw);
+    if (path === "/*" && asksAboutServer(raw)) return this.#aboutServer(raw, startedAt);
+    const probed = this.#probes?.respond(path, raw) ?? null;
+    if (probed !== null) return probed;
+    const respond = () => Promise.reject(new UnmatchedError([], false));
+    return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
+  }
+
+  #aboutServer(raw: Request, startedAt: number): Response | Promise<Response> {
+    const respond = () => allowing(withOptions(this.#router.methods()));
+    return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
+  }
+
   /** Creates the context of a response that no middleware sees. */
   #unseenContext(raw: Request): HttpContext {
     const context = this.#contextOf(raw, null, 0);
@@ -186,6 +203,8 @@ export class Dispatcher {
 
   /** Creates a context outside of a request, for work that continues one. */
   contextFor(raw: Request): HttpContext {
+    const { keptBase } = this.#dependencies;
+    if (keptBase !== "") enterBase(raw, keptBase);
     return this.#newContext(raw, null);
   }
 

@@ -1,4 +1,4 @@
-import { type HttpContext, requestAuthority } from "../http/index.ts";
+import { baseOf, type HttpContext, requestAuthority } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { isSecretName } from "../support/index.ts";
 import type { Mounts } from "./mounts.ts";
@@ -35,7 +35,7 @@ export class LoggablePaths {
   }
 
   /**
-   * Returns the path of a request as it may appear in the log, without its query:
+   * Returns the path of a request as it may appear in the log, without its query, and with the path of `APP_URL`:
    *
    * - The path itself if a route matches it, but the route's pattern if that has a signed parameter, or one with the name
    *   of a secret. A segment that looks like a token is removed.
@@ -44,7 +44,12 @@ export class LoggablePaths {
    * - Otherwise, the part of the path that matches static segments of routes: a mistyped link may contain a token just like
    *   a correct one. A first segment that is a plain word is kept, unless routes take a parameter there.
    */
-  of({ request }: HttpContext): string {
+  of(context: HttpContext): string {
+    const base = baseOf(context.request.raw);
+    return base === "" ? this.#within(context) : base + this.#within(context);
+  }
+
+  #within({ request }: HttpContext): string {
     const path = request.getPath();
     const route = request.route();
     if (route !== null) return this.#isSecret(route.pattern) ? route.pattern : withoutTokens(path);

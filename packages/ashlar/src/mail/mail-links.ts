@@ -36,7 +36,7 @@ export class MailLinks {
    */
   url(path: string): string {
     const origin = this.#originOf();
-    const url = path.startsWith("/") ? URL.parse(path, origin) : null;
+    const url = path.startsWith("/") ? URL.parse(this.#router().url(path), origin) : null;
     if (url?.origin === origin) return url.href;
     throw new AshlarError("E_INVALID_MAIL", "url() needs a path of the application, such as /orders/7.");
   }

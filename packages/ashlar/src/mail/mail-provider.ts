@@ -161,7 +161,7 @@ export class MailProvider extends Provider {
     const composer = new MailComposer({
       views: () => container.make("views"),
       links: new MailLinks(
-        () => application.url,
+        () => application.origin,
         () => application.router,
       ),
       messages: application.messages,
@@ -227,7 +227,11 @@ export class MailProvider extends Provider {
     }
     const mailables = join(this.application.root, "app/mailables");
     const offered = () => offeredPreviews(this.application.container);
-    this.application.mountDevelopmentTool(MAILBOX_PREFIX, mailboxSite({ mailbox, composer, mailables, offered }));
+    const prefix = this.application.settings.basePath + MAILBOX_PREFIX;
+    this.application.mountDevelopmentTool(
+      MAILBOX_PREFIX,
+      mailboxSite({ mailbox, composer, mailables, offered, prefix }),
+    );
     this.application.mountDevelopmentTool(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
   }
 }

@@ -1,4 +1,4 @@
-import type { QueryParameters, RouteParameters, UrlGenerator } from "../http/index.ts";
+import { type QueryParameters, type RouteParameters, type UrlGenerator, withBase } from "../http/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
 import { compileRoutes, type Report } from "./compile-routes.ts";
 import type { BoundRoute, CompiledMatch, CompiledRoute } from "./compiled-route.ts";
@@ -24,6 +24,8 @@ export interface RouterOptions {
   readonly signer?: ValueSigner;
   /** The application's origin, or a function that returns it, used for URLs of routes with a domain. */
   readonly appUrl?: AppUrl | null;
+  /** The path of `APP_URL`, which all URLs begin with; default: none. */
+  readonly basePath?: string;
 }
 
 interface Domain {
@@ -49,6 +51,7 @@ export class Router implements UrlGenerator {
   readonly #domains: readonly Domain[];
   readonly #signer: ValueSigner | null;
   readonly #appUrl: AppUrl | null;
+  readonly #basePath: string;
 
   /**
    * @param sources the routes files, in order
@@ -59,6 +62,7 @@ export class Router implements UrlGenerator {
     const report: Report = (location, problem) => problems.push(`${location}  ${problem}`);
     this.#signer = options.signer ?? null;
     this.#appUrl = options.appUrl ?? null;
+    this.#basePath = options.basePath ?? "";
     this.#compilers = compilerSet(options.compilers ?? new Map(), this.#signer, ({ name, problem }) =>
       report("compilers", `"${name}" cannot be used: ${problem}.`),
     );
@@ -115,7 +119,15 @@ export class Router implements UrlGenerator {
    * if the route has a domain and `APP_URL` is not set
    */
   to(name: string, parameters: RouteParameters = {}, query: QueryParameters = {}): string {
-    return buildUrl(this.#route(name), parameters, this.#appUrl) + buildQuery(query);
+    return buildUrl(this.#route(name), parameters, this.#appUrl, this.#basePath) + buildQuery(query);
+  }
+
+  /**
+   * Returns a path of the application as visitors see it: `/shop/orders` for `/orders` if `APP_URL` is
+   * `https://x.example/shop`. A path that begins with that of `APP_URL`, such as that of a route, stays as it is.
+   */
+  url(path: string): string {
+    return withBase(this.#basePath, path);
   }
 
   /**

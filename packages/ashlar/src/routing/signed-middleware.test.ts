@@ -32,6 +32,7 @@ const requestServices: HttpServices = {
   urls: router,
   limits: DEFAULT_BODY_LIMITS,
   appUrl: null,
+  basePath: "",
   messages: new Catalogue(),
   proxies: new TrustedProxies(),
   origins: new TrustedOrigins(),

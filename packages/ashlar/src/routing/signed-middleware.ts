@@ -29,7 +29,7 @@ export class SignedMiddleware implements Middleware {
   handle(context: HttpContext, next: Next): unknown {
     // The router is looked up here because it is bound after the middleware is created.
     const { request } = context;
-    const isValid = this.#services.make("router").hasValidSignature(request.raw.url);
+    const isValid = this.#services.make("router").hasValidSignature(request.fullUrl());
     if (!isValid) throw new AshlarError("E_INVALID_SIGNATURE");
     request.whenBodyIsRead(() => {
       if (overridesQuery(request)) throw new AshlarError("E_INVALID_SIGNATURE");

@@ -14,10 +14,15 @@ export type AppUrl = string | (() => string);
  *
  * @throws `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`, `E_INVALID_CONFIGURATION`
  */
-export function buildUrl(route: BoundRoute, parameters: RouteParameters, appUrl: AppUrl | null): string {
+export function buildUrl(
+  route: BoundRoute,
+  parameters: RouteParameters,
+  appUrl: AppUrl | null,
+  basePath: string,
+): string {
   refuseUnknown(route, parameters);
   const origin = route.host === null ? "" : originOf(route, route.host, parameters, appUrl);
-  return origin + buildPath(route, parameters);
+  return origin + basePath + buildPath(route, parameters);
 }
 
 /** Returns a query with its question mark; empty if there is nothing in it. */

@@ -48,6 +48,8 @@ export interface ServerOptions {
   readonly origins?: OriginHeaders;
   /** Is told of each request that an overloaded server refuses. */
   readonly refused?: () => void;
+  /** The path of `APP_URL`, which all of its paths begin with; default: none. */
+  readonly basePath?: string;
 }
 
 const CLOSE_TIMEOUT_SECONDS = 10;
@@ -65,7 +67,13 @@ export async function startServer(
   settings: CompleteServerSettings,
   proxies: TrustedProxies,
   logger: Logger,
-  { isLocal = false, source = null, origins = NO_ORIGIN_HEADERS, refused = () => {} }: ServerOptions = {},
+  {
+    isLocal = false,
+    source = null,
+    origins = NO_ORIGIN_HEADERS,
+    refused = () => {},
+    basePath = "",
+  }: ServerOptions = {},
 ): Promise<ApplicationServer> {
   const options = {
     keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
@@ -81,7 +89,8 @@ export async function startServer(
   };
   const handling = nodeHandler(handler, proxies, logger);
   const { maxLoopDelayMs: maxMs, health } = settings;
-  const neverRefused = [health?.up, health?.ready].filter((path) => typeof path === "string");
+  const probed = [health?.up, health?.ready].filter((path) => typeof path === "string");
+  const neverRefused = [...probed, ...probed.map((path) => basePath + path)];
   const shedding = maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, refused }, logger);
   const listener = shedding?.listener ?? handling;
   const node = createServer(options, listener);
@@ -128,7 +137,7 @@ export async function startServer(
     return ended;
   };
   return {
-    url: urlOf(settings.hostname, port),
+    url: urlOf(settings.hostname, port) + (basePath === "" ? "" : `${basePath.slice(1)}/`),
     port,
     drain,
     end,

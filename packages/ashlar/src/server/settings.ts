@@ -5,6 +5,7 @@ import {
   type EnvironmentVariables,
   integer,
   type Optional,
+  oneOf,
   type Setting,
   seconds,
   settings,
@@ -18,6 +19,11 @@ export interface ServerSettings {
   readonly port?: number;
   /** The address to listen on; default: `HOST` of the environment, else loopback in development and all otherwise. */
   readonly hostname?: Optional<string>;
+  /**
+   * How requests arrive if `APP_URL` has a path, such as `https://x.example/shop`: with that path, as nearly all proxies pass
+   * them on (`kept`, the default), or without it, because the proxy removes it (`removed`).
+   */
+  readonly basePath?: "kept" | "removed";
   /** How long an idle connection stays open, 0.1 to 86,400 seconds; default: 65. A proxy in front must close it earlier. */
   readonly keepAliveTimeoutSeconds?: number;
   /** How long a client may take to send the headers of a request, 0.1 to 86,400 seconds; default: 15. */
@@ -92,6 +98,7 @@ const SCHEMA = settings<ServerSettings>()(
   {
     port: integer({ from: 0, to: 65_535 }, null),
     hostname: text(null),
+    basePath: oneOf(["kept", "removed"], "kept"),
     keepAliveTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 65),
     headersTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 15),
     requestTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 120),

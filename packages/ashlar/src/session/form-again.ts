@@ -1,4 +1,12 @@
-import { FastResponse, type HttpContext, ownPath, pageContext, requestAuthority, toResponse } from "../http/index.ts";
+import {
+  FastResponse,
+  type HttpContext,
+  ownPath,
+  pageContext,
+  requestAuthority,
+  toResponse,
+  withoutBase,
+} from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
@@ -57,10 +65,11 @@ export function formAgain(
  * Security: the address of the page counts only if the browser says that the form was sent from this site.
  */
 function pageOf(context: HttpContext, router: Router): CompiledMatch | null {
-  const { request } = context;
+  const { request, services } = context;
   const authority = requestAuthority(request.raw);
   const from = comesFromHere(request, context.origin) ? ownPath(context, request.header("referer")) : null;
-  const page = from === null ? null : router.match("GET", from.replace(/[?#].*$/, ""), authority);
+  const path = from === null ? null : withoutBase(services.basePath, from.replace(/[?#].*$/, ""));
+  const page = path === null ? null : router.match("GET", path, authority);
   return page ?? router.match("GET", request.getPath(), authority);
 }
 

@@ -48,7 +48,7 @@ export class SessionProvider extends Provider {
     this.application.messages.declare(SESSION_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container, config, settings, logger } = this.application;
     const { SESSION } = config.optionalSection("session", ["SESSION"]);
-    const session = readSessionSettings(SESSION, settings.url);
+    const session = readSessionSettings(SESSION, settings.url, settings.cookieSuffix);
     // An author who has written the setting has decided.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);

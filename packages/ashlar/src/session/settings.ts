@@ -1,3 +1,4 @@
+import { type CookieSite, ownCookieName } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import {
   type Complete,
@@ -85,9 +86,10 @@ const SCHEMA = settings<SessionSettings>()(
  *
  * @param session what `config/session.ts` exports as `SESSION`
  * @param appUrl the application's own origin; `null` if it is not known
+ * @param suffix the end of the cookie's name; see {@link CookieSite}
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function readSessionSettings(session: unknown, appUrl: string | null): CompleteSessionSettings {
+export function readSessionSettings(session: unknown, appUrl: string | null, suffix = ""): CompleteSessionSettings {
   const read = SCHEMA.read(session, WHERE);
   const isHttps = appUrl?.startsWith("https:") === true;
   const { lifetimeMinutes, sameSite } = read;
@@ -97,7 +99,7 @@ export function readSessionSettings(session: unknown, appUrl: string | null): Co
     throw new ConfigurationError(`${WHERE}.absoluteMinutes`, problem, `Set it to ${lifetimeMinutes} or more.`);
   }
   if (sameSite === "none" && !isHttps) throw requiresHttps("sameSite", sameSite);
-  return Object.freeze({ ...read, cookie: cookieName(read.cookie, isHttps), absoluteMinutes });
+  return Object.freeze({ ...read, cookie: cookieName(read.cookie, { isHttps, suffix }), absoluteMinutes });
 }
 
 /**
@@ -118,11 +120,9 @@ function isStore(value: unknown): value is SessionStore {
   return hasMethods && Number.isSafeInteger(maxBytes);
 }
 
-function cookieName(name: string, isHttps: boolean): string {
-  const isPrefixed = PREFIXED.test(name);
-  if (isPrefixed && !isHttps) throw requiresHttps("cookie", name);
-  // RFC 6265bis §4.1.3.2: no other host, and no response over plain http, can set a cookie with this prefix.
-  return isHttps && !isPrefixed ? `__Host-${name}` : name;
+function cookieName(name: string, site: CookieSite): string {
+  if (PREFIXED.test(name) && !site.isHttps) throw requiresHttps("cookie", name);
+  return ownCookieName(name, site);
 }
 
 function requiresHttps(name: keyof SessionSettings, value: string): ConfigurationError {

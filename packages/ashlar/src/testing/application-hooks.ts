@@ -51,10 +51,12 @@ export function contextFor(application: Application, request: Request): HttpCont
 
 /**
  * The class of the application's contexts, taken from the context of a request. The request matches no route of the
- * application and runs none of its middleware: during matching, which is synchronous, the router has one more route.
+ * application and runs none of its middleware: during matching, which is synchronous for the host and path of `APP_URL`, the
+ * router has one more route.
  */
 function contextSource(application: Application): ContextSource {
-  const { router } = application;
+  const { origin, router, settings } = application;
+  const base = settings.server.basePath === "kept" ? settings.basePath : "";
   const seen: HttpContext[] = [];
   const run = (context: HttpContext): string => {
     seen.push(context);
@@ -63,7 +65,7 @@ function contextSource(application: Application): ContextSource {
   const route = { pattern: "/.testing", respondsWithJson: false, run };
   router.match = () => ({ route, params: {} }) as unknown as CompiledMatch;
   try {
-    void application.fetch(new Request("http://localhost/.testing"));
+    void application.fetch(new Request(`${origin}${base}/.testing`));
   } finally {
     // Restores the prototype's own method.
     Reflect.deleteProperty(router, "match");

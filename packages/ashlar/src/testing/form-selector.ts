@@ -1,3 +1,4 @@
+import { withBase } from "../http/index.ts";
 import { type Assertion, failure, listed } from "./failure.ts";
 import type { HtmlForm } from "./html-forms.ts";
 
@@ -68,4 +69,9 @@ function testOf([, id, className, name, operator, double, single, bare]: RegExpE
     if (operator === "$") return value.endsWith(wanted);
     return operator === "*" ? value.includes(wanted) : value === wanted;
   };
+}
+
+/** A selector of a form by its action, with the path of `APP_URL` in it; any other selector as it is. */
+export function based(selector: string | null, basePath: string): string | null {
+  return selector?.replace(/(?<=^\[action=")\/[^"]*(?="\]$)/, (path) => withBase(basePath, path)) ?? null;
 }

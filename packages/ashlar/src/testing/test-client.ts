@@ -4,7 +4,7 @@ import type { CookieJar } from "./cookie-jar.ts";
 import { failure } from "./failure.ts";
 import { entriesBody, type FormFields, formBody } from "./form-body.ts";
 import { type FieldValues, submissionOf } from "./form-filling.ts";
-import { chooseForm } from "./form-selector.ts";
+import { based, chooseForm } from "./form-selector.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 import { TestResponse } from "./test-response.ts";
 import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
@@ -133,7 +133,8 @@ export class TestClient {
    * @param path a path with its query, or an absolute URL, such as the link of a mail
    */
   async send(method: string, path: string, request: SentRequest = {}): Promise<TestResponse> {
-    const url = new URL(path, this.#visitor.origin);
+    const { application, origin } = this.#visitor;
+    const url = new URL(application.router.url(path), origin);
     const headers = new Headers({ accept: PAGE_FIRST, ...this.#headers, ...request.headers });
     if (this.#sendsCsrfToken && !SAFE.has(method.toUpperCase()) && !headers.has("x-csrf-token")) {
       headers.set("x-csrf-token", await this.#visitor.csrfToken());
@@ -148,6 +149,7 @@ export class TestClient {
       response,
       bytes,
       cookies: this.cookies,
+      basePath: this.#visitor.application.settings.basePath,
       hasSession: this.#visitor.application.container.has("session"),
       readSession: this.#visitor.sessionReader(),
     });
@@ -174,7 +176,7 @@ export class TestClient {
     ...[first, second]: [first?: string | FieldValues, second?: FieldValues]
   ): Promise<TestResponse> {
     const [selector, values = {}] = typeof first === "string" ? [first, second] : [null, first];
-    const form = chooseForm(page.forms, selector, Object.keys(values), String(page), this.submit);
+    const form = chooseForm(page.forms, this.#selector(selector), Object.keys(values), String(page), this.submit);
     const { method, action, entries, isMultipart } = submissionOf(form, values, this.submit);
     const url = new URL(action, page.url);
     if (url.origin !== new URL(page.url).origin) throw failure(`${form} would be sent to another site.`, this.submit);
@@ -187,6 +189,11 @@ export class TestClient {
       headers: { ...headers, origin: url.origin },
       body: entriesBody(entries, isMultipart),
     });
+  }
+
+  /** A form's action has the path of `APP_URL`, which a selector may leave out, as all paths in tests. */
+  #selector(selector: string | null): string | null {
+    return based(selector, this.#visitor.application.settings.basePath);
   }
 
   /**

@@ -1,9 +1,10 @@
 import { STATUS_CODES } from "node:http";
 import { isDeepStrictEqual } from "node:util";
+import { withBase } from "../http/index.ts";
 import type { FieldErrors } from "../support/index.ts";
 import type { CookieJar, StoredCookie } from "./cookie-jar.ts";
 import { type Assertion, difference, failure, listed, shown } from "./failure.ts";
-import { chooseForm } from "./form-selector.ts";
+import { based, chooseForm } from "./form-selector.ts";
 import { formsOf, type HtmlForm } from "./html-forms.ts";
 import { collapsed, pageText } from "./html-text.ts";
 import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
@@ -18,6 +19,8 @@ export interface TestResponseDetails {
   readonly bytes: Uint8Array;
   /** The visitor's current cookies. */
   readonly cookies: CookieJar;
+  /** The path of `APP_URL`; `""` if it has none. */
+  readonly basePath: string;
   /** Whether the application has sessions. */
   readonly hasSession: boolean;
   /** Reads the session for the visitor's cookies at that moment. */
@@ -96,7 +99,7 @@ export class TestResponse {
    * @throws `AssertionError` if there is none, or more than one
    */
   form(selector: string | null = null): HtmlForm {
-    return chooseForm(this.forms, selector, [], String(this), this.form);
+    return chooseForm(this.forms, based(selector, this.#details.basePath), [], String(this), this.form);
   }
 
   /** Returns a cookie that the visitor has after this response, and maybe later ones; `null` if it does not exist. */
@@ -121,7 +124,7 @@ export class TestResponse {
     const target = this.redirectsTo;
     if (target === null) throw failure(`Expected a redirect.\n${this}`, this.assertRedirect);
     if (to === undefined) return this;
-    const expected = typeof to === "string" ? this.#within(to) : to;
+    const expected = typeof to === "string" ? this.#within(withBase(this.#details.basePath, to)) : to;
     if (typeof expected === "string" ? target === expected : expected.test(target)) return this;
     const message = `Expected a redirect to ${String(expected)}, but it leads to ${target}.\n${this}`;
     throw failure(message, this.assertRedirect, { actual: target, expected });

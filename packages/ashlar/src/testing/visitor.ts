@@ -1,7 +1,7 @@
 import { JwtGuard } from "../api/index.ts";
 import { Auth, type Authenticatable, type Guard, LoginGuard } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, withoutBase } from "../http/index.ts";
 import { csrfToken } from "../session/index.ts";
 import { AshlarError, type RegisteredUser } from "../support/index.ts";
 import { markRequest, prepareApplication } from "./application-hooks.ts";
@@ -45,7 +45,14 @@ export class Visitor {
     if (cookie !== null && !headers.has("cookie")) headers.set("cookie", cookie);
     if (this.token !== null && !headers.has("authorization")) headers.set("authorization", `Bearer ${this.token}`);
     if (this.language !== null && !headers.has("accept-language")) headers.set("accept-language", this.language);
-    return this.#marked(new Request(url, { ...init, headers, redirect: "manual" }));
+    return this.#marked(new Request(this.#arriving(url), { ...init, headers, redirect: "manual" }));
+  }
+
+  /** The URL as the application gets it, behind a proxy that removes the path of `APP_URL`. */
+  #arriving(url: URL): URL {
+    const { basePath, server } = this.application.settings;
+    const path = basePath === "" || server.basePath === "kept" ? null : withoutBase(basePath, url.pathname);
+    return path === null ? url : new URL(`${url.origin}${path}${url.search}`);
   }
 
   /** Stores the cookies of a response. */

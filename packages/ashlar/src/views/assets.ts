@@ -7,15 +7,16 @@ import { type FileVersions, fileVersions } from "../server/index.ts";
  *
  * @param folder the absolute path of `public/`
  * @param cache whether a file is read once, or each time it is used
+ * @param basePath the path of `APP_URL`
  * @returns a function that returns the URL of a path within the folder; without a version if the file does not exist
  */
-export function assetUrls(folder: string, cache: boolean): (path: string) => string {
+export function assetUrls(folder: string, cache: boolean, basePath = ""): (path: string) => string {
   const known = new Map<string, string>();
   const versionOf = fileVersions();
   return (path) => {
     const cached = known.get(path);
     if (cached !== undefined) return cached;
-    const url = urlOf(folder, path.replace(/^\/+/, ""), versionOf);
+    const url = basePath + urlOf(folder, path.replace(/^\/+/, ""), versionOf);
     if (cache) known.set(path, url);
     return url;
   };

@@ -28,16 +28,16 @@ declare module "../http/context.ts" {
  * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
  * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems` and `reference`.
  *
- * Every template can create the URL of a file in `public/` with `asset("style.css")`, and knows the visitor's
+ * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows the visitor's
  * `language` and its sentences: `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
   override register(): void {
-    const { container, root, environment, messages } = this.application;
+    const { container, root, environment, messages, settings } = this.application;
     const cache = isCached(environment);
     container.singleton("views", () => {
       const views = new Views({ directory: join(root, "views"), cache });
-      views.share("asset", assetUrls(join(root, "public"), cache));
+      views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
       views.share("language", messages.defaultLanguage);
       views.share("t", messages.translator(messages.defaultLanguage));
       views.shareByRequest("language", (context) => context.language);

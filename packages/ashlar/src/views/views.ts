@@ -131,6 +131,7 @@ export class Views {
     this.#mounts.set(OWN, options.directory);
     // Read at the time of use: a handler may have logged a user in or out since the request began.
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => context.currentUser);
+    this.shareByRequest("url", ({ services }) => services.urls.url.bind(services.urls));
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }
 

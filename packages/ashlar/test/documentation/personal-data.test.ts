@@ -65,7 +65,7 @@ test("the settings and the times among personal data are the defaults", () => {
   expect(Object.fromEntries(told)).toEqual({ ...days, keepFailedDays });
   expect([prune, section.includes("`prune: false`")]).toEqual([true, true]);
 
-  const { absoluteMs, rememberMs } = readWebGuardSettings("web", {}, false);
+  const { absoluteMs, rememberMs } = readWebGuardSettings("web", {}, { isHttps: false, suffix: "" });
   const { lifetimeMinutes } = readSessionSettings(undefined, null);
   for (const sentence of [
     `\`passwordResetExpiration\`, ${passwordResetExpirationInMinutes! / (24 * 60)} day`,

@@ -33,10 +33,14 @@ const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middlewar
 /** A context as the application would create it, for a real request. The body has not been read yet. */
 export function makeContext(options: ContextOptions = {}): HttpContext {
   const services: HttpServices = {
-    urls: { to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}` },
+    urls: {
+      to: (name, parameters = {}) => `/${name}/${Object.values(parameters).join("/")}`,
+      url: (path) => path,
+    },
     limits: DEFAULT_BODY_LIMITS,
     messages: new Catalogue(),
     appUrl: options.appUrl ?? null,
+    basePath: "",
     proxies: new TrustedProxies(parseProxies(options.trustedProxies ?? []) as readonly AddressRange[]),
     origins: new TrustedOrigins(options.trustedOrigins),
     strictTransportSecurity: null,

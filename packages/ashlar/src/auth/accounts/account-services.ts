@@ -76,7 +76,7 @@ export class AccountServices {
     const pages = new AccountPages({
       pages: container.make("auth").pages,
       links,
-      origin: () => application.url,
+      origin: () => application.origin,
       frontEnd,
     });
     const remainingTokens = new RemainingTokenSource();

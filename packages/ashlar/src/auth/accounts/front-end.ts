@@ -37,11 +37,11 @@ export class FrontEnd {
    * @param application whose own origin, and trusted ones, the front end may have
    * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
    */
-  constructor(urls: FrontEndUrls | null, { settings, url: ownUrl }: Pick<Application, "settings" | "url">) {
+  constructor(urls: FrontEndUrls | null, { settings, origin: ownOrigin }: Pick<Application, "settings" | "origin">) {
     this.#urls = urls;
     for (const url of typeof urls === "string" ? [urls] : Object.values(urls ?? {})) {
       const { origin } = new URL(url);
-      if (origin === ownUrl || settings.trustedOrigins.includes(origin)) continue;
+      if (origin === ownOrigin || settings.trustedOrigins.includes(origin)) continue;
       const problem = `is ${url}, whose origin is neither that of APP_URL nor in APP.trustedOrigins, so its pages can't use the links.`;
       throw new ConfigurationError(WHERE, problem, `Add it in .env: TRUSTED_ORIGINS=${origin}`);
     }

@@ -3,6 +3,9 @@ import { makeContext } from "../../../test/support/http-context.ts";
 import { now, setClock } from "../../support/index.ts";
 import { KnownDevices } from "./known-devices.ts";
 
+const HTTP = { isHttps: false, suffix: "" };
+const HTTPS = { isHttps: true, suffix: "" };
+
 const KEY = "a key of the application, with 32 bytes and more";
 const DAY = 86_400_000;
 /** The cookie of a browser in which user 1 of the guard web logged in at noon on June 1, 2026 (UTC), under the key. */
@@ -36,12 +39,12 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
 afterEach(() => setClock(null));
 
 test("a user is known in a browser from the second login on", () => {
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   expect([browser.login("web", 1), browser.login("web", 1), browser.login("web", "1")]).toEqual([false, true, true]);
 });
 
 test("another user, another guard and another browser are not", () => {
-  const devices = new KnownDevices(KEY, false);
+  const devices = new KnownDevices(KEY, HTTP);
   const browser = browserOf(devices);
   browser.login("web", 1);
   expect([browser.login("web", 2), browser.login("staff", 1), browserOf(devices).login("web", 1)]).toEqual([
@@ -53,12 +56,12 @@ test("another user, another guard and another browser are not", () => {
 });
 
 test("S8 a cookie that was altered, signed with another key, or made up proves nothing", () => {
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
   const { cookie } = browser;
   browser.cookie = cookie.slice(0, -2) + (cookie.endsWith("AA") ? "BB" : "AA");
   expect(browser.login("web", 1)).toBe(false);
-  const foreign = browserOf(new KnownDevices(`${KEY} of another application`, false));
+  const foreign = browserOf(new KnownDevices(`${KEY} of another application`, HTTP));
   foreign.cookie = cookie;
   expect(foreign.login("web", 1)).toBe(false);
   browser.cookie = "device=web-1";
@@ -67,12 +70,12 @@ test("S8 a cookie that was altered, signed with another key, or made up proves n
 
 test("S8 a cookie that a previous key signed is accepted, and is signed with the current key at the next login", () => {
   const next = `${KEY} of this year`;
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
-  const rotated = browserOf(new KnownDevices(next, false, { previousSecrets: [KEY] }));
+  const rotated = browserOf(new KnownDevices(next, HTTP, { previousSecrets: [KEY] }));
   rotated.cookie = browser.cookie;
   expect(rotated.login("web", 1)).toBe(true);
-  const without = browserOf(new KnownDevices(next, false));
+  const without = browserOf(new KnownDevices(next, HTTP));
   without.cookie = browser.cookie;
   expect(without.login("web", 1)).toBe(false);
   without.cookie = rotated.cookie;
@@ -80,7 +83,7 @@ test("S8 a cookie that a previous key signed is accepted, and is signed with the
 });
 
 test("the cookie lasts 400 days, counted from the last login", () => {
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   const start = now();
   browser.login("web", 1);
   setClock(() => start + 399 * DAY);
@@ -93,14 +96,14 @@ test("the cookie lasts 400 days, counted from the last login", () => {
 
 test("S20 over https, the cookie is for this host only, and never for scripts", () => {
   const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
-  new KnownDevices(KEY, true).remember(context, "web", 1, ["1@example.com"]);
+  new KnownDevices(KEY, HTTPS).remember(context, "web", 1, ["1@example.com"]);
   const [cookie] = context.response.toResponse().headers.getSetCookie();
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });
 
 test("S8 a cookie that an earlier version wrote is still read, and is written the same way", () => {
   setClock(() => Date.parse("2026-06-01T12:00:00.000Z"));
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.cookie = WRITTEN;
   const device = browser.deviceOf("1@example.com");
   expect(device).toBe("1Xjp9NT0YQ7F0Mr4RVZ5Dw");
@@ -109,7 +112,7 @@ test("S8 a cookie that an earlier version wrote is still read, and is written th
 });
 
 test("a browser remembers its last eight users, however often each of them logs in, and its cookie stays small", () => {
-  const browser = browserOf(new KnownDevices(KEY, false));
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
   for (const id of [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]) browser.login("web", id);
   expect(browser.cookie.length).toBeLessThan(400);
   expect(browser.login("web", 2)).toBe(true);
@@ -117,7 +120,7 @@ test("a browser remembers its last eight users, however often each of them logs 
 });
 
 test("a device has the same identifier for each account that was logged in to on it, and no identifier for any other", () => {
-  const devices = new KnownDevices(KEY, false);
+  const devices = new KnownDevices(KEY, HTTP);
   const [browser, other] = [browserOf(devices), browserOf(devices)];
   expect(browser.deviceOf("1@example.com")).toBeNull();
   browser.login("web", 1);
@@ -132,7 +135,7 @@ test("a device has the same identifier for each account that was logged in to on
 });
 
 test("S8 the cookie does not hold an account, or anything that a guess can be checked against without the key", () => {
-  const [browser, other] = [browserOf(new KnownDevices(KEY, false)), browserOf(new KnownDevices(`${KEY}!`, false))];
+  const [browser, other] = [browserOf(new KnownDevices(KEY, HTTP)), browserOf(new KnownDevices(`${KEY}!`, HTTP))];
   for (const one of [browser, other]) one.login("web", 1);
   const users = [browser, other].map(({ cookie }) => {
     const signed = decodeURIComponent(cookie.slice("device=".length));

@@ -1,4 +1,4 @@
-import type { HttpContext } from "../../http/index.ts";
+import { type CookieSite, type HttpContext, ownCookieName } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
@@ -45,15 +45,15 @@ export class KnownDevices {
 
   /**
    * @param secret the application's key
-   * @param isHttps whether the application's URL is https
+   * @param site what the cookie's name depends on
    * @param options the previous keys: a cookie signed with one of them is still accepted, and is signed again at the
    * next login
    * @throws `E_WEAK_SECRET`
    */
-  constructor(secret: string, isHttps: boolean, options: KnownDevicesOptions = {}) {
+  constructor(secret: string, site: CookieSite, options: KnownDevicesOptions = {}) {
     this.#signer = new Signer(secret, DEVICE, options);
     this.#sameSite = options.sameSite ?? "lax";
-    this.#cookie = isHttps ? "__Host-device" : "device";
+    this.#cookie = ownCookieName("device", site);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { type CookieSite, ownCookieName } from "../../http/index.ts";
 import { type Complete, ConfigurationError, integer, minutes, settings, shape, textLike } from "../../support/index.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
@@ -61,10 +62,10 @@ const SCHEMA = settings<WebGuardSettings>()(
  *
  * @param guard the guard's name
  * @param options the entry without `driver`, `model` and `routes`
- * @param isHttps whether the application's URL is https
+ * @param site what the cookie's name depends on
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function readWebGuardSettings(guard: string, options: unknown, isHttps: boolean): CompleteWebGuardSettings {
+export function readWebGuardSettings(guard: string, options: unknown, site: CookieSite): CompleteWebGuardSettings {
   const where = `config/auth.ts: GUARDS.${guard}`;
   const read = SCHEMA.read(options, where);
   const idle = read.idleMinutes ?? Math.min(DEFAULT_IDLE_MINUTES, read.absoluteMinutes ?? DEFAULT_ABSOLUTE_MINUTES);
@@ -79,7 +80,7 @@ export function readWebGuardSettings(guard: string, options: unknown, isHttps: b
     throw new ConfigurationError(where, problem, "A remembered login must last longer than one that is not.");
   }
   return Object.freeze({
-    cookie: cookieName(read.cookie ?? defaultCookie(guard), `${where}.cookie`, isHttps),
+    cookie: cookieName(read.cookie ?? defaultCookie(guard), `${where}.cookie`, site),
     idleMs: idle * MS_PER_MINUTE,
     absoluteMs: absolute * MS_PER_MINUTE,
     rememberMs: remember * MS_PER_MINUTE,
@@ -92,11 +93,11 @@ function defaultCookie(guard: string): string {
   return guard === "web" ? "token" : `${guard}_token`;
 }
 
-function cookieName(name: string, where: string, isHttps: boolean): string {
+function cookieName(name: string, where: string, site: CookieSite): string {
   // A default name can be invalid too, because of the guard's name.
   COOKIE.read(name, where);
   if (name.startsWith("__")) {
     throw new ConfigurationError(where, "has a prefix.", "Leave it out: over https __Host- is added.");
   }
-  return isHttps ? `__Host-${name}` : name;
+  return ownCookieName(name, site);
 }

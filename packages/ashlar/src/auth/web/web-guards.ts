@@ -1,5 +1,5 @@
 import type { Application } from "../../boot/index.ts";
-import type { HttpContext } from "../../http/index.ts";
+import type { CookieSite, HttpContext } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import { accountName, identifiersOf } from "../counted-accounts.ts";
@@ -35,7 +35,7 @@ export class WebGuards {
    */
   driver({ name, model, options }: GuardSettings): GuardFactory {
     const { container, logger, settings } = this.#application;
-    const checked = readWebGuardSettings(name, options, this.#isHttps);
+    const checked = readWebGuardSettings(name, options, this.#site);
     this.#claimCookie(name, checked.cookie);
     const guards = container.make("auth");
     const accountsOf = (user: Authenticatable): string[] => {
@@ -43,7 +43,7 @@ export class WebGuards {
     };
     const store = container.make("logins").add(name, checked.logins);
     const sameSite = this.#sameSite;
-    this.#devices ??= new KnownDevices(settings.key, this.#isHttps, {
+    this.#devices ??= new KnownDevices(settings.key, this.#site, {
       previousSecrets: settings.previousKeys,
       sameSite,
     });
@@ -82,8 +82,9 @@ export class WebGuards {
     return this.#uses.flush();
   }
 
-  get #isHttps(): boolean {
-    return this.#application.settings.url?.startsWith("https:") ?? false;
+  get #site(): CookieSite {
+    const { url, cookieSuffix } = this.#application.settings;
+    return { isHttps: url?.startsWith("https:") ?? false, suffix: cookieSuffix };
   }
 
   /** With a session that other sites' pages use, their logins are used there too. */

@@ -76,7 +76,7 @@ const MEANINGS = {
   "key.family": "A private key doesn't fit the algorithm that API tokens are signed with.",
   "key.staged": "A staged key has not been promoted for more than 7 days.",
   "url.missing": "Production has no APP_URL.",
-  "url.invalid": "APP_URL is not the origin of a site.",
+  "url.invalid": "APP_URL is not the address of a site.",
   "url.http": "APP_URL is not https in production.",
   "url.loopback": "APP_URL is an address of this machine, in production.",
   "proxies.invalid":

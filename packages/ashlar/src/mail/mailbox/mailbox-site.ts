@@ -3,8 +3,8 @@ import { type MailAddress, mailAddress } from "../mail-address.ts";
 import type { MailComposer } from "../mail-composer.ts";
 import { addressLine, type MailMessage } from "../mail-message.ts";
 import { mimeSource } from "../mime.ts";
-import { MAILBOX_PREFIX, type Mailbox } from "./mailbox.ts";
-import { framed, listPage, mailPage, PAGE_POLICY, previewsPage, problemPage, SANDBOX, type Section } from "./pages.ts";
+import type { Mailbox } from "./mailbox.ts";
+import { framed, listPage, mailPage, PAGE_POLICY, type Place, previewsPage, problemPage, SANDBOX } from "./pages.ts";
 import { findPreviews } from "./previews.ts";
 
 /** The dependencies of the mailbox's pages. */
@@ -16,13 +16,15 @@ export interface MailboxSiteDependencies {
   readonly mailables: string;
   /** Returns the mailables of features. */
   readonly offered: () => readonly unknown[];
+  /** The path of the mailbox, as visitors see it. */
+  readonly prefix: string;
 }
 
 /** A mail and its page. */
 interface Shown {
   readonly message: MailMessage;
   readonly path: string;
-  readonly section: Section;
+  readonly place: Place;
 }
 
 const COMMON: Readonly<Record<string, string>> = {
@@ -43,12 +45,15 @@ export function mailboxSite(dependencies: MailboxSiteDependencies): FetchFunctio
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") return notAllowed();
     const path = new URL(request.url).pathname;
-    if (path === "/") return page(200, listPage(dependencies.mailbox?.mails ?? [], dependencies.mailbox !== null));
+    if (path === "/")
+      return page(200, listPage(dependencies.mailbox?.mails ?? [], dependencies.mailbox !== null, dependencies.prefix));
     const [first = "", second, ...rest] = path.slice(1).split("/");
-    if (first !== "preview")
-      return showMail(dependencies.mailbox, first, second === undefined ? [] : [second, ...rest]);
+    if (first !== "preview") return showMail(dependencies, first, second === undefined ? [] : [second, ...rest]);
     if (second === undefined || second === "")
-      return page(200, previewsPage(await findPreviews(dependencies.mailables, dependencies.offered())));
+      return page(
+        200,
+        previewsPage(await findPreviews(dependencies.mailables, dependencies.offered()), dependencies.prefix),
+      );
     return showPreview(dependencies, second, rest);
   };
 }
@@ -69,10 +74,15 @@ export function mailboxJson(mailbox: Mailbox | null): FetchFunction {
   };
 }
 
-function showMail(mailbox: Mailbox | null, id: string, rest: readonly string[]): Response | Promise<Response> {
+function showMail(
+  { mailbox, prefix }: MailboxSiteDependencies,
+  id: string,
+  rest: readonly string[],
+): Response | Promise<Response> {
   const mail = mailbox?.find(id) ?? null;
-  if (mail === null) return missing("mailbox");
-  return show({ message: mail.message, path: `${MAILBOX_PREFIX}/${id}`, section: "mailbox" }, rest);
+  const place: Place = { section: "mailbox", prefix };
+  if (mail === null) return missing(place);
+  return show({ message: mail.message, path: `${prefix}/${id}`, place }, rest);
 }
 
 async function showPreview(
@@ -82,7 +92,9 @@ async function showPreview(
 ): Promise<Response> {
   const { previews } = await findPreviews(dependencies.mailables, dependencies.offered());
   const preview = previews.find((one) => one.name === name);
-  if (preview === undefined) return missing("preview");
+  const { prefix } = dependencies;
+  const place: Place = { section: "preview", prefix };
+  if (preview === undefined) return missing(place);
   let message: MailMessage;
   try {
     const mailable = await preview.make();
@@ -90,28 +102,28 @@ async function showPreview(
     message = await dependencies.composer.compose(mailable, to.length === 0 ? [SAMPLE_RECIPIENT] : []);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return page(500, problemPage(`${name} cannot be shown`, problem, "preview"));
+    return page(500, problemPage(`${name} cannot be shown`, problem, place));
   }
-  return show({ message, path: `${MAILBOX_PREFIX}/preview/${name}`, section: "preview" }, rest);
+  return show({ message, path: `${prefix}/preview/${name}`, place }, rest);
 }
 
 /** Serves a mail, or the part of it named by the rest of the path. */
 async function show(
-  { message, path, section }: Shown,
+  { message, path, place }: Shown,
   [part = "", index, ...more]: readonly string[],
 ): Promise<Response> {
-  if (part === "attachments" && index !== undefined && more.length === 0) return attachment(message, index, section);
-  if (index !== undefined) return missing(section);
-  if (part === "") return page(200, mailPage(message, path, section));
+  if (part === "attachments" && index !== undefined && more.length === 0) return attachment(message, index, place);
+  if (index !== undefined) return missing(place);
+  if (part === "") return page(200, mailPage(message, path, place));
   if (part === "text") return plain(message.text);
   if (part === "source") return plain(await mimeSource(message));
-  if (part !== "html" || message.html === null) return missing(section);
+  if (part !== "html" || message.html === null) return missing(place);
   return respond(200, framed(message.html), "text/html; charset=utf-8", MAIL_POLICY);
 }
 
-function attachment(message: MailMessage, index: string, section: Section): Response {
+function attachment(message: MailMessage, index: string, place: Place): Response {
   const file = /^\d{1,4}$/.test(index) ? message.attachments[Number(index)] : undefined;
-  if (file === undefined) return missing(section);
+  if (file === undefined) return missing(place);
   const name = encodeURIComponent(file.filename.toWellFormed()).replaceAll("'", "%27");
   return new Response(Buffer.from(file.content), {
     headers: {
@@ -123,8 +135,8 @@ function attachment(message: MailMessage, index: string, section: Section): Resp
   });
 }
 
-function missing(section: Section): Response {
-  return page(404, problemPage("Not found", "This mail does not exist.", section));
+function missing(place: Place): Response {
+  return page(404, problemPage("Not found", "This mail does not exist.", place));
 }
 
 function notAllowed(): Response {

@@ -9,18 +9,21 @@ const MESSAGE = mailMessage({
 });
 
 const PAGES: readonly (readonly [string, string])[] = [
-  ["the empty list", listPage([], true)],
-  ["the list", listPage([{ id: "1", message: MESSAGE }], true)],
-  ["the list if mails are sent elsewhere", listPage([], false)],
-  ["a mail", mailPage(MESSAGE, "/dev/mailbox/1", "mailbox")],
+  ["the empty list", listPage([], true, "/dev/mailbox")],
+  ["the list", listPage([{ id: "1", message: MESSAGE }], true, "/dev/mailbox")],
+  ["the list if mails are sent elsewhere", listPage([], false, "/dev/mailbox")],
+  ["a mail", mailPage(MESSAGE, "/dev/mailbox/1", { section: "mailbox", prefix: "/dev/mailbox" })],
   [
     "the previews",
-    previewsPage({
-      previews: [{ name: "Note", make: () => Promise.reject() }],
-      problems: [{ file: "x.ts", problem: "<b>" }],
-    }),
+    previewsPage(
+      {
+        previews: [{ name: "Note", make: () => Promise.reject() }],
+        problems: [{ file: "x.ts", problem: "<b>" }],
+      },
+      "/dev/mailbox",
+    ),
   ],
-  ["a problem", problemPage("Not found", "This mail does not exist.", "preview")],
+  ["a problem", problemPage("Not found", "This mail does not exist.", { section: "preview", prefix: "/dev/mailbox" })],
 ];
 
 test("a page's title names the page and the mailbox, each once", () => {
@@ -60,7 +63,7 @@ describe("each page", () => {
   });
 
   test("the colors follow the reader's scheme, and have enough contrast in both", () => {
-    const page = listPage([], true);
+    const page = listPage([], true, "/dev/mailbox");
     const palettes = [
       ...page.matchAll(/--ink:(#\w+);--soft:(#\w+);--paper:(#\w+);--card:(#\w+);--line:#\w+;--mark:(#\w+)/g),
     ];
@@ -75,11 +78,15 @@ describe("each page", () => {
 
 describe("details", () => {
   test("a mail without a subject still has a link", () => {
-    expect(listPage([{ id: "7", message: MESSAGE }], true)).toContain('<a href="/dev/mailbox/7">(no subject)</a>');
+    expect(listPage([{ id: "7", message: MESSAGE }], true, "/dev/mailbox")).toContain(
+      '<a href="/dev/mailbox/7">(no subject)</a>',
+    );
   });
 
   test("an attachment's size is in bytes", () => {
-    expect(mailPage(MESSAGE, "/dev/mailbox/1", "mailbox")).toContain('a.txt</a> <span class="soft">4 bytes</span>');
+    expect(mailPage(MESSAGE, "/dev/mailbox/1", { section: "mailbox", prefix: "/dev/mailbox" })).toContain(
+      'a.txt</a> <span class="soft">4 bytes</span>',
+    );
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { MailAddress } from "../mail-address.ts";
 import type { MailMessage } from "../mail-message.ts";
 import { Html, html, linked } from "./html.ts";
-import { type KeptMail, MAILBOX_PREFIX } from "./mailbox.ts";
+import type { KeptMail } from "./mailbox.ts";
 import type { PreviewList } from "./previews.ts";
 
 const STYLE = `
@@ -42,26 +42,26 @@ export const PAGE_POLICY: string = `default-src 'none'; style-src 'sha256-${STYL
 export const SANDBOX = "allow-popups allow-popups-to-escape-sandbox";
 
 /** The page that lists the mails. */
-export function listPage(mails: readonly KeptMail[], isOn: boolean): string {
+export function listPage(mails: readonly KeptMail[], isOn: boolean, prefix: string): string {
   const none = isOn
     ? html`<p>No mail yet. In development, the application's mail appears here instead of being delivered.</p>`
     : html`<p>Mails are not kept here: MAIL.transport in config/mail.ts sends them elsewhere.</p>`;
   const items = mails.map(({ id, message }) => {
-    return html`<li><p><a href="${MAILBOX_PREFIX}/${id}">${titleOf(message)}</a></p>
+    return html`<li><p><a href="${prefix}/${id}">${titleOf(message)}</a></p>
 <p class="soft">To ${line(message.to)} · ${moment(message.date)}</p></li>
 `;
   });
   const list = mails.length === 0 ? none : html`<ul class="mails">${items}</ul>`;
   const kept = html`${list}
 <p class="soft">The mailbox is emptied whenever the application starts; with --watch, that's after every saved change.</p>`;
-  return layout("Mails", "mailbox", isOn ? kept : list);
+  return layout("Mails", { section: "mailbox", prefix }, isOn ? kept : list);
 }
 
 /** The page that lists the mailables with a preview. */
-export function previewsPage({ previews, problems }: PreviewList): string {
+export function previewsPage({ previews, problems }: PreviewList, prefix: string): string {
   const none = html`<p>No class in app/mailables has a static preview() method that creates one with sample data, and neither has a mail of a feature.</p>`;
   const items = previews.map(({ name }) => {
-    return html`<li><a href="${MAILBOX_PREFIX}/preview/${name}">${name}</a></li>
+    return html`<li><a href="${prefix}/preview/${name}">${name}</a></li>
 `;
   });
   const failures = problems.map(({ file, problem }) => {
@@ -71,7 +71,7 @@ export function previewsPage({ previews, problems }: PreviewList): string {
   });
   return layout(
     "Previews",
-    "preview",
+    { section: "preview", prefix },
     html`${previews.length === 0 ? none : html`<ul class="mails">${items}</ul>`}${failures}`,
   );
 }
@@ -81,7 +81,7 @@ export function previewsPage({ previews, problems }: PreviewList): string {
  *
  * @param path the page's path, such as `/dev/mailbox/7`; the mail's parts are below it
  */
-export function mailPage(message: MailMessage, path: string, section: Section): string {
+export function mailPage(message: MailMessage, path: string, place: Place): string {
   const body = html`<dl>
 <dt>From</dt><dd>${line([message.from])}</dd>
 ${people("To", message.to)}${people("Cc", message.cc)}${people("Bcc", message.bcc)}${people("Reply to", message.replyTo)}<dt>Date</dt><dd>${moment(message.date)}</dd>
@@ -91,12 +91,12 @@ ${people("To", message.to)}${people("Cc", message.cc)}${people("Bcc", message.bc
 ${attachments(message, path)}${htmlPart(message, path)}<h2>Text</h2>
 <pre>${linked(message.text)}</pre>
 <p class="soft"><a href="${path}/text">Text only</a></p>`;
-  return layout(titleOf(message), section, body);
+  return layout(titleOf(message), place, body);
 }
 
 /** The page for a mail or preview that can't be shown. */
-export function problemPage(title: string, problem: string, section: Section): string {
-  return layout(title, section, html`<pre>${problem}</pre>`);
+export function problemPage(title: string, problem: string, place: Place): string {
+  return layout(title, place, html`<pre>${problem}</pre>`);
 }
 
 /** The HTML of a mail for its frame, where links open in a new window. */
@@ -108,10 +108,13 @@ export function framed(mail: string): string {
   return mail.slice(0, end) + base + mail.slice(end);
 }
 
-/** Which of the two lists a page belongs to. */
-export type Section = "mailbox" | "preview";
+/** Which of the two lists a page belongs to, and the path of the mailbox. */
+export interface Place {
+  readonly section: "mailbox" | "preview";
+  readonly prefix: string;
+}
 
-function layout(title: string, section: Section, body: Html): string {
+function layout(title: string, { section, prefix }: Place, body: Html): string {
   return `<!doctype html>\n${html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -123,8 +126,8 @@ function layout(title: string, section: Section, body: Html): string {
 <body>
 <header><p>Development mailbox</p>
 <nav aria-label="Mailbox"><ul>
-<li>${tab("Mails", MAILBOX_PREFIX, section === "mailbox")}</li>
-<li>${tab("Previews", `${MAILBOX_PREFIX}/preview`, section === "preview")}</li>
+<li>${tab("Mails", prefix, section === "mailbox")}</li>
+<li>${tab("Previews", `${prefix}/preview`, section === "preview")}</li>
 </ul></nav>
 </header>
 <main>

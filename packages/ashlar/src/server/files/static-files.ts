@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import { FastResponse, FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
+import { baseOf, FastResponse, FreshResponse, requestPath, requestSearch, splitUrl } from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
@@ -41,11 +41,12 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
   const none = new FastResponse(null);
   const versionOf = fileVersions(MAX_CHECKED_BYTES);
-  const respond = async (raw: Request): Promise<Response | null> => {
-    const path = requestPath(raw);
+  const respond = async (request: Request): Promise<Response | null> => {
+    const path = requestPath(request);
+    const raw = baseOf(request) === "" ? request : withPath(request, path);
     if (!isPlainPath(path)) return null;
     if (list !== null && !(await list.has(decodeURIComponent(path)))) return null;
-    const version = VERSION.exec(requestSearch(raw))?.[1];
+    const version = VERSION.exec(requestSearch(request))?.[1];
     // Ask before the file is read: if the file is replaced meanwhile, the old one is not taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, decodeURIComponent(path)));
     const found = await serve(raw, () => none);
@@ -57,6 +58,11 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
     return new FreshResponse(body, { status, headers: [...headers] });
   };
   return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
+}
+
+/** A file is where the path within the application says. */
+function withPath({ method, headers, url }: Request, path: string): Request {
+  return new Request(`${splitUrl(url).origin}${path}`, { method, headers });
 }
 
 /** Refuses what no file of a site is named: malformed escapes, control characters, backslashes, escaped slashes. */

@@ -181,5 +181,5 @@ test("a misspelled key ends the boot with the sentence that the page shows", asy
   const { readWebGuardSettings } = await import("../../../src/auth/web/web-guard-settings.ts");
   const text = await readFile(join(REPOSITORY, PAGE), "utf8");
   const [, shown] = /```text\n(.+)\n```/.exec(text)!;
-  expect(() => readWebGuardSettings("web", { idleMinuts: 5 }, false)).toThrow(shown);
+  expect(() => readWebGuardSettings("web", { idleMinuts: 5 }, { isHttps: false, suffix: "" })).toThrow(shown);
 });

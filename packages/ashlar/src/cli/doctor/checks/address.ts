@@ -1,4 +1,4 @@
-import { environmentName } from "../../../boot/index.ts";
+import { environmentName, siteOf } from "../../../boot/index.ts";
 import { parseOrigins, parseProxies } from "../../../http/index.ts";
 import { isLoopbackHost } from "../../../support/index.ts";
 import { type Check, error, type Finding, type FindingId, warning } from "../finding.ts";
@@ -67,9 +67,8 @@ function urlFindings(subject: Subject): Finding[] {
   }
   const url = URL.parse(given);
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
-  const isOrigin = isWeb && url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
-  if (url === null || !isOrigin) {
-    const problem = "APP_URL is not the address of a site: scheme, host and port alone.";
+  if (url === null || siteOf(given) === null) {
+    const problem = "APP_URL is not the address of a site: scheme, host and port, and perhaps a path.";
     return [urlFinding(error, "url.invalid", subject, { problem, to: isWeb ? url.origin : EXAMPLE })];
   }
   if (!isProduction) return [];
