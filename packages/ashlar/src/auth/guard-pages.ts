@@ -79,8 +79,8 @@ export class GuardPages {
    */
   to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
     const path = this.has(guard, page) ? null : this.#unnamedPath(guard, page);
-    const router = this.#router()!;
-    return path === null ? router.to(this.nameOf(guard, page), parameters, query) : router.url(path);
+    const router = this.#router();
+    return path === null ? router!.to(this.nameOf(guard, page), parameters, query) : (router?.url(path) ?? path);
   }
 
   /**

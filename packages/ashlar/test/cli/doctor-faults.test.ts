@@ -359,7 +359,7 @@ describe("the environment", () => {
     const args = ["--production"];
     await setVariables(root, "APP_URL=", ...mails, "TRUSTED_PROXIES=192.0.2.7", "MAIL_FROM=");
     await mendAll(root, ["url.missing", "mail.sender"], { args });
-    await setVariables(root, "APP_URL=https://shop.example/path", "TRUSTED_PROXIES=private", "HOST=127.0.0.1");
+    await setVariables(root, "APP_URL=https://shop.example/?path", "TRUSTED_PROXIES=private", "HOST=127.0.0.1");
     await mendAll(root, ["url.invalid", "proxies.wide"], { args });
     await setVariables(root, "APP_URL=http://shop.example", "TRUSTED_PROXIES=0.0.0.0/0");
     await mendAll(root, ["url.http", "proxies.invalid"], { args });

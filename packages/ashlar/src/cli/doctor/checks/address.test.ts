@@ -12,8 +12,8 @@ async function inProduction(...lines: readonly string[]): Promise<string[]> {
 const URL = "APP_URL=https://shop.example";
 const PROXIES = "TRUSTED_PROXIES=192.0.2.7";
 
-test("an address with more than an origin is invalid, and its origin is proposed", async () => {
-  for (const more of ["/path", "/?a=1", "/#top"]) {
+test("an address with more than an origin and a path is invalid, and its origin is proposed", async () => {
+  for (const more of ["/a//b", "/a%20b", "/?a=1", "/#top"]) {
     expect(await inProduction(`APP_URL="https://my.example${more}"`, PROXIES)).toEqual([
       "error url.invalid: APP_URL=https://my.example",
     ]);
@@ -27,6 +27,10 @@ test("an address with more than an origin is invalid, and its origin is proposed
     ]);
   }
   expect(await inProduction("APP_URL=https://my.example:8443", PROXIES)).toEqual([]);
+  expect(await inProduction("APP_URL=https://my.example/shop", PROXIES)).toEqual([]);
+  expect(await inProduction("APP_URL=http://my.example/shop", PROXIES)).toContain(
+    "error url.http: APP_URL=https://my.example/shop",
+  );
 });
 
 test("in production, no spelling of this machine is a site's address", async () => {

@@ -67,7 +67,8 @@ function urlFindings(subject: Subject): Finding[] {
   }
   const url = URL.parse(given);
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
-  if (url === null || siteOf(given) === null) {
+  const site = siteOf(given);
+  if (url === null || site === null) {
     const problem = "APP_URL is not the address of a site: scheme, host and port, and perhaps a path.";
     return [urlFinding(error, "url.invalid", subject, { problem, to: isWeb ? url.origin : EXAMPLE })];
   }
@@ -79,7 +80,7 @@ function urlFindings(subject: Subject): Finding[] {
   if (url.protocol === "https:") return [];
   const problem = `APP_URL is ${url.origin}: logins are sent unencrypted, and cookies lack Secure and __Host-.`;
   const note = "Serve the site over https, for example by a proxy.";
-  return [urlFinding(error, "url.http", subject, { problem, to: `https://${url.host}`, note })];
+  return [urlFinding(error, "url.http", subject, { problem, to: `https://${url.host}${site.basePath}`, note })];
 }
 
 function proxyFindings(subject: Subject): Finding[] {
