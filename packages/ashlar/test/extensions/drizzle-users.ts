@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNull, type SQL } from "drizzle-orm";
 import { type AnySQLiteColumn, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { TokenBearer, TokenModel } from "../../src/public/api.ts";
 import type {
@@ -128,6 +128,16 @@ export class DrizzleUsers implements AccountStore<User>, TokenModel {
       .from(users)
       .where(inArray(column, [...values]));
     return found.map(({ value }) => String(value));
+  }
+  async accountsAfter(id: UserId | null, limit: number): Promise<readonly User[]> {
+    const { drizzle } = this.#database;
+    const rows = await drizzle
+      .select()
+      .from(users)
+      .where(gt(users.id, Number(id ?? 0)))
+      .orderBy(asc(users.id))
+      .limit(limit);
+    return rows.map((row) => new User(row, this));
   }
   transaction<T>(work: () => Promise<T>): Promise<T> {
     return this.#database.transaction(work);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, BOB, PASSWORD, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
+import { isIn, storeShop } from "../../../test/support/store-shop.ts";
 import type { CommandContext } from "../../boot/index.ts";
 import { run } from "./users-normalize.ts";
 
@@ -82,6 +83,30 @@ await onEachDatabase("users:normalize", (engine) => {
     const stored = (await emails(accounts)).slice(2);
     expect(stored).toEqual(rows.map(({ email }) => email.toLowerCase()));
   });
+});
+
+test("S132 it changes users of a store of one's own that lists its accounts, ends no login of theirs, and merges none", async () => {
+  const { accounts, store, rows, cleo } = await storeShop();
+  const visitor = await cleo();
+  const [user] = await store.accountsAfter(null, 1);
+  await store.update(user!, { email: "Cleo@B\u00fccher.example" }, {});
+  const twins = ["a@x.example", "A@x.example"];
+  for (const email of twins) {
+    await store.create({ email, passwordHash: "!", accessEpoch: email, attributes: { name: "A" } });
+  }
+  expect(await normalize(accounts)).toEqual([
+    "1  email  Cleo@B\u00fccher.example -> cleo@xn--bcher-kva.example",
+    "Several users have one email: a@x.example (2), A@x.example (3)",
+    "In the accounts of User, 1 text changed.",
+    "1 collision left. Decide which account stays, delete or change the other one, and run the command again.",
+  ]);
+  const emails = rows().map((row) => (row as { readonly email: string }).email);
+  expect(emails).toEqual(["cleo@xn--bcher-kva.example", ...twins]);
+  expect(await isIn(visitor)).toBe(true);
+  Object.assign(store, { accountsAfter: undefined });
+  expect(await normalize(accounts)).toEqual([
+    'The users of the guard "web" can\'t be listed: User has no method accountsAfter(). Add it, or store their addresses with normalizeEmail of ashlar/security yourself.',
+  ]);
 });
 
 test("S171 it names addresses that mail software can read as another one, and shows nothing that controls a terminal", async () => {
