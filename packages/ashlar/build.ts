@@ -20,6 +20,8 @@ const APART = {
   parse5: /node_modules[\\/]parse5[\\/]/,
   re2: /node_modules[\\/]re2js[\\/]/,
 };
+/** What an application installs itself, for development: as a peer, it would be part of every production install. */
+const FOR_DEVELOPMENT = ["youch"];
 /** Applications use its types too, so it is also installed, in exactly the bundled version. */
 const BUNDLED_DEPENDENCIES = ["kysely"];
 const publicFolder = join(here, "src/public");
@@ -44,7 +46,7 @@ const bundle = await rolldown({
     "hashing-worker": join(here, "src/security/password/hashing-worker.ts"),
   },
   platform: "node",
-  external: packages.map((name) => new RegExp(`^${name}(?:/|$)`)),
+  external: [...packages, ...FOR_DEVELOPMENT].map((name) => new RegExp(`^${name}(?:/|$)`)),
 });
 // All in one folder: a module finds the hashing threads next to itself, whichever file it ends up in. Class names are kept
 // because messages show them.

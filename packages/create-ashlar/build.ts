@@ -20,8 +20,8 @@ const bundle = await rolldown({
 await bundle.write({ file: join(dist, "main.js"), format: "esm" });
 await cp(join(framework, "stubs"), join(dist, "stubs"), { recursive: true });
 const manifest = JSON.parse(await readFile(join(framework, "package.json"), "utf8")) as Record<string, unknown>;
-const { name, version, type, engines, peerDependencies } = manifest;
+const { name, version, type, engines, peerDependencies, devDependencies } = manifest;
 await writeFile(
   join(dist, "package.json"),
-  `${JSON.stringify({ name, version, type, engines, peerDependencies }, null, 2)}\n`,
+  `${JSON.stringify({ name, version, type, engines, peerDependencies, devDependencies }, null, 2)}\n`,
 );

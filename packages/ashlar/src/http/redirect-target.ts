@@ -65,7 +65,8 @@ export function pathWithin(url: string, hosts: readonly string[]): string | null
  *
  * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
  */
-export function ownPath({ request, origin }: HttpContext, url: unknown): string | null {
+export function ownPath(context: HttpContext, url: unknown): string | null {
+  const { request, origin } = context;
   if (typeof url !== "string") return null;
   const configured = origin === null ? null : URL.parse(origin);
   return pathWithin(url, [requestAuthority(request.raw), ...(configured === null ? [] : [configured.host])]);

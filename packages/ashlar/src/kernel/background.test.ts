@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createApplication } from "../boot/create-application.ts";
 import { Route } from "../routing/index.ts";
 import { currentRequestId } from "./after-response.ts";
@@ -136,4 +136,36 @@ test("a job that another request's job makes room for belongs to its own request
     await application.background.settled();
     expect(ids.toSorted()).toEqual(asked.toSorted());
   }
+});
+
+test("S32 an unpredictable job begins at a random time within a second after the response", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const background = new Background(logging().logger);
+  const start = performance.now();
+  const begun: number[] = [];
+  const JOBS = 400;
+  for (let job = 0; job < JOBS; job++) {
+    background.runUnpredictably("a job", async () => void begun.push(performance.now() - start));
+  }
+  await vi.advanceTimersByTimeAsync(0);
+  const atOnce = begun.length;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([begun.length, background.pending]).toEqual([JOBS, 0]);
+  // Each tenth of the second has its share, which is 40 on average: less than 8 is as good as impossible.
+  const shares = Array.from({ length: 10 }, (_, tenth) => begun.filter((at) => Math.floor(at / 100) === tenth).length);
+  expect(Math.min(...shares)).toBeGreaterThan(8);
+  expect(atOnce).toBeLessThan(8);
+});
+
+test("an unpredictable job begins at once if someone waits for all jobs, as a shutdown does, and only once", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const background = new Background(logging().logger);
+  let done = 0;
+  background.runUnpredictably("a job", async () => void done++);
+  await background.settled();
+  expect(done).toBe(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect([done, background.pending]).toEqual([1, 0]);
 });

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { afterCommit } from "../support/index.ts";
 import { afterResponse, inSameRequest } from "./after-response.ts";
 import type { Logger } from "./logger.ts";
@@ -11,10 +12,13 @@ interface Job {
 /** The maximum number of jobs running at once. */
 const CONCURRENCY = 8;
 
+/** By how much an unpredictable job is late at most, in milliseconds. */
+const MAX_DELAY_MS = 1000;
+
 /** Jobs that requests leave behind: started after the response, in order, a few at a time. Kept in memory. */
 export class Background {
   readonly #logger: Logger;
-  /** Jobs whose request has no response yet, in order. */
+  /** Jobs whose request has no response yet, or whose time has not come, in order. */
   readonly #held = new Set<Job>();
   readonly #ready: Job[] = [];
   #running = 0;
@@ -38,14 +42,28 @@ export class Background {
    * @param name the job's name in the log
    */
   run(name: string, work: () => Promise<void>): void {
+    this.#hold(name, work, (begin) => begin());
+  }
+
+  /**
+   * As {@link run}, but the job starts at a random time within a second after the response.
+   *
+   * Security: for work whose extent must not be known, such as a mail that only an account gets. It takes processor time from
+   * the requests after it: if it started at once, a client could measure that in its next request.
+   */
+  runUnpredictably(name: string, work: () => Promise<void>): void {
+    this.#hold(name, work, (begin) => void setTimeout(begin, randomInt(MAX_DELAY_MS)));
+  }
+
+  #hold(name: string, work: () => Promise<void>, schedule: (begin: () => void) => void): void {
     const job: Job = { name, work: inSameRequest(work) };
     afterCommit(() => {
       this.#held.add(job);
-      afterResponse(() => this.#begin(job));
+      afterResponse(() => schedule(() => this.#begin(job)));
     });
   }
 
-  /** Resolves once no job is left. It does not wait for responses: jobs waiting for one start now. */
+  /** Resolves once no job is left. It does not wait for responses or delays: jobs waiting for one start now. */
   async settled(): Promise<void> {
     while (this.pending > 0) {
       this.#step ??= Promise.withResolvers();

@@ -128,7 +128,7 @@ export class Mailer {
    */
   async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
     const outbox = await this.outbox();
-    if (outbox === null) this.#dependencies.background.run(title, work);
+    if (outbox === null) this.#dependencies.background.runUnpredictably(title, work);
     else await outbox.promise(name, title, data, work);
   }
 

@@ -1,4 +1,4 @@
-import type { Message, MessageParams, MessageValue } from "../support/index.ts";
+import { isMessage, type Message, type MessageParams, type MessageValue } from "../support/index.ts";
 import type { ParamNames, Sentences } from "./sentence.ts";
 import { Wording } from "./wording.ts";
 
@@ -25,10 +25,6 @@ export function translated(message: Message, t: (message: Message) => string): M
     return [name, isMessage(value) ? translated(value, t) : value];
   });
   return { rule: message.rule, params: Object.fromEntries(params), message: t(message) };
-}
-
-function isMessage(value: MessageValue): value is Message {
-  return typeof value === "object" && "rule" in value;
 }
 
 /** Creates a message from one of the sentences `S`, by its key. */

@@ -1,4 +1,4 @@
-import type { Duration, Message, MessageParams, MessageValue } from "../support/index.ts";
+import { type Duration, isMessage, jsonOf, type Message, type MessageParams, textOf } from "../support/index.ts";
 import { fill, type Sentence } from "./sentence.ts";
 
 /** Minutes in an hour and in a day. */
@@ -33,25 +33,31 @@ export class Wording {
     });
   }
 
-  #value(value: MessageValue, nested: (message: Message) => string): string {
+  /** The text of a value. Values come from columns and inputs, so each kind has one, and none is an error. */
+  #value(value: unknown, nested: (message: Message) => string): string {
     if (typeof value === "string") return value;
-    if (typeof value === "number") return this.#number(value);
+    if (typeof value === "number" || typeof value === "bigint") return this.#number(value);
+    if (value === null) return "";
+    if (typeof value !== "object") return textOf(value);
     if (value instanceof Date) return this.#date(value);
-    return "rule" in value ? nested(value) : this.#duration(value);
+    if (isMessage(value)) return nested(value);
+    if (isDuration(value)) return this.#duration(value);
+    return Object.prototype.toString.call(value) === "[object Object]" ? jsonOf(value) : textOf(value);
   }
 
-  #form(count: MessageValue | undefined): Intl.LDMLPluralRule {
+  #form(count: unknown): Intl.LDMLPluralRule {
     this.#plurals ??= new Intl.PluralRules(this.#language);
-    return this.#plurals.select(Number(count));
+    return this.#plurals.select(numberOf(count));
   }
 
-  #number(value: number): string {
+  #number(value: number | bigint): string {
     this.#numbers ??= new Intl.NumberFormat(this.#language);
     return this.#numbers.format(value);
   }
 
   /** The reader's time zone is not known. */
   #date(value: Date): string {
+    if (Number.isNaN(value.getTime())) return "";
     this.#dates ??= new Intl.DateTimeFormat(this.#language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
     return `${this.#dates.format(value)} UTC`;
   }
@@ -60,6 +66,17 @@ export class Wording {
     const [number, unit] = "minutes" in value ? inLargestUnit(value.minutes) : ([value.seconds, "second"] as const);
     return new Intl.NumberFormat(this.#language, { style: "unit", unit, unitDisplay: "long" }).format(number);
   }
+}
+
+/** The number that selects a plural form; `NaN`, which selects `other`, if a value is not a number. */
+function numberOf(value: unknown): number {
+  return typeof value === "object" ? Number.NaN : Number(value);
+}
+
+/** Reports whether a value has the one member of a duration, unlike an interval of a column. */
+function isDuration(value: object): value is Duration {
+  const [[name, number] = [], ...others] = Object.entries(value);
+  return (name === "minutes" || name === "seconds") && Number.isFinite(number) && others.length === 0;
 }
 
 /**

@@ -183,6 +183,7 @@ interface OwnManifest {
   readonly version: string;
   readonly engines: { readonly node: string };
   readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 async function ownManifest(): Promise<OwnManifest> {
@@ -228,7 +229,7 @@ async function packageManifest(traits: ApplicationTraits, bringsNode: boolean): 
       "oxlint-tsgolint": "^7.0.2004",
       typescript: "^7.0.0",
       // The development error page, with the source around each line.
-      youch: own.peerDependencies.youch,
+      youch: own.devDependencies.youch,
     },
     // The install script of the `node` package puts the runtime in place. npm needs the first setting to allow it, Bun the
     // second, pnpm its own file.

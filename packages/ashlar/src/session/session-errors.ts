@@ -5,6 +5,7 @@ import {
   dictionary,
   type FieldErrors,
   type FieldSentences,
+  isMessage,
   isPlainObject,
   isPrototypeName,
   type Message,
@@ -35,8 +36,10 @@ function toStored(said: string | Message): StoredMessage {
 }
 
 function toStoredValue(value: MessageValue): unknown {
-  if (value instanceof Date) return { date: value.toISOString() };
-  return typeof value === "object" && "rule" in value ? toStored(value) : value;
+  // An invalid date has no text, and is blank in a sentence.
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : { date: value.toISOString() };
+  if (typeof value === "bigint") return String(value);
+  return isMessage(value) ? toStored(value) : value;
 }
 
 /**

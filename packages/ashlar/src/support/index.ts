@@ -18,7 +18,7 @@ export {
 export { escapeHtml } from "./html.ts";
 export { isClass, isOrExtends, isThenable } from "./kinds.ts";
 export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.ts";
-export type { Duration, Message, MessageParams, MessageValue } from "./message.ts";
+export { type Duration, isMessage, type Message, type MessageParams, type MessageValue } from "./message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./node-version.ts";
 export { PACKAGE_FOLDER } from "./package-folder.ts";
@@ -55,6 +55,7 @@ export {
   unknownSetting,
 } from "./settings.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
+export { jsonOf, textOf } from "./text-of.ts";
 export {
   type Channel,
   type TraceChannels,

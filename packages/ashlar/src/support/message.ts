@@ -1,8 +1,11 @@
 /** A length of time. Minutes are written in the largest unit that fits: `2 days`, `24 hours`, `90 minutes`. */
 export type Duration = { readonly minutes: number } | { readonly seconds: number };
 
-/** What a sentence's placeholder can hold. Numbers, dates and durations are formatted for the language. */
-export type MessageValue = string | number | Date | Duration | Message;
+/**
+ * What a sentence's placeholder can hold. Numbers, dates and durations are formatted for the language; `null`, and a date that
+ * is invalid, are blank.
+ */
+export type MessageValue = string | number | bigint | boolean | null | Date | Duration | Message;
 
 /** Values for the placeholders of a sentence, by name. */
 export type MessageParams = Readonly<Record<string, MessageValue>>;
@@ -18,4 +21,12 @@ export interface Message {
   readonly params: MessageParams;
   /** The sentence in English, or in the only language that it exists in. */
   readonly message: string;
+}
+
+/** Reports whether a value is a message, and not just an object from a column that has such a member. */
+export function isMessage(value: unknown): value is Message {
+  if (typeof value !== "object" || value === null) return false;
+  const { rule, params, message } = value as Partial<Message>;
+  const isNamed = rule === null || typeof rule === "string";
+  return isNamed && typeof message === "string" && typeof params === "object" && params !== null;
 }

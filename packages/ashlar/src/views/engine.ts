@@ -1,4 +1,5 @@
 import { Edge, EdgeError, edgeGlobals, Template } from "edge.js";
+import { jsonOf } from "../support/index.ts";
 import { TemplateCompiler } from "./template-compiler.ts";
 import { commonState } from "./template-scope.ts";
 
@@ -33,6 +34,15 @@ class StatefulTemplate extends Template {
    */
   stateFor(given: object): object {
     return Object.getPrototypeOf(given) === Object.prototype ? this.#makeState(given) : given;
+  }
+
+  /** Printing a value never fails: a column may hold an object that has no text. */
+  override escape(value: unknown): string {
+    try {
+      return super.escape(value);
+    } catch {
+      return super.escape(jsonOf(value));
+    }
   }
 
   override reThrow(error: unknown, file: string, line: number): never {

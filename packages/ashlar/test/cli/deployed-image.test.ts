@@ -162,7 +162,10 @@ test.skipIf(!canInstall && !process.env.CI)(
     await writeFile(join(root, "database/app.sqlite-shm"), "");
     const locked = await execute(root, "npm", ["install", "--package-lock-only", "--silent"], registry);
     expect(locked.code, locked.output).toBe(0);
+    const planted = [".npmrc", "server.pem", "private.key", "old.db", "old.db-wal", "backup.sql", "users.dump"];
+    for (const file of planted) await writeFile(join(root, file), file === ".npmrc" ? "fund=false\n" : "secret");
     await ashlar(root, "make:deploy", "docker");
+    expect(await readFile(join(root, "Dockerfile"), "utf8")).not.toMatch(/^COPY .*\.npmrc/m);
     await chmod(folder, 0o755);
 
     const image = await buildImage(root, folder, registry);
@@ -173,7 +176,11 @@ test.skipIf(!canInstall && !process.env.CI)(
     expect(files).toEqual(expect.arrayContaining(["app.ts", "config", "node_modules", "package.json"]));
     // Neither secrets nor what is only there for development.
     expect(files.filter((file) => /^\.env|Dockerfile|^deploy$/.test(file))).toEqual([]);
-    expect(existsSync(join(image.workFolder, "node_modules/typescript"))).toBe(false);
+    for (const name of ["typescript", "youch"]) {
+      expect([name, existsSync(join(image.workFolder, "node_modules", name))]).toEqual([name, false]);
+    }
+    // A database of another name, keys, and what a package manager or a dump may hold.
+    expect(files.filter((file) => planted.includes(file))).toEqual([]);
 
     const data = join(image.folder, "data");
     await chmod(data, 0o777);

@@ -1,5 +1,5 @@
 // Follows a Dockerfile in folders of this machine: what an image would contain, and how it would be run.
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join, matchesGlob } from "node:path";
 import { expect } from "vitest";
 import { execute } from "./generated-application.ts";
@@ -76,8 +76,15 @@ export async function buildImage(
         await cp(join(from, source), target, { recursive: true, verbatimSymlinks: true });
       }
     } else if (name === "RUN") {
-      const line = rest.replaceAll(/ && chown \S+ \S+/g, "").replace(/(?<=mkdir )(?=\/)/, stage);
+      // A secret is there for one command, and in no layer.
+      const [mount = "", target] = /^--mount=type=secret,id=npmrc,target=(\S+?),required /.exec(rest) ?? [];
+      if (mount !== "") await cp(join(root, ".npmrc"), place(target!));
+      const line = rest
+        .slice(mount.length)
+        .replaceAll(/ && chown \S+ \S+/g, "")
+        .replace(/(?<=mkdir )(?=\/)/, stage);
       const { code, output } = await execute(place("."), "sh", ["-c", line], variables);
+      if (mount !== "") await rm(place(target!));
       expect(code, output).toBe(0);
     } else if (name === "ENV") {
       Object.assign(environment, Object.fromEntries(rest.split(" ").map((pair) => pair.split("="))));

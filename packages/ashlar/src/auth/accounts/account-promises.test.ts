@@ -19,10 +19,10 @@ const environment = { APP_KEY: generateSecret() };
 /** Runs a request whose process dies after the response, before the work that the response has promised. */
 async function diesAfter(accounts: TestAccounts, request: () => Promise<unknown>): Promise<void> {
   const { background, container } = accounts.application;
-  const { run } = background;
-  background.run = () => {};
+  const { runUnpredictably } = background;
+  background.runUnpredictably = () => {};
   await request();
-  background.run = run;
+  background.runUnpredictably = runUnpredictably;
   expect(await accounts.rows("mail_outbox")).toMatchObject([{ mailable: null, failed_at: null }]);
   // What the process still holds must not do the work after all.
   const claimed = { available_at: 0, claim: "a dead process" };

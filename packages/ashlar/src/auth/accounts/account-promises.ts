@@ -48,7 +48,7 @@ export class AccountPromises {
     return async (context, data, known) => {
       const { background, container } = this.#application;
       const now = () => work(context, data, known ?? null);
-      if (!container.has("mail")) return background.run(title, now);
+      if (!container.has("mail")) return background.runUnpredictably(title, now);
       await container.make("mail").promise(name, title, this.#stored(context, data), now);
     };
   }

@@ -105,7 +105,7 @@ export class Outbox {
 
   /**
    * Stores that work was promised, in the caller's transaction if there is one, and does it after the commit and the
-   * response. If this process dies before that, another one does it.
+   * response, at a random time within a second. If this process dies before that, another one does it.
    *
    * Security: the row is written whatever the work will find out, so the response's time does not depend on that.
    *
@@ -120,7 +120,7 @@ export class Outbox {
     const id = await this.#rows.insert({ kind: name, mailable: null, content });
     afterCommit(() => {
       const entry = this.#worker.adopt(id, () => this.#keep({ id, attempts: 1 }, title, work), claimedAt);
-      this.#options.background.run(title, () => this.#worker.run(entry));
+      this.#options.background.runUnpredictably(title, () => this.#worker.run(entry));
     });
   }
 

@@ -70,14 +70,15 @@ async function templatesFor(
   const name = await deployedName(root);
   const values = { ...commonValues(facts), name };
   const alone = { ...values, one: `127.0.0.1:${facts.port}`, two: `127.0.0.1:${facts.port + 1}` };
+  const image = await imageValues(root, facts);
   const [one, two] = IN_COMPOSE.map((address) => `${address}:${facts.port}`);
   return {
     docker: [
-      { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...(await imageValues(root, facts)) } },
+      { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...image } },
       { path: ".dockerignore", stub: "dockerignore", values },
     ],
     compose: [
-      { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...serviceValues(facts) } },
+      { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...image, ...serviceValues(facts) } },
       { path: "deploy/nginx.compose.conf", stub: "nginx.conf", values: { ...values, one: one!, two: two! } },
     ],
     systemd: [{ path: `deploy/${name}@.service`, stub: "systemd.service", values }],
@@ -111,10 +112,11 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
 }
 
 async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<Record<string, string | boolean>> {
-  const { manifests, installManager, install } = await imagePackages(root);
+  const { manifests, installManager, install, hasNpmrc } = await imagePackages(root);
   return {
     node: (await nodeOf(root)) ?? currentNode(),
     manifests: manifests.join(" "),
+    hasNpmrc,
     installsManager: installManager !== null,
     installManager: installManager ?? "",
     install,

@@ -28,6 +28,7 @@ test.each([
     installManager,
     install,
     missingLockFile: null,
+    hasNpmrc: false,
   });
 });
 
@@ -58,11 +59,13 @@ test("without a lock file, the one to come is copied: that of package.json, else
   expect(await imagePackages(folder({}))).toMatchObject({ missingLockFile: "package-lock.json" });
 });
 
-test("the settings of the package manager are copied as well, and no others'", async () => {
+test("the settings of the package manager are copied as well, and no others', but .npmrc, which may have a token, is lent", async () => {
   const files = { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": "", ".npmrc": "", ".yarnrc.yml": "" };
-  expect((await imagePackages(folder(files))).manifests).toEqual([
-    ...["package.json", "pnpm-lock.yaml", ".npmrc", "pnpm-workspace.yaml"],
-  ]);
+  expect(await imagePackages(folder(files))).toMatchObject({
+    manifests: ["package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml"],
+    hasNpmrc: true,
+  });
+  expect(await imagePackages(folder({}))).toMatchObject({ hasNpmrc: false });
 });
 
 test.each([

@@ -11,6 +11,8 @@ export interface ImagePackages {
   readonly install: string;
   /** The lock file that the application doesn't have yet; `null` if it has one. */
   readonly missingLockFile: string | null;
+  /** Whether there is an `.npmrc`. It may have a token of a registry, so it is lent to the installation, and never copied. */
+  readonly hasNpmrc: boolean;
 }
 
 const LOCK_FILES: readonly (readonly [file: string, manager: PackageManager])[] = [
@@ -21,12 +23,12 @@ const LOCK_FILES: readonly (readonly [file: string, manager: PackageManager])[] 
   ["bun.lockb", "bun"],
 ];
 
-/** What each package manager reads besides `package.json` and its lock file. */
+/** What each package manager reads besides `package.json`, its lock file, and `.npmrc`, which all of them read. */
 const SETTINGS: Readonly<Record<PackageManager, readonly string[]>> = {
-  npm: [".npmrc"],
-  pnpm: [".npmrc", "pnpm-workspace.yaml"],
-  yarn: [".npmrc", ".yarnrc", ".yarnrc.yml"],
-  bun: [".npmrc", "bunfig.toml"],
+  npm: [],
+  pnpm: ["pnpm-workspace.yaml"],
+  yarn: [".yarnrc", ".yarnrc.yml"],
+  bun: ["bunfig.toml"],
 };
 
 const INSTALL: Readonly<Record<Exclude<PackageManager, "yarn">, string>> = {
@@ -51,7 +53,8 @@ export async function imagePackages(root: string): Promise<ImagePackages> {
   const lockFile = locked?.file ?? LOCK_FILES.find(([, one]) => one === manager)![0];
   const manifests = ["package.json", lockFile];
   for (const file of SETTINGS[manager]) if ((await readIfThere(root, file)) !== null) manifests.push(file);
-  const known = { manifests, missingLockFile: locked === null ? lockFile : null };
+  const hasNpmrc = (await readIfThere(root, ".npmrc")) !== null;
+  const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc };
   const at = named === manager ? `@${version}` : "";
   if (manager !== "yarn") {
     // Both put their program in place with a script, which npm runs for packages that are named only.
