@@ -251,11 +251,21 @@ describe("a guest of another framework's page", () => {
   test("is sent to the login page, and from there back to the page", async () => {
     const web = await shop({ routes: [Route.get("/intended", ({ visitor }) => visitor?.intended("none"))] });
     const browser = web.browser();
-    const guest = await web.application.authenticate(sent(browser));
+    const guest = await web.application.authenticate(sent(browser, { headers: { accept: "text/html,*/*;q=0.8" } }));
     const response = await guest.refuse();
     expect([response.status, response.headers.get("location")]).toEqual([302, "/login"]);
     receive(browser, response.headers);
     expect((await browser.get("/intended")).body).toBe("/orders?page=2");
+  });
+
+  test("S161 is not sent back to what an open page has loaded by itself", async () => {
+    const web = await shop({ routes: [Route.get("/intended", ({ visitor }) => visitor?.intended("none"))] });
+    const browser = web.browser();
+    const guest = await web.application.authenticate(sent(browser, { headers: { accept: "*/*" } }));
+    const response = await guest.refuse();
+    expect([response.status, response.headers.get("location")]).toEqual([302, "/login"]);
+    receive(browser, response.headers);
+    expect((await browser.get("/intended")).body).toBe("none");
   });
 
   test("gets a 401 if the caller wants JSON", async () => {

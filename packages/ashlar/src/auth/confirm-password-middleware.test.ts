@@ -198,12 +198,47 @@ describe("the page that the visitor wanted", () => {
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
   });
 
-  test("is the page if only its headers were requested", async () => {
+  test.each<[string, Record<string, string>]>([
+    ["an image", { accept: "image/avif,image/*,*/*;q=0.8", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" }],
+    ["an image over plain http", { accept: "image/avif,image/*,*/*;q=0.8" }],
+    ["a frame", { ...PAGE, "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" }],
+    ["a script's data", { accept: "*/*", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }],
+    ["a script's data over plain http", { accept: "*/*" }],
+    ["a script's page", { ...PAGE, "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }],
+    ["a request of a library", { ...PAGE, "x-requested-with": "XMLHttpRequest" }],
+  ])("S161 stays while the open page loads by itself: %s", async (_, headers) => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
-    const headers = { ...PAGE, referer: "http://localhost/settings" };
-    expect(target(await browser.head("/home?tab=orders", headers))).toEqual([302, "/login"]);
+    await browser.get("/home?tab=orders", PAGE);
+    expect(target(await browser.get("/home?thumbnail=7", headers))).toEqual([302, "/login"]);
+    await browser.post("/danger", {}, { ...headers, referer: "http://localhost/other" });
     expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
+    const user = await web.loggedIn();
+    travel(31);
+    await user.get("/danger-soon?tab=orders", PAGE);
+    expect(target(await user.get("/danger-soon?thumbnail=7", headers))).toEqual([302, "/confirm_password"]);
+    expect((await user.post("/intended")).body).toEqual({ path: "/danger-soon?tab=orders" });
+  });
+
+  test("S161 is not what a program asks the headers of", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = web.browser();
+    expect(target(await browser.head("/home?tab=orders", PAGE))).toEqual([302, "/login"]);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home" });
+  });
+
+  test("S161 a page that is loaded ahead is refused, so that the browser asks again if the visitor goes there", async () => {
+    const web = await testWeb(SESSIONS);
+    const browser = web.browser();
+    const ahead = { ...PAGE, "sec-purpose": "prefetch" };
+    await browser.get("/home?tab=orders", PAGE);
+    expect((await browser.get("/home?next=1", ahead)).status).toBe(401);
+    expect((await browser.post("/intended")).body).toEqual({ path: "/home?tab=orders" });
+    const user = await web.loggedIn();
+    expect((await user.get("/home", ahead)).status).toBe(200);
+    travel(31);
+    expect((await user.get("/danger-soon", ahead)).status).toBe(403);
+    expect((await user.post("/intended")).body).toEqual({ path: "/home" });
   });
 
   test("is the page with the form if a form was sent", async () => {

@@ -1,4 +1,4 @@
-import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { type HttpContext, isSpeculative, type Middleware, type Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { AshlarError, ConfigurationError, now } from "../support/index.ts";
 import { refuseGuest } from "./refuse-guest.ts";
@@ -14,7 +14,7 @@ const MS_PER_MINUTE = 60_000;
  * within that number of minutes; default: 180. A login without a password, such as with `loginAs`, is not a proof.
  *
  * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to the page they wanted; a
- * caller that accepts JSON gets a 403. Guests are treated as by `auth`.
+ * caller that accepts JSON gets a 403, and so does a browser that loads the page ahead. Guests are treated as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
   constructor(container: Container) {
@@ -30,7 +30,8 @@ export class ConfirmPasswordMiddleware implements Middleware {
     if (!(await guard.check())) return refuseGuest(context, guard);
     const confirmedAt = await context.auth.webGuard.passwordConfirmedAt();
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
-    if (context.request.wantsJson()) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
+    const { request } = context;
+    if (request.wantsJson() || isSpeculative(request.raw)) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
     rememberIntended(context);
     return context.auth.redirectToRoute("confirm_password");
   }

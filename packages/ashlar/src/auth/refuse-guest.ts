@@ -1,4 +1,4 @@
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, isSpeculative } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Guard } from "./guard.ts";
 import { rememberIntended } from "./remember-intended.ts";
@@ -6,12 +6,14 @@ import "../http/index.ts";
 
 /**
  * Responds to a request that needs a user and has none: a visitor of a page is sent to the login of the active guard, and
- * from there to the page they wanted.
+ * from there to the page they wanted. A page that a browser loads ahead is refused: the browser discards the response and
+ * asks again if the visitor does go there. A redirect would show the login in its place, without a request to remember.
  *
- * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge
+ * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge, and if the page is loaded ahead
  */
 export function refuseGuest(context: HttpContext, guard: Guard): unknown {
-  if (!context.request.wantsJson()) {
+  const { request } = context;
+  if (!request.wantsJson() && !isSpeculative(request.raw)) {
     rememberIntended(context);
     // A login that waits for a step continues there.
     return context.auth.redirectToRoute(context.auth.guestPage);

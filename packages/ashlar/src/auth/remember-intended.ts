@@ -1,17 +1,21 @@
-import { absoluteTarget, type HttpContext, requestSearch } from "../http/index.ts";
+import { absoluteTarget, type HttpContext, isNavigation, requestSearch } from "../http/index.ts";
 
 /**
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
  * form that was sent, which may be one of an origin in `APP.trustedOrigins`.
+ *
+ * Only what the visitor went to counts. An open page goes on loading images, frames and data after its login has ended, and
+ * they would all replace it.
  *
  * @param formPage the path of the page with the form, if the browser doesn't say
  */
 export function rememberIntended(context: HttpContext, formPage: string | null = null): void {
   const { request, services } = context;
   const { raw } = request;
-  const isPage = raw.method === "GET" || raw.method === "HEAD";
-  const path = isPage
-    ? `${services.basePath}${request.getPath()}${requestSearch(raw)}`
-    : (absoluteTarget(context, request.header("referer")) ?? formPage);
+  if (raw.method === "HEAD" || !isNavigation(raw)) return;
+  const path =
+    raw.method === "GET"
+      ? `${services.basePath}${request.getPath()}${requestSearch(raw)}`
+      : (absoluteTarget(context, request.header("referer")) ?? formPage);
   if (path !== null) context.visitor?.intend(path, context.auth.intendedScope);
 }

@@ -25,12 +25,12 @@ import {
   type ErrorPageRenderer,
   type ErrorTemplates,
   endApplication,
+  entryOf,
   type FetchFunction,
   fetchTraced,
   type HttpKernel,
   LoggablePaths,
   type Logger,
-  type MiddlewareEntry,
   MiddlewareInstances,
   Mounts,
   RequestedOrigins,
@@ -53,7 +53,7 @@ import {
   type RequestHandler,
   type RunningServer,
 } from "../server/index.ts";
-import { AshlarError, type EnvironmentVariables, isOrExtends, type MaybePromise } from "../support/index.ts";
+import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
 import type { Configuration } from "./configuration.ts";
 import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
@@ -567,10 +567,4 @@ export class Application {
 
 function dispatch(dispatcher: Dispatcher, request: Request): MaybePromise<Response> {
   return dispatcher.dispatch(request);
-}
-
-/** The first entry of any list of a kernel that is a middleware class, or extends it. */
-function entryOf({ httpMiddleware, routeMiddleware }: HttpKernel, middleware: object): MiddlewareEntry | undefined {
-  const entries = [httpMiddleware, ...Object.values(routeMiddleware)].flat();
-  return entries.find((entry): entry is MiddlewareEntry => isOrExtends(entry, middleware));
 }

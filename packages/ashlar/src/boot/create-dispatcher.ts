@@ -4,12 +4,14 @@ import {
   type HttpContext,
   type Middleware,
   type OriginHeaders,
+  SecurityHeadersMiddleware,
 } from "../http/index.ts";
 import {
   buildRoutes,
   Dispatcher,
   type ErrorHandler,
   type ErrorTemplates,
+  entryOf,
   type HttpKernel,
   isEarly,
   type LoggablePaths,
@@ -71,7 +73,8 @@ export function createDispatcher(application: Application, dependencies: Serving
     const steps = () => (kernel.routeMiddleware.web ?? []).map((entry) => stepOf(instances.of(entry)));
     errors.useSite(new SitePages(errorTemplates, steps));
   }
-  const files = publicFolder === null ? null : staticFiles(publicFolder, environment === "production");
+  const fileHeaders = fileHeadersOf(kernel);
+  const files = publicFolder === null ? null : staticFiles(publicFolder, environment === "production", fileHeaders);
   if (files !== null) paths.isFile = files.hasServed;
   return new Dispatcher({
     name: settings.name,
@@ -121,6 +124,12 @@ function createHealth({ settings, logger }: Application, dependencies: ServingDe
     },
     router,
   );
+}
+
+/** Those of the kernel's own class, if it lists one. */
+function fileHeadersOf(kernel: HttpKernel): CheckedHeaders {
+  const entry = entryOf(kernel, SecurityHeadersMiddleware) as typeof SecurityHeadersMiddleware | undefined;
+  return new CheckedHeaders(Object.entries((entry ?? SecurityHeadersMiddleware).fileHeaders));
 }
 
 function strictTransportSecurity(maxAgeSeconds: number): CheckedHeaders | null {

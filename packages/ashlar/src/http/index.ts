@@ -13,6 +13,7 @@ export { IpMiddleware } from "./ip-middleware.ts";
 export { declareHttpMessages } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
+export { isInBackground, isNavigation, isSpeculative } from "./navigation.ts";
 export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
 export { type CookieSite, cookieSuffixOf, ownCookieName } from "./own-cookies.ts";
 export { type HostCheck, OwnHosts, parseHosts } from "./own-hosts.ts";

@@ -1,4 +1,5 @@
 import type { Middleware, MiddlewareClass, MiddlewareFunction } from "../http/index.ts";
+import { isOrExtends } from "../support/index.ts";
 import type { Container } from "./container.ts";
 
 /** One entry of a middleware list: a class, instantiated once at boot by the container, or a function. */
@@ -30,3 +31,12 @@ export class HttpKernel {
 
 /** The class of a kernel. */
 export type KernelClass = new (container: Container) => HttpKernel;
+
+/** The first entry of any list of a kernel that is a middleware class, or extends it. */
+export function entryOf(
+  { httpMiddleware, routeMiddleware }: Pick<HttpKernel, "httpMiddleware" | "routeMiddleware">,
+  middleware: object,
+): MiddlewareEntry | undefined {
+  const entries = [httpMiddleware, ...Object.values(routeMiddleware)].flat();
+  return entries.find((entry): entry is MiddlewareEntry => isOrExtends(entry, middleware));
+}

@@ -12,11 +12,12 @@ export { addContextProperty, type ContextPropertyOptions, createContextClass } f
 export { Dispatcher, type Probes, type StaticFiles } from "./dispatcher.ts";
 export { ErrorCounts } from "./errors/error-counts.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
+export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
 export { declareErrorMessages } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
 export { ProxyList, throughProxies } from "./forwarded-request.ts";
 export { AnsweredError } from "./hosted-requests.ts";
-export { HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
+export { entryOf, HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
 export { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
 export { LoggablePaths } from "./loggable-path.ts";
 export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./logged-address.ts";

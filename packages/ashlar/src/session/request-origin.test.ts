@@ -40,8 +40,10 @@ describe("S27 Origin decides if Sec-Fetch-Site is missing", () => {
     ["https://shop.example.evil.example", "elsewhere"],
     ["https://evil.example", "elsewhere"],
     ["http://10.0.0.7:3000", "elsewhere"],
-    ["null", "elsewhere"],
     ["", "elsewhere"],
+    ["NULL", "elsewhere"],
+    ["null, null", "elsewhere"],
+    [`null, ${APP}`, "elsewhere"],
     ["shop.example", "elsewhere"],
     ["file://", "elsewhere"],
     [`${APP}, https://evil.example`, "elsewhere"],
@@ -59,7 +61,6 @@ describe("S27 Origin decides if Sec-Fetch-Site is missing", () => {
     ["https://shop.example", "elsewhere"],
     ["ftp://10.0.0.7:3000", "elsewhere"],
     ["ws://10.0.0.7:3000", "elsewhere"],
-    ["null", "elsewhere"],
   ])("without APP_URL, the requested host counts: %j is %s", (origin, expected) => {
     expect(verdict({ origin }, null)).toBe(expected);
   });
@@ -73,6 +74,28 @@ describe("S27 Origin decides if Sec-Fetch-Site is missing", () => {
     expect(verdict({ host: "shop.example:443", origin: APP }, null, url)).toBe("here");
     expect(verdict({ host: "shop.example", origin: "http://shop.example:80" }, null, url)).toBe("here");
     expect(verdict({ host: "shop.example:80", origin: APP }, null, url)).toBe("elsewhere");
+  });
+});
+
+describe("S130 Origin: null says nothing, so that a page without a referrer may send its own form", () => {
+  test.each<[string, Record<string, string>, string]>([
+    ["alone", {}, "here"],
+    ["with a Referer of the site", { referer: `${APP}/password_reset` }, "here"],
+    ["with another site's Referer", { referer: "https://evil.example/" }, "elsewhere"],
+    ["with the Referer of another subdomain", { referer: "https://www.shop.example/" }, "elsewhere"],
+    ["with the Referer of a page without an origin", { referer: "about:srcdoc" }, "elsewhere"],
+    ["with Sec-Fetch-Site: same-origin", { "sec-fetch-site": "same-origin" }, "here"],
+    ["with Sec-Fetch-Site: none", { "sec-fetch-site": "none" }, "here"],
+    ["with Sec-Fetch-Site: same-site", { "sec-fetch-site": "same-site" }, "elsewhere"],
+    ["with Sec-Fetch-Site: cross-site", { "sec-fetch-site": "cross-site" }, "elsewhere"],
+    [
+      "with Sec-Fetch-Site: cross-site and a Referer of the site",
+      { "sec-fetch-site": "cross-site", referer: `${APP}/` },
+      "elsewhere",
+    ],
+  ])("%s", (_, headers, expected) => {
+    expect(verdict({ origin: "null", ...headers })).toBe(expected);
+    expect(verdict({ origin: "null", ...headers, host: "shop.example" }, null)).toBe(expected);
   });
 });
 
@@ -109,12 +132,17 @@ describe("S27 S107 a page of a trusted origin counts as the application's own", 
     `${FRONT_END}, https://evil.example`,
     `${FRONT_END}/`,
     "HTTPS://APP.SHOP.EXAMPLE",
-    "null",
     "",
   ])("and no page of another: %j", (origin) => {
     expect(seen({ origin, "sec-fetch-site": "same-site" })).toBe("elsewhere");
     expect(seen({ origin, "sec-fetch-site": "cross-site" })).toBe("elsewhere");
     expect(seen({ origin })).toBe("elsewhere");
+  });
+
+  test("S130 Origin: null is no listed origin", () => {
+    expect(seen({ origin: "null", "sec-fetch-site": "same-site" })).toBe("elsewhere");
+    expect(seen({ origin: "null", "sec-fetch-site": "cross-site" })).toBe("elsewhere");
+    expect(seen({ origin: "null", referer: `${FRONT_END}/login` })).toBe("here");
   });
 
   test("Referer counts only if Origin and Sec-Fetch-Site are missing", () => {
@@ -133,6 +161,7 @@ describe("S26 the headers of a request prove that a page of the application sent
     [{ origin: APP }, true],
     [{ origin: "https://evil.example" }, false],
     [{ origin: "null" }, false],
+    [{ origin: "null", referer: `${APP}/login` }, false],
     [{ origin: "https://evil.example", referer: `${APP}/login` }, false],
     [{ referer: `${APP}/login` }, false],
     [{}, false],

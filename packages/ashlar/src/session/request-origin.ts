@@ -1,9 +1,15 @@
 import { type HttpRequest, type HttpServices, requestAuthority, trustedUrl } from "../http/index.ts";
 
+/** What browsers send instead of an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
+const HIDDEN_ORIGIN = "null";
+
 /**
  * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
- * and the first one that is present decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
- * `Referer`. If a request has none of them, its token decides, which it needs in any case.
+ * and the first one that says anything decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
+ * `Referer`. If none of them does, the request's token decides, which it needs in any case.
+ *
+ * `Origin: null` says nothing. A form on a page with `Referrer-Policy: no-referrer` has it, even if it is sent to its own
+ * site, and so has one in a sandboxed frame or on a `data:` URL, which other sites can make. Those two never have a token.
  *
  * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone. Only if its origin is one of
  * `APP.trustedOrigins` is it the application's own. Browsers send `Origin` with every request to another origin that could
@@ -16,20 +22,19 @@ export function comesFromElsewhere(
   request: HttpRequest,
   { appUrl, origins }: Pick<HttpServices, "appUrl" | "origins">,
 ): boolean {
-  if (origins.includes(request.header("origin"))) return false;
+  const origin = request.header("origin");
+  if (origins.includes(origin)) return false;
   const site = request.header("sec-fetch-site");
   // "none" means that the visitor did it, for example by reloading.
   if (site !== null) return site !== "same-origin" && site !== "none";
-  const origin = request.header("origin");
-  // A page without an origin, such as in a sandboxed frame, sends the text "null", which never matches.
-  if (origin !== null) return !isOwn(origin, request, appUrl);
+  if (origin !== null && origin !== HIDDEN_ORIGIN) return !isOwn(origin, request, appUrl);
   const referer = request.header("referer");
   return referer !== null && !isOwn(referer, request, appUrl) && trustedUrl(origins, referer) === null;
 }
 
 /**
  * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
- * cannot imitate. This proves something only about browsers.
+ * cannot imitate. This proves something only about browsers. `Origin: null` proves nothing.
  *
  * @param appUrl the application's origin; if it is not known, the requested host counts instead
  */

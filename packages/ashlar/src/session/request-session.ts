@@ -1,4 +1,4 @@
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, isInBackground } from "../http/index.ts";
 import {
   AshlarError,
   type Dictionary,
@@ -18,6 +18,9 @@ declare module "../http/context.ts" {
   interface Visitor extends RequestSession {}
 }
 
+/** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
+const LATE_MS = 1000;
+
 /** What JSON adds around the old input. */
 const ROOM_AROUND_INPUT = 32;
 
@@ -29,6 +32,7 @@ export class RequestSession {
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
+  #loadedAt = 0;
   /** Why the session could not be read; if set, it cannot be opened. */
   #failure: { readonly error: unknown } | null = null;
   #session: Session | null = null;
@@ -151,6 +155,7 @@ export class RequestSession {
   #loaded(record: SessionRecord | null): void {
     this.#found = record;
     this.#isLoaded = true;
+    this.#loadedAt = now();
   }
 
   #open(): Session {
@@ -166,6 +171,9 @@ export class RequestSession {
       this.#context.t,
       this.#context.services.origins,
     );
+    if (contents !== null && Object.keys(contents.flash).length > 0 && isInBackground(this.#context.request.raw)) {
+      session.keepUnread();
+    }
     return session;
   }
 
@@ -207,7 +215,8 @@ export class RequestSession {
     const found = this.#found;
     const usedAt = now();
     const isKept = found?.id === id && found.contents === contents;
-    if (isKept && usedAt - found.usedAt < refreshAfterMs) return null;
+    // What is stored, or in the browser, may be newer than what a request that takes long began with.
+    if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
     const bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
     const problem = `The session holds ${bytes} bytes, but there is only room for ${keeper.maxBytes}.`;

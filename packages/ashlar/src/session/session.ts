@@ -52,6 +52,8 @@ export class Session {
   /** What this request flashes for the next one. */
   #next: Dictionary = dictionary();
   #hasShownErrors = false;
+  /** What was read of `#flash`; `null` if all of it ends with this request, read or not. */
+  #read: Set<string> | null = null;
 
   /**
    * @param beginning what the session holds already; `null` for a new session
@@ -96,7 +98,7 @@ export class Session {
    * @param fallback what to return if there is none; default: `null`
    */
   get(key: string, fallback: unknown = null): unknown {
-    return isOwnKey(key) ? fallback : valueIn(key, fallback, this.#data, this.#next, this.#flash);
+    return isOwnKey(key) ? fallback : this.#valueIn(key, fallback, this.#data, this.#next, this.#flash);
   }
 
   /** Reports whether there is a value under a key, even `null`. */
@@ -147,12 +149,14 @@ export class Session {
   /** All values by key, stored and flashed, as a new dictionary; without errors and old input. */
   all(): Record<string, unknown> {
     const all = Object.assign(dictionary(), this.#flash, this.#next, this.#data);
+    for (const key of Object.keys(this.#flash)) if (!isOwnKey(key)) this.#noteRead(key);
     for (const key of Object.keys(all)) if (isOwnKey(key)) delete all[key];
     return all;
   }
 
   /**
-   * Keeps a value for the rest of this request and the next one that opens the session.
+   * Keeps a value for the rest of this request and for the next page that opens the session. What an open page loads by itself
+   * in between, such as an image or data for a script, leaves it there, unless it reads the value.
    *
    * @throws `E_SESSION` as {@link put}
    */
@@ -163,7 +167,7 @@ export class Session {
 
   /** The flashed value under a key. */
   flashed(key: string, fallback: unknown = null): unknown {
-    return isOwnKey(key) ? fallback : valueIn(key, fallback, this.#next, this.#flash);
+    return isOwnKey(key) ? fallback : this.#valueIn(key, fallback, this.#next, this.#flash);
   }
 
   /** Keeps everything that was flashed before, errors and old input included, for one more request. */
@@ -198,7 +202,7 @@ export class Session {
    * @param name the input's name, or a path: `items.0.name`
    */
   old(name: string, fallback: unknown = null): unknown {
-    return inputAt(valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
+    return inputAt(this.#valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
   }
 
   /**
@@ -228,7 +232,7 @@ export class Session {
    */
   errors(): FieldErrors {
     this.#hasShownErrors = true;
-    return readStoredErrors(valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
+    return readStoredErrors(this.#valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
   }
 
   /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */
@@ -275,9 +279,19 @@ export class Session {
     return trustedUrl(this.#origins, target) ?? redirectTarget(target, fallback);
   }
 
+  /** @internal Keeps what was flashed before, except what this request reads of it: it is not what the visitor waits for. */
+  keepUnread(): void {
+    this.#read ??= new Set();
+  }
+
   /** @internal What has to be kept of it, as text; `null` if nothing has. */
   encode(): string | null {
-    return encodeContents({ data: this.#data, flash: this.#next, isIdentified: this.#isIdentified });
+    const flash = this.#read === null ? this.#next : { ...this.#unread(this.#read), ...this.#next };
+    return encodeContents({ data: this.#data, flash, isIdentified: this.#isIdentified });
+  }
+
+  #unread(read: ReadonlySet<string>): Record<string, unknown> {
+    return Object.fromEntries(Object.entries(this.#flash).filter(([key]) => !read.has(key)));
   }
 
   /** @internal The id, whether or not anything depends on it, and when it was given. */
@@ -310,6 +324,21 @@ export class Session {
     });
   }
 
+  #valueIn(key: string, fallback: unknown, ...places: readonly Dictionary[]): unknown {
+    for (const place of places) {
+      if (!(key in place)) continue;
+      if (place === this.#flash) this.#noteRead(key);
+      return place[key];
+    }
+    return fallback;
+  }
+
+  #noteRead(key: string): void {
+    if (this.#read === null || this.#read.has(key)) return;
+    this.#read.add(key);
+    this.#onChange();
+  }
+
   #remove(key: string): void {
     delete this.#data[key];
     delete this.#flash[key];
@@ -319,11 +348,6 @@ export class Session {
 
 function intendedKey(guard: string | null): string {
   return guard === null ? INTENDED : `${INTENDED}.${guard}`;
-}
-
-function valueIn(key: string, fallback: unknown, ...places: readonly Dictionary[]): unknown {
-  for (const place of places) if (key in place) return place[key];
-  return fallback;
 }
 
 /** The error for using a session when none is open. */

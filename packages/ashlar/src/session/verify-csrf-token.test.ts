@@ -249,7 +249,8 @@ describe("the origin of the request", () => {
     { "sec-fetch-site": "same-site" },
     { "sec-fetch-site": "cross-site", origin: "http://localhost" },
     { "sec-fetch-site": null, origin: "https://evil.example" },
-    { "sec-fetch-site": null, origin: "null" },
+    { "sec-fetch-site": "cross-site", origin: "null" },
+    { "sec-fetch-site": null, origin: "null", referer: "https://evil.example/page" },
     { "sec-fetch-site": null, referer: "https://evil.example/page" },
   ])("S27 with %j even a valid token is refused", async (headers) => {
     const browser = await withForm();
@@ -266,6 +267,16 @@ describe("the origin of the request", () => {
   ])("S27 with %j only the token decides", async (headers) => {
     const browser = await withForm();
     refused(await browser.post("/login", {}, { headers }));
+    expect((await browser.post("/login", { __token: browser.token }, { headers })).text).toBe("in");
+  });
+
+  test.each([
+    { "sec-fetch-site": null, origin: "null", referer: null },
+    { "sec-fetch-site": "same-origin", origin: "null", referer: null },
+  ])("S130 with %j, as from a page without a referrer, only the token decides", async (headers) => {
+    const browser = await withForm();
+    refused(await browser.post("/login", {}, { headers }));
+    refused(await browser.post("/login", { __token: "a".repeat(86) }, { headers }));
     expect((await browser.post("/login", { __token: browser.token }, { headers })).text).toBe("in");
   });
 

@@ -844,6 +844,25 @@ describe("code", () => {
     await mendAll(session, ["api.session", "routes.page"], { isCode: true });
   });
 
+  test("with redirects that its pages' form-action blocks lets them through", async () => {
+    const root = await copyOf(original);
+    const policy = `{
+  static override policy = {
+    ...SecurityHeadersMiddleware.policy,
+    "form-action": "'self'",
+  };
+}`;
+    await edit(root, "app/kernel.ts", [
+      "export class Kernel",
+      `class Headers extends SecurityHeadersMiddleware ${policy}\n\nexport class Kernel`,
+    ]);
+    await edit(root, "app/kernel.ts", ["web: [SecurityHeadersMiddleware,", "web: [Headers,"]);
+    expect((await doctor(root)).findings).toEqual([]);
+    const pay = '  Route.post("/pay", ({ response }) => response.away("https://pay.example/checkout")),\n';
+    await edit(root, "routes/web.ts", ["  ...Api.routes(),\n", `  ...Api.routes(),\n${pay}`]);
+    await mendAll(await copyOf(root), ["pages.forms"], { isCode: true });
+  });
+
   test("that can't be loaded is named with its line, and everything else is checked", async () => {
     const root = await copyOf(original);
     await writeFile(join(root, "config/mail.ts"), 'export const MAIL = {};\nthrow new Error("no mail today");\n');

@@ -50,8 +50,11 @@ function checkPage({ path, status, headers, html }: Page): void {
   // Nothing inline, nothing from other sites: the policy would block it.
   expect(html, path).not.toMatch(/<script|<style|\sstyle=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//i);
   expect(headers.get("content-security-policy"), path).toBe(
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    "default-src 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'",
   );
+  expect(headers.get("cross-origin-opener-policy"), path).toBe("same-origin-allow-popups");
+  expect(headers.get("cross-origin-resource-policy"), path).toBe("same-origin");
+  expect(headers.get("permissions-policy"), path).toMatch(/(?:^|, )camera=\(\)/);
   expect(headers.get("x-content-type-options"), path).toBe("nosniff");
   for (const [, form = ""] of html.matchAll(/<form method="post"([\s\S]*?)<\/form>/g)) {
     expect(form, path).toContain('name="__token"');

@@ -2,6 +2,7 @@ import { ADDRESS } from "./checks/address.ts";
 import { API } from "./checks/api.ts";
 import { CONFIGURATION } from "./checks/configuration.ts";
 import { DATABASE } from "./checks/database.ts";
+import { FORM_TARGETS } from "./checks/form-targets.ts";
 import { LIFETIMES } from "./checks/lifetimes.ts";
 import { LIMITS } from "./checks/limits.ts";
 import { PACKAGES } from "./checks/packages.ts";
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
   CONFIGURATION,
   API,
   PAGES,
+  FORM_TARGETS,
   LIMITS,
   LIFETIMES,
   DATABASE,

@@ -107,6 +107,7 @@ const MEANINGS = {
   "pages.guard": "GUARDS lacks the guard web, or the default.",
   "pages.mailables": "ACCOUNTS names no mails.",
   "pages.routes": "The account pages, Auth.routes(), are not in the routes.",
+  "pages.forms": "The pages' form-action blocks a redirect to another origin after a form.",
   "pages.tables": "A table or column that accounts use is missing.",
   "users.spelling": "Users are stored in another form than the one that is looked up.",
   "users.twins": "Several users have one address or name, in several spellings.",

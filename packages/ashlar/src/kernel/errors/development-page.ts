@@ -3,7 +3,7 @@ import type * as Youch from "youch";
 import type { HttpContext } from "../../http/index.ts";
 import { withoutTokens } from "../loggable-path.ts";
 import { redact } from "../redaction.ts";
-import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
+import { errorPage, ISOLATION_HEADERS, PAGE_HEADERS } from "./error-pages.ts";
 
 /** A page, and the headers it needs. */
 export interface Page {
@@ -45,6 +45,7 @@ export async function developmentPage(
   return {
     html,
     headers: {
+      ...ISOLATION_HEADERS,
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policy(nonce),
     },

@@ -106,6 +106,9 @@ describe("production", () => {
       expect(headers.get("content-security-policy")).toMatch(
         /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
       );
+      expect(headers.get("cross-origin-opener-policy")).toBe("same-origin-allow-popups");
+      expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
+      expect(headers.get("permissions-policy")).toBe("camera=(), geolocation=(), microphone=()");
       expect((await ask(application, path, JSON_TYPE)).headers.get("cache-control")).toBe("no-store");
     }
   });

@@ -20,8 +20,16 @@ a{color:inherit}
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
+/** What separates a page from those of other sites, besides its `Content-Security-Policy`. */
+export const ISOLATION_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  "cross-origin-opener-policy": "same-origin-allow-popups",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+});
+
 /** The headers of every error page. The digest allows this one style, and no other style or script. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  ...ISOLATION_HEADERS,
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 });

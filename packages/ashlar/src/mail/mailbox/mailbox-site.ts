@@ -1,4 +1,4 @@
-import type { FetchFunction } from "../../kernel/index.ts";
+import { type FetchFunction, ISOLATION_HEADERS } from "../../kernel/index.ts";
 import { type MailAddress, mailAddress } from "../mail-address.ts";
 import type { MailComposer } from "../mail-composer.ts";
 import { addressLine, type MailMessage } from "../mail-message.ts";
@@ -144,16 +144,22 @@ function notAllowed(): Response {
 }
 
 function page(status: number, text: string): Response {
-  return respond(status, text, "text/html; charset=utf-8", PAGE_POLICY);
+  return respond(status, text, "text/html; charset=utf-8", PAGE_POLICY, ISOLATION_HEADERS);
 }
 
 function plain(text: string): Response {
   return respond(200, text, "text/plain; charset=utf-8", "default-src 'none'; frame-ancestors 'none'");
 }
 
-function respond(status: number, text: string, type: string, policy: string): Response {
+function respond(
+  status: number,
+  text: string,
+  type: string,
+  policy: string,
+  more: Readonly<Record<string, string>> = {},
+): Response {
   return new Response(text, {
     status,
-    headers: { ...COMMON, "content-type": type, "content-security-policy": policy },
+    headers: { ...COMMON, ...more, "content-type": type, "content-security-policy": policy },
   });
 }

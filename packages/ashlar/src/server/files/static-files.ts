@@ -2,7 +2,15 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import { baseOf, FastResponse, FreshResponse, requestPath, requestSearch, splitUrl } from "../../http/index.ts";
+import {
+  baseOf,
+  CheckedHeaders,
+  FastResponse,
+  FreshResponse,
+  requestPath,
+  requestSearch,
+  splitUrl,
+} from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
@@ -32,9 +40,14 @@ const VERSION = /^\?v=([\da-f]+)$/;
  * @param folder the absolute path, such as that of `public/`
  * @param remembers whether to keep a list of the files, so that other paths need no disk access; a file that is added is
  *   then found within a second
+ * @param more headers of every file
  * @returns `null` if the folder does not exist
  */
-export function staticFiles(folder: string, remembers = false): StaticFiles | null {
+export function staticFiles(
+  folder: string,
+  remembers = false,
+  more: CheckedHeaders = new CheckedHeaders([]),
+): StaticFiles | null {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
   const list = remembers ? new FileList(folder) : null;
   const served = new Set<string>();
@@ -54,6 +67,7 @@ export function staticFiles(folder: string, remembers = false): StaticFiles | nu
     if (served.size < MAX_REMEMBERED) served.add(path);
     const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(raw, () => none));
     headers.set("x-content-type-options", "nosniff");
+    for (const [name, values] of more.entries) headers.set(name, values.join(", "));
     if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
     return new FreshResponse(body, { status, headers: [...headers] });
   };

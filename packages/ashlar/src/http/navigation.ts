@@ -1,0 +1,35 @@
+/** The headers in which browsers say that they load a page before anyone asks for it, or only to show its picture. */
+const PURPOSE_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
+const SPECULATIVE = /\b(?:prefetch|prerender|preview)\b/i;
+const NAMES_HTML = /\b(?:text\/html|application\/xhtml\+xml)\b/i;
+
+/**
+ * Reports whether a browser loads a page only in case its user goes there: a prefetch or a prerendering (WHATWG Fetch,
+ * `Sec-Purpose`).
+ */
+export function isSpeculative({ headers }: Request): boolean {
+  return PURPOSE_HEADERS.some((name) => SPECULATIVE.test(headers.get(name) ?? ""));
+}
+
+/**
+ * Reports whether a user went to a page, or sent a form: as opposed to everything that an open page loads or sends by
+ * itself, such as an image, a frame, or what a script fetches.
+ *
+ * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say so (W3C Fetch Metadata §2), which no page can set. Browsers send neither over
+ * plain http, and Safari sends none before 16.4. Then a navigation is what asks for HTML by name, as only navigations, frames,
+ * and scripts that want a page do.
+ */
+export function isNavigation(raw: Request): boolean {
+  const { headers } = raw;
+  if (isSpeculative(raw)) return false;
+  const mode = headers.get("sec-fetch-mode");
+  if (mode !== null) return mode === "navigate" && (headers.get("sec-fetch-dest") ?? "document") === "document";
+  return NAMES_HTML.test(headers.get("accept") ?? "") && !headers.has("x-requested-with");
+}
+
+/** Reports whether a request says that it is no navigation. One that says nothing may come from any program. */
+export function isInBackground(raw: Request): boolean {
+  const { headers } = raw;
+  const says = headers.has("sec-fetch-mode") || headers.has("accept") || headers.has("x-requested-with");
+  return (says || isSpeculative(raw)) && !isNavigation(raw);
+}
