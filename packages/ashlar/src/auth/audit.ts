@@ -19,6 +19,8 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.email_change_requested");
   audit.add("auth.email_changed");
   audit.add("auth.email_change_undone");
+  audit.add("auth.guesses_used_up");
+  audit.add("auth.device_allowed");
   audit.add("auth.password_reset_requested", ({ email }) => audit.typed(email));
   audit.add("auth.password_reset");
   audit.add("auth.password_changed");

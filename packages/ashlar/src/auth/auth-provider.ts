@@ -89,7 +89,10 @@ export class AuthProvider extends Provider {
   override register(): void {
     installAuth(this.application);
     const { container } = this.application;
-    container.make("auth").registerDriver("web", (settings) => this.#webGuards.driver(settings));
+    const guards = container.make("auth");
+    guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
+    guards.allowDevice = (context, guard, user) => this.#webGuards.allowDevice(context, guard, user);
+    guards.isKnownDevice = (context, account) => this.#webGuards.deviceOf(context, account) !== null;
     if (!container.has("logins")) container.bind("logins", new LoginStores(container));
     installAccounts(this.application);
   }
@@ -151,6 +154,7 @@ export class AuthProvider extends Provider {
       guards: container.make("auth"),
       readResetToken: (token: string) => links.readReset(token),
       deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
+      passOf: (context: HttpContext, account: string) => this.#webGuards.passOf(context, account),
       isKnownDevice: (context: HttpContext) => this.#webGuards.isKnownDevice(context),
     };
     container.make("throttle").useAccounts(new CountedAccounts(dependencies));

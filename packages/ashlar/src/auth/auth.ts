@@ -3,12 +3,13 @@ import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
+import type { AccountHashes } from "./account-hashes.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import { type Answer, answer, answerStep, refuse } from "./answer.ts";
-import type { UserId } from "./authenticatable.ts";
+import type { Authenticatable, UserId } from "./authenticatable.ts";
 import type { Guard, GuardOf } from "./guard.ts";
-import type { GuardRegistry } from "./guard-registry.ts";
-import { PASSWORD_LIMIT } from "./limits.ts";
+import type { GuardRegistry, GuessedAccount } from "./guard-registry.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import { LoginPendingError, type LoginResult, type LoginStep, PROOF_FAILED } from "./pipeline/login-step.ts";
@@ -354,10 +355,36 @@ export class Auth {
    */
   async clearAttempts(guard: string, user: object): Promise<void> {
     const { throttle } = this;
-    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, user });
+    // Only its own attempt at the account: otherwise, each login of the owner would be another budget for guesses.
+    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, user }, [ACCOUNT_LIMIT]);
     const { email } = user as { readonly email?: unknown };
     if (typeof email !== "string" || this.#registry.modelOf(guard)?.identifiesByEmail !== true) return;
     await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, account: email });
+  }
+
+  /** @internal The passwords that are being hashed, by account. */
+  get hashes(): AccountHashes {
+    return this.#registry.hashes;
+  }
+
+  /** @internal The account that a password is compared with, by its name for {@link hashes}; `null` if it can't exist. */
+  guessedAccount(guard: string, user: Authenticatable | null, identifier: string | null): GuessedAccount | null {
+    return this.#registry.guessedAccount(this.#context, guard, user, identifier);
+  }
+
+  /** @internal Reports whether owners of a guard's accounts are mailed a link when there are too many guesses. */
+  mailsDeviceLinks(guard: string): boolean {
+    return this.#registry.guessWarnings?.hasLink(guard) ?? false;
+  }
+
+  /** @internal Makes the request's device known to an account whose mailbox the request has proved. */
+  allowDevice(guard: string, user: Authenticatable): void {
+    this.#registry.allowDevice(this.#context, guard, user);
+  }
+
+  /** @internal Tells the owner of an account, if there is one, that unknown devices have used up their guesses. */
+  async guessesUsedUp(guard: string, user: Authenticatable | null): Promise<void> {
+    await this.#registry.guessWarnings?.promise(this.#context, guard, user);
   }
 
   /** @internal Reports whether a user may log in with a password. */

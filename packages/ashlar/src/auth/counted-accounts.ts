@@ -5,7 +5,7 @@ import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
-import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
+import { ACCOUNT_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
@@ -14,10 +14,10 @@ const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"
 const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
 
 /**
- * The limits of proofs that are asked for once the user is known. A user has the same code at every guard, even if one
- * takes an address and another one a name.
+ * The limits of what is compared once the user is known. A user has the same password and the same code at every guard,
+ * even if one takes an address and another one a name.
  */
-const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
+const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT, ACCOUNT_LIMIT];
 
 /** The dependencies of {@link CountedAccounts}. */
 export interface CountedAccountsDependencies {
@@ -26,6 +26,8 @@ export interface CountedAccountsDependencies {
   readonly readResetToken: (token: string) => AccountClaim | null;
   /** An identifier of the device that a request comes from, if an account was used on it before; otherwise `null`. */
   readonly deviceOf: (context: HttpContext, account: string) => string | null;
+  /** What a link in a mail has given the device for an account; otherwise `null`. */
+  readonly passOf: (context: HttpContext, account: string) => string | null;
   /** Reports whether any account was used on the device that a request comes from. */
   readonly isKnownDevice: (context: HttpContext) => boolean;
 }
@@ -67,8 +69,11 @@ export class CountedAccounts implements ThrottleAccounts {
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
     const realm = this.#dependencies.guards.realmOf(guard);
-    const device = account === null ? null : this.#dependencies.deviceOf(context, accountName(realm, account));
-    return { realm, account, device };
+    if (account === null) return { realm, account, device: null };
+    const name = accountName(realm, account);
+    const { deviceOf, passOf } = this.#dependencies;
+    // Counted apart from other devices, so that cookies stolen before don't use up what the owner was mailed.
+    return { realm, account, device: deviceOf(context, name), proof: passOf(context, name) };
   }
 
   /** A token from a mail is counted on its own; made-up tokens are counted by address. */

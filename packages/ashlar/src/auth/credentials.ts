@@ -9,6 +9,18 @@ const MAX_IDENTIFIER_LENGTH = 254;
 /** The codes of errors that mean that a hasher cannot create a hash now. */
 const UNHASHED: readonly ErrorCode[] = ["E_OVERLOADED", "E_INVALID_PASSWORD"];
 
+/**
+ * Runs the comparison of a password.
+ *
+ * @param account the account; `null` if there is none
+ * @param identifier the identifier in its normal form; `null` if the input cannot be one
+ */
+export type ComparesWithin = (
+  account: Authenticatable | null,
+  identifier: string | null,
+  compare: () => Promise<boolean>,
+) => Promise<boolean>;
+
 /** The result of checking an identifier and a password. */
 export interface CredentialCheck {
   /** The account with the identifier, or `null` if there is none. */
@@ -32,12 +44,14 @@ export interface CredentialCheck {
  * @param model the class of the users
  * @param identifier what the user logs in with
  * @param password the password in plain text
+ * @param within runs the comparison with the password of the account, or with none, within limits
  */
 export async function verifyCredentials(
   hasher: PasswordHasher,
   model: AuthenticatableClass,
   identifier: unknown,
   password: unknown,
+  within: ComparesWithin = (_account, _identifier, compare) => compare(),
 ): Promise<CredentialCheck> {
   const normalized = normalizeIdentifier(model, identifier);
   const isBlank = identifier === undefined || identifier === null || identifier === "";
@@ -47,9 +61,12 @@ export async function verifyCredentials(
   const account = normalized === null ? null : await model.findByIdentifier(normalized, identifier as string);
   if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
   const hash = storedHash(account?.passwordHash());
-  const { fits, isAsTyped } = await matchPassword(hasher, hash, password);
-  const valid = fits && hash !== null;
-  if (valid && (isAsTyped || hasher.needsRehash(hash))) await rehash(hasher, account!, hash, password);
+  const valid = await within(account, normalized, async () => {
+    const { fits, isAsTyped } = await matchPassword(hasher, hash, password);
+    if (!fits || hash === null) return false;
+    if (isAsTyped || hasher.needsRehash(hash)) await rehash(hasher, account!, hash, password);
+    return true;
+  });
   return { account, valid, identifier: normalized, tried: true };
 }
 

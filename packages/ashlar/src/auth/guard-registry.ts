@@ -2,7 +2,9 @@ import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
-import { type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
+import { AccountHashes } from "./account-hashes.ts";
+import { type Authenticatable, type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
+import { accountName, identifiersOf, keyAccount } from "./counted-accounts.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
@@ -46,6 +48,22 @@ export interface GuardWithFewerSteps {
   readonly steps: readonly string[];
 }
 
+/** The account that a password is compared with. */
+export interface GuessedAccount {
+  /** A text that names it, whatever identifier was sent. */
+  readonly name: string;
+  /** Whether it was used before on the device that the password comes from. */
+  readonly isKnownDevice: boolean;
+}
+
+/** Tells the owners of accounts about guesses. */
+export interface GuessWarnings {
+  /** Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in. */
+  hasLink(guard: string): boolean;
+  /** Promises a mail to the owner of an account, and as much work for one that does not exist. */
+  promise(context: HttpContext, guard: string, user: Authenticatable | null): Promise<void>;
+}
+
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
 /** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
@@ -60,6 +78,14 @@ export class GuardRegistry {
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
   #admits: (user: object) => boolean = () => true;
+  /** The passwords that are being hashed, by account. */
+  readonly hashes: AccountHashes = new AccountHashes();
+  /** Reports whether an account, named as by `accountName`, was used on the device of a request before. */
+  isKnownDevice: (context: HttpContext, account: string) => boolean = () => false;
+  /** Makes the device of a request known to an account. */
+  allowDevice: (context: HttpContext, guard: string, user: Authenticatable) => void = () => {};
+  /** Tells the owners of accounts that unknown devices have used up their guesses; `null`: nothing tells them. */
+  guessWarnings: GuessWarnings | null = null;
 
   /**
    * @param settings the guards
@@ -189,6 +215,26 @@ export class GuardRegistry {
    */
   rowsOf(name: string): string {
     return this.#firstWithRowsOf(name);
+  }
+
+  /**
+   * The account that a password is compared with: by the primary key, or if there is none, by the identifier.
+   *
+   * @returns `null` if no account can have the identifier
+   */
+  guessedAccount(
+    context: HttpContext,
+    guard: string,
+    user: Authenticatable | null,
+    identifier: string | null,
+  ): GuessedAccount | null {
+    const realm = this.realmOf(guard);
+    const model = this.modelOf(guard);
+    const identifiers = user === null || model === null ? [identifier] : identifiersOf(user, model);
+    const names = identifiers.flatMap((one) => (one === null ? [] : [accountName(realm, one)]));
+    const name = user === null ? names[0] : accountName(this.rowsOf(guard), keyAccount(user.authId()));
+    if (name === undefined) return null;
+    return { name, isKnownDevice: names.some((one) => this.isKnownDevice(context, one)) };
   }
 
   #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {

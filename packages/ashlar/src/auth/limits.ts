@@ -3,6 +3,8 @@ import type { LimitDeclaration } from "../throttle/index.ts";
 declare module "../throttle/limit-name.ts" {
   interface FrameworkLimits {
     login: true;
+    "login.account": true;
+    "login.account.slow": true;
     "login.step": true;
     "login.step.total": true;
   }
@@ -16,13 +18,27 @@ const MINUTE = 60;
  */
 export const PASSWORD_LIMIT = "login";
 
+/**
+ * The limit of wrong passwords that unknown devices may try at one account, from all addresses together, and at all doors
+ * to its password.
+ */
+export const ACCOUNT_LIMIT = "login.account";
+
+/** The limit of what may still be tried once that is used up. */
+export const SLOW_LIMIT = "login.account.slow";
+
 /** The limit on the proofs that a login step asks for, such as codes, until access to the account ends. */
 export const STEP_LIMIT = "login.step";
 
 /** The limit on these proofs that remains when access to the account ends. */
 export const STEP_TOTAL_LIMIT = "login.step.total";
 
-type LoginLimit = typeof PASSWORD_LIMIT | typeof STEP_LIMIT | typeof STEP_TOTAL_LIMIT;
+type LoginLimit =
+  | typeof PASSWORD_LIMIT
+  | typeof ACCOUNT_LIMIT
+  | typeof SLOW_LIMIT
+  | typeof STEP_LIMIT
+  | typeof STEP_TOTAL_LIMIT;
 
 /**
  * All count failures: with the right password, the account gets all its attempts back, and with the right code only that
@@ -37,6 +53,22 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["account", "address"], attempts: 5, windowSeconds: 5 * MINUTE },
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
+  },
+  // A botnet has any number of addresses. Known devices are counted apart, so it can't lock the owner out with these; at
+  // most 344 guesses a day are left, where addresses alone would allow 1,440 to each of them.
+  [ACCOUNT_LIMIT]: {
+    ofAccounts: true,
+    knownDevicesApart: true,
+    slower: SLOW_LIMIT,
+    buckets: [
+      { by: ["account"], attempts: 100, windowSeconds: 60 * MINUTE },
+      { by: ["account"], attempts: 200, windowSeconds: 24 * 60 * MINUTE },
+    ],
+  },
+  // So that an account without a mailbox, or with a program as its user, is only slowed down.
+  [SLOW_LIMIT]: {
+    ofAccounts: true,
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: 10 * MINUTE }],
   },
   // By account alone: a client that gets this far has the password, and may have any number of addresses. At 20
   // attempts a day, the chance to guess a six-digit code within a year is 1 in 140.

@@ -3,7 +3,8 @@ import { accessEpochOf, proofOf, readAgain, staleProof } from "./access-epoch.ts
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 import { verifyCredentials } from "./credentials.ts";
 import { announce } from "./events.ts";
-import { PASSWORD_LIMIT } from "./limits.ts";
+import { comparePassword } from "./guesses.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import {
   CompleteLogin,
   type LoginPurpose,
@@ -14,7 +15,6 @@ import {
 import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
 import { proveStep } from "./pipeline/prove-step.ts";
 import { RequestGuard } from "./request-guard.ts";
-import { unlessUntried } from "./untried-passwords.ts";
 
 /** Options of a login. */
 export interface LoginOptions {
@@ -90,9 +90,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * return auth.redirectToIntended("home");
    * ```
    *
-   * It is not rate-limited itself; the route is, by the middleware `throttle:login`. A complete login gives back what
-   * the account used up of that limit; one that waits for a step gives back only what it was counted by address, because
-   * its password was right. A request without an identifier or a password uses up nothing. With
+   * Attempts at the account are limited by `login.account`, wherever they come from. The route limits those of each
+   * address, by the middleware `throttle:login`. A complete login gives back what the account used up of the latter; one
+   * that waits for a step gives back only what it was counted by address, because its password was right. A request without an identifier or a password uses up nothing. With
    * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
    */
   async login(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<LoginResult<User>> {
@@ -100,14 +100,19 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have counted this one for another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
-    const checking = verifyCredentials(this.context.auth.hasher, this.model, identifier, password);
-    const check = await unlessUntried(this.context, checking);
+    const { hasher } = this.context.auth;
+    const check = await verifyCredentials(hasher, this.model, identifier, password, (account, normalized, compare) => {
+      return comparePassword(this.context, { guard: this.name, user: account, identifier: normalized }, compare);
+    });
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.admits(user)) {
       const result = await this.#finishByPassword(user, { ...options, passwordConfirmed: true });
       if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
       // The request that completes it comes later, maybe from another address, and knows nothing of this count.
-      if (result?.status === "pending") await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
+      if (result?.status === "pending") {
+        await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
+        await throttle?.giveBack(this.context, ACCOUNT_LIMIT);
+      }
       if (result !== null) return result;
     }
     if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);

@@ -20,6 +20,12 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.name.missing": "Geben Sie einen Namen ein.",
   "auth.name.tooLong": "Verwenden Sie höchstens {max} Zeichen.",
   "auth.name.characters": "Die Eingabe enthält ein Zeichen, das nicht verwendet werden kann.",
+  "auth.guesses.busy":
+    "Es laufen gerade andere Versuche, sich bei diesem Konto anzumelden. Versuchen Sie es in einer Sekunde erneut.",
+  "auth.guesses.usedUp":
+    "Für dieses Konto wurden zu viele falsche Passwörter versucht. Melden Sie sich auf einem Gerät an, auf dem Sie schon angemeldet waren, oder warten Sie {wait}.",
+  "auth.guesses.mailed":
+    "Für dieses Konto wurden zu viele falsche Passwörter versucht. Melden Sie sich auf einem Gerät an, auf dem Sie schon angemeldet waren, oder öffnen Sie den Link, den wir dem Inhaber des Kontos per E-Mail geschickt haben. Warten Sie sonst {wait}.",
   "auth.email.missing": "Geben Sie eine E-Mail-Adresse ein.",
   "auth.email.invalid": "Das ist keine gültige E-Mail-Adresse.",
   "auth.email.localPart":

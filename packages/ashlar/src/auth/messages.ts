@@ -25,6 +25,11 @@ export const AUTH_MESSAGES = {
   "auth.password.unchanged": "This is your current password. Choose a different one.",
   "auth.password.confirmation": "The passwords do not match.",
   "auth.password.wrong": "Incorrect password.",
+  "auth.guesses.busy": "Other attempts to log in to this account are under way. Try again in a second.",
+  "auth.guesses.usedUp":
+    "Too many wrong passwords were tried for this account. Log in on a device where you have logged in before, or try again in {wait}.",
+  "auth.guesses.mailed":
+    "Too many wrong passwords were tried for this account. Log in on a device where you have logged in before, or follow the link that we have mailed to the account's owner. Otherwise, try again in {wait}.",
   "auth.account.changed": "Your account has changed in the meantime. Log in again.",
 } as const;
 

@@ -2,8 +2,8 @@ import type { HttpContext } from "../http/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
 import { isPasswordGiven, isPasswordOf } from "./credentials.ts";
 import { announce } from "./events.ts";
+import { comparePassword } from "./guesses.ts";
 import { PASSWORD_LIMIT } from "./limits.ts";
-import { unlessUntried } from "./untried-passwords.ts";
 
 /**
  * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as
@@ -21,7 +21,9 @@ export async function provesOwnPassword(
   const { hasher, throttle } = context.auth;
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
-  if (await unlessUntried(context, isPasswordOf(hasher, user, password))) {
+  const guess = { guard, user, identifier: null };
+  const compare = () => isPasswordOf(hasher, user, password);
+  if (isPasswordGiven(password) && (await comparePassword(context, guess, compare))) {
     if (user !== null) await context.auth.clearAttempts(guard, user);
     return true;
   }

@@ -144,11 +144,14 @@ export class Application {
     declareRoutingMessages(this.messages);
     declarePasswordMessages(this.messages);
     this.background = new Background(dependencies.logger);
-    const { environment, hosts, trustedProxies, url } = dependencies.settings;
+    const { clientAddress, environment, hosts, trustedProxies, url } = dependencies.settings;
     this.#requestedOrigins = hosts === null ? null : new RequestedOrigins(hosts, () => this.#ownOrigin);
     this.dailyPrune = new DailyPrune({ prune: (signal) => this.prune(signal), logger: dependencies.logger });
     this.dailyPrune.isOff = environment === "test";
-    this.#warnings = environment === "production" ? new AddressWarnings(trustedProxies, dependencies.logger) : null;
+    this.#warnings =
+      environment === "production"
+        ? new AddressWarnings(trustedProxies, dependencies.logger, clientAddress === "unknown")
+        : null;
     this.#hosting = new Hosting({
       application: this,
       dispatcher: () => this.#dispatcher,
@@ -245,8 +248,9 @@ export class Application {
    * Responds to a Fetch API request. It is bound to the application, so you can export it:
    * `export const { fetch } = application`.
    *
-   * A platform request does not contain its client's address, which limits need. A host other than the application's own
-   * server, or srvx, passes the address:
+   * A platform request does not contain its client's address, which limits need: in production, they refuse a request
+   * without one with 500 (`E_UNKNOWN_CLIENT`), unless `APP.clientAddress` is `"unknown"`. A host other than the
+   * application's own server, or srvx, passes the address:
    *
    * ```ts
    * Bun.serve({ fetch: (request, server) => application.fetch(request, { address: server.requestIP(request)?.address }) });

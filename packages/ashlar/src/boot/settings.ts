@@ -120,6 +120,14 @@ export interface ApplicationSettings {
    */
   readonly trustedProxies?: string | readonly string[] | undefined;
   /**
+   * What happens in production when a host calls `fetch` without the client's address. `"required"`: what a limit counts by
+   * address is refused with 500 (`E_UNKNOWN_CLIENT`). `"unknown"`: it counts by account alone, and what has no account is
+   * not counted. Default: `"required"`.
+   *
+   * Security: with `"unknown"`, whatever is in front of the application has to limit requests by address.
+   */
+  readonly clientAddress?: "required" | "unknown";
+  /**
    * The origins of your other sites whose pages may use this application, such as its front end: read responses
    * (`CorsMiddleware`), send requests that change something, with a CSRF token, and be redirected to. Scheme, host and port
    * of each, as a list or separated by commas; default: `TRUSTED_ORIGINS`.
@@ -227,6 +235,7 @@ export function readApplicationSettings(
     limits: LIMITS,
     hstsMaxAgeSeconds: integer({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
     trustedProxies: PROXIES,
+    clientAddress: oneOf(["required", "unknown"], "required"),
     trustedOrigins: ORIGINS,
     hosts: HOSTS,
   });

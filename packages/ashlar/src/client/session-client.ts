@@ -207,6 +207,16 @@ export class SessionClient extends HttpClient {
     return this.#account("POST", `/email/undo/${encodeURIComponent(token)}`, {}, options);
   }
 
+  /** Returns the address of the account that the link with this token lets a device in for. */
+  checkDeviceLink(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
+    return this.#account("GET", `/login/device/${encodeURIComponent(token)}`, undefined, options);
+  }
+
+  /** Lets this device in, after strangers have guessed too often. Then log in with the password. */
+  allowDevice(token: string, options?: RequestOptions): Promise<StatusAnswer<"allowed">> {
+    return this.#account("POST", `/login/device/${encodeURIComponent(token)}`, {}, options);
+  }
+
   /**
    * Lists the user's logins.
    *

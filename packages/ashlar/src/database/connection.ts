@@ -10,7 +10,15 @@ import type { RollbackLog } from "./rollback-log.ts";
 import { type Scopes, scopedKysely } from "./scoped-kysely.ts";
 import type { QueryBuilder, Tables } from "./tables.ts";
 import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "./transactions.ts";
-import type { DeleteQuery, InsertQuery, UpsertQuery, Write, WriteScope } from "./writes.ts";
+import {
+  type DeleteQuery,
+  type InsertQuery,
+  type UpsertQuery,
+  type UpsertRowsQuery,
+  upsertEach,
+  type Write,
+  type WriteScope,
+} from "./writes.ts";
 import "./errors.ts";
 
 /** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
@@ -162,6 +170,18 @@ export class Connection {
    */
   prepareUpsert(query: UpsertQuery): PreparedStatement {
     return this.#prepared(this.dialect.writes.upsert(this.kysely, query));
+  }
+
+  /**
+   * Prepares an upsert of several rows, with one statement if the dialect can; see `Writes`.
+   *
+   * @internal
+   */
+  prepareUpsertRows(query: UpsertRowsQuery): PreparedStatement {
+    const { writes } = this.dialect;
+    return this.#prepared(
+      writes.upsertRows?.(this.kysely, query) ?? upsertEach(writes.upsert.bind(writes), this.kysely, query),
+    );
   }
 
   /**

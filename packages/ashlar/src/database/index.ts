@@ -83,6 +83,7 @@ export type {
   InsertQuery,
   Returned,
   UpsertQuery,
+  UpsertRowsQuery,
   Write,
   WriteScope,
   Writes,

@@ -14,6 +14,14 @@ export const returningWrites: Writes = {
     });
     return oneStatement(reading(upsert, query.returning));
   },
+  upsertRows(kysely, { table, rows, key, changes, returning }) {
+    const incoming = (column: string) => sql.ref(`excluded.${column}`);
+    const upsert = kysely
+      .insertInto(table)
+      .values([...rows])
+      .onConflict((conflict) => conflict.columns(key).doUpdateSet(changes(incoming)));
+    return oneStatement(reading(upsert, returning));
+  },
   delete(kysely, { table, where, limit, key, returning }) {
     const all = kysely.deleteFrom(table).where(where);
     if (limit === undefined) return oneStatement(reading(all, returning));

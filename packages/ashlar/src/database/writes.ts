@@ -1,4 +1,4 @@
-import type { AliasedExpression, Expression, SqlBool } from "kysely";
+import { type AliasedExpression, type Expression, type SqlBool, sql } from "kysely";
 import type { MaybePromise } from "../support/index.ts";
 import type { Executor, Row } from "./dialect.ts";
 import type { ParameterValues } from "./parameters.ts";
@@ -32,6 +32,23 @@ export interface UpsertQuery extends InsertQuery {
   readonly changes: WrittenValues;
   /** An existing row is not changed, and not returned, unless this holds for it. */
   readonly changeIf?: Expression<SqlBool>;
+}
+
+/** An upsert of several rows with different keys. */
+export interface UpsertRowsQuery {
+  readonly table: string;
+  /** The rows' values, each with the same columns. */
+  readonly rows: readonly WrittenValues[];
+  /** The columns of the key: the primary key or a unique index. */
+  readonly key: readonly string[];
+  /**
+   * What changes in an existing row. Expressions refer to the row as it was before, as `table.column`.
+   *
+   * @param incoming an expression for the value that a column of the row would have been stored with
+   */
+  changes(incoming: (column: string) => Expression<unknown>): WrittenValues;
+  /** What is returned of each row as stored, in no particular order. */
+  readonly returning: Returned;
 }
 
 /** A deletion of rows. */
@@ -78,6 +95,29 @@ export interface Writes {
   insert(kysely: QueryBuilder, query: InsertQuery): Write;
   /** Prepares an upsert. It never fails because of a row with the same key, even if that is inserted concurrently. */
   upsert(kysely: QueryBuilder, query: UpsertQuery): Write;
+  /**
+   * Prepares an upsert of several rows. Each row is atomic; if the write throws, some rows may be stored. Concurrent
+   * upserts that list their rows in the order of the key don't wait for each other in a circle. Leave it out if one
+   * statement can't do it: the rows are then upserted one by one.
+   */
+  upsertRows?(kysely: QueryBuilder, query: UpsertRowsQuery): Write;
   /** Prepares a deletion. Of concurrent deletions of a row, one returns it. */
   delete(kysely: QueryBuilder, query: DeleteQuery): Write;
+}
+
+/** An upsert of several rows, one by one. */
+export function upsertEach(
+  upsert: Writes["upsert"],
+  kysely: QueryBuilder,
+  { table, rows, key, changes, returning }: UpsertRowsQuery,
+): Write {
+  const each = rows.map((values) => {
+    const incoming = (column: string) => sql`${values[column]}`;
+    return upsert(kysely, { table, values, key, changes: changes(incoming), returning });
+  });
+  return async (scope, given) => {
+    const stored: Row[] = [];
+    for (const write of each) stored.push(...(await write(scope, given)));
+    return stored;
+  };
 }

@@ -59,6 +59,7 @@ export {
   UniqueViolationError,
   UnknownColumnError,
   type UpsertQuery,
+  type UpsertRowsQuery,
   type Write,
   type WriteScope,
   type Writes,

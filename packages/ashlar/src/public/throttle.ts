@@ -3,6 +3,7 @@ export {
   type AttemptCounter,
   type Bucket,
   type BucketResult,
+  type CountChange,
   createRateLimitsTable,
   databaseStore,
   declareLimits,

@@ -12,11 +12,13 @@ export class AddressWarnings {
   readonly #proxies: TrustedProxies;
   readonly #logger: Logger;
   #hasSeenStranger = false;
-  #hasSeenUnknown = false;
+  #hasSeenUnknown: boolean;
 
-  constructor(proxies: TrustedProxies, logger: Logger) {
+  /** @param isUnknownMeant whether the settings say that requests come without an address */
+  constructor(proxies: TrustedProxies, logger: Logger, isUnknownMeant: boolean) {
     this.#proxies = proxies;
     this.#logger = logger;
+    this.#hasSeenUnknown = isUnknownMeant;
   }
 
   look(raw: Request): void {
@@ -30,8 +32,9 @@ export class AddressWarnings {
     if (peerAddress(raw) !== null) return;
     this.#hasSeenUnknown = true;
     this.#logger.warn(
-      "A request came without its client's address, so limits count by account only. Pass the address when the host " +
-        `calls the application: fetch(request, { address }). ${SETTING}, if that address is a proxy's.`,
+      "A request came without its client's address. Limits by address, such as those of logins, refuse such requests with " +
+        "500. Pass the address of the socket where the host calls the application: application.fetch(request, { address }). " +
+        `${SETTING}, if that address is a proxy's.`,
     );
   }
 

@@ -18,17 +18,18 @@ export function checkedCounter(counter: AttemptCounter): AttemptCounter {
     throw new ConfigurationError("config/throttle.ts: THROTTLE.store", problem, remedy);
   }
   return {
-    add: async (key, cost) => checked("add", await counter.add(key, cost), cost),
+    add: async (key, cost) => checkedCount("add", await counter.add(key, cost), cost),
     takeBack: (key, cost) => counter.takeBack(key, cost),
     get: async (key) => {
       const count = await counter.get(key);
-      return count === null ? null : checked("get", count, 0);
+      return count === null ? null : checkedCount("get", count, 0);
     },
     delete: (key) => counter.delete(key),
   };
 }
 
-function checked(method: string, count: AttemptCount, least: number): AttemptCount {
+/** Checks a count that a store returned. */
+export function checkedCount(method: string, count: AttemptCount, least: number): AttemptCount {
   const { attempts, resetInMs } = Object(count) as Partial<AttemptCount>;
   const isCount = Number.isSafeInteger(attempts) && attempts! >= least;
   if (isCount && Number.isFinite(resetInMs) && resetInMs! > 0) return count;

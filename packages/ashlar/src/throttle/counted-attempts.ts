@@ -2,10 +2,12 @@ import type { HttpContext } from "../http/index.ts";
 import { now } from "../support/index.ts";
 import { type AttemptKeys, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { ThrottleResult } from "./result.ts";
-import type { AttemptCounter } from "./store.ts";
+import type { Bucket } from "./settings.ts";
+import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** What was added to one bucket. */
 export interface CountedAttempt {
+  readonly bucket: Bucket;
   readonly counter: AttemptCounter;
   readonly key: string;
   /** Whether the bucket counts by account, alone or together with the address. */
@@ -57,7 +59,43 @@ export function isSameAccount(one: ThrottleKeys, other: ThrottleKeys): boolean {
   return a !== null && a === b;
 }
 
-/** Takes one attempt back, unless its window has ended: the next window has other attempts. */
-export async function takeBack({ counter, key, endsAt }: CountedAttempt): Promise<void> {
-  if (now() < endsAt) await counter.takeBack(key, 1);
+/** More than any count: what is left of it is nothing. */
+const ALL = 1_000_000_000;
+
+/**
+ * Takes attempts back, in one round trip if the store can, except those whose window has ended: the next one has other
+ * attempts.
+ *
+ * @param some the attempts
+ * @param cost how many attempts each counted for
+ * @param isForgotten whether all attempts under an attempt's key are taken back
+ */
+export async function takeBack(
+  store: ThrottleStore,
+  some: readonly CountedAttempt[],
+  cost = 1,
+  isForgotten: (attempt: CountedAttempt) => boolean = () => false,
+): Promise<void> {
+  const open = some.filter(({ endsAt }) => now() < endsAt);
+  const changes = open.map((attempt) => {
+    const { bucket, key } = attempt;
+    return { bucket, key, cost: isForgotten(attempt) ? ALL : cost };
+  });
+  if (open.length > 1 && store.takeBackTogether !== undefined) return store.takeBackTogether(changes);
+  await allFinished(
+    open.map(async (attempt, index) => {
+      const { counter, key } = attempt;
+      return isForgotten(attempt) ? counter.delete(key) : counter.takeBack(key, changes[index]!.cost);
+    }),
+  );
+}
+
+/** Waits for all operations, even if one fails, so that none is left running after the response. */
+export async function allFinished<T>(operations: readonly Promise<T>[]): Promise<T[]> {
+  const done: T[] = [];
+  for (const result of await Promise.allSettled(operations)) {
+    if (result.status === "rejected") throw result.reason;
+    done.push(result.value);
+  }
+  return done;
 }

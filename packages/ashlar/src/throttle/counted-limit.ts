@@ -1,10 +1,18 @@
 import { AshlarError, now } from "../support/index.ts";
-import { checkedCounter } from "./checked-counter.ts";
-import type { CountedAttempt } from "./counted-attempts.ts";
-import { type AttemptKeys, devicesKey, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { checkedCount, checkedCounter } from "./checked-counter.ts";
+import { allFinished, type CountedAttempt, takeBack } from "./counted-attempts.ts";
+import {
+  type AttemptKeys,
+  devicesKey,
+  isClientsOwn,
+  type ThrottleKeys,
+  throttleKey,
+  type WiderPrefix,
+  widerKey,
+} from "./keys.ts";
 import { type BucketResult, countedResult, peekedResult } from "./result.ts";
 import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
-import type { AttemptCounter, ThrottleStore } from "./store.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** A bucket that applies to an attempt. */
 export interface ApplicableBucket {
@@ -20,10 +28,16 @@ interface CountedBucket {
   readonly counter: AttemptCounter;
 }
 
+/** A bucket by address, and the block of IPv6 addresses that it counts; `null` for the one that all addresses have. */
+interface AddressBucket extends CountedBucket {
+  readonly wider: WiderPrefix | null;
+}
+
 /** A limit and the counters of its buckets. */
 export interface CountedLimit {
   readonly limit: Limit;
-  readonly buckets: readonly CountedBucket[];
+  readonly store: ThrottleStore;
+  readonly buckets: readonly AddressBucket[];
   /** For each bucket by account and address: what all known devices of an account may try together. */
   readonly devices: readonly CountedBucket[];
 }
@@ -41,6 +55,15 @@ export interface Counted {
  */
 const DEVICES_SHARE = 3;
 
+/**
+ * How many times the attempts of 64 bits a wider block of IPv6 addresses has: those of 256 networks in a home or a small
+ * office, and of 65,536 on a site, or with one customer of a provider.
+ */
+const WIDER: readonly (readonly [prefix: WiderPrefix, share: number])[] = [
+  [56, 4],
+  [48, 16],
+];
+
 const BY_ACCOUNT: readonly ThrottlePart[] = ["account"];
 
 /**
@@ -53,7 +76,21 @@ export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
   const pairs = limit.buckets.filter(({ by }) => by.includes("account") && by.includes("address"));
   const counted = (bucket: Bucket): CountedBucket => ({ bucket, counter: checkedCounter(store.counter(bucket)) });
-  return { limit, buckets: ordered.map(counted), devices: pairs.map(ofDevices).map(counted) };
+  const buckets = ordered.flatMap((bucket) => {
+    const wider = isByAccount(bucket)
+      ? []
+      : WIDER.map(([prefix, share]) => ({ prefix, bucket: ofBlock(bucket, prefix, share) }));
+    return [
+      { ...counted(bucket), wider: null },
+      ...wider.map((one) => ({ ...counted(one.bucket), wider: one.prefix })),
+    ];
+  });
+  return { limit, store, buckets, devices: pairs.map(ofDevices).map(counted) };
+}
+
+/** What all addresses of a wider block share. No limit can have this name. */
+function ofBlock({ name, by, attempts, windowSeconds }: Bucket, prefix: WiderPrefix, share: number): Bucket {
+  return Object.freeze({ name: `${name}:${prefix}`, by, attempts: attempts * share, windowSeconds });
 }
 
 /** What all known devices of an account share, for a bucket by account and address. No limit can have this name. */
@@ -77,9 +114,12 @@ export function without(
 
 /** The buckets of a limit that apply to an attempt. */
 export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
-  const applicable = counted.buckets.flatMap(({ bucket, counter }) => {
-    const key = throttleKey(bucket.by, keys);
-    return key === null ? [] : [{ bucket, counter, key, isClientsOwn: isClientsOwn(bucket.by, keys) }];
+  const applicable = counted.buckets.flatMap(({ bucket, counter, wider }) => {
+    const key = wider === null ? throttleKey(bucket.by, keys) : widerKey(keys, wider);
+    // Others are counted in a wider block, too.
+    return key === null
+      ? []
+      : [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys) }];
   });
   const { proof = null } = keys;
   // A limit that counts only by address has nothing else to bound a client that has proved something.
@@ -92,21 +132,57 @@ export function deviceBuckets({ devices }: CountedLimit, keys: ThrottleKeys): re
   return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false }));
 }
 
-/** Adds an attempt to the buckets one by one, up to the first that refuses it. */
-export async function addToAll(applicable: readonly ApplicableBucket[], cost: number): Promise<Counted> {
+/**
+ * Adds an attempt to buckets: first to those by address alone, in one round trip if the store can, and unless one of them
+ * refuses, to the others. If a bucket refuses, the attempt is taken back from those beside it, because it is not made.
+ */
+export async function addToAll(
+  store: ThrottleStore,
+  applicable: readonly ApplicableBucket[],
+  cost: number,
+): Promise<Counted> {
   if (!Number.isSafeInteger(cost) || cost < 1) {
     throw new AshlarError("E_INTERNAL", `An attempt cannot count for ${cost}: cost must be an integer of 1 or more.`);
   }
-  const results: BucketResult[] = [];
-  const attempts: CountedAttempt[] = [];
-  for (const { bucket, counter, key, isClientsOwn: isOwn } of applicable) {
-    const count = await counter.add(key, cost);
-    attempts.push({ counter, key, isOfAccount: bucket.by.includes("account"), endsAt: now() + count.resetInMs });
-    const result = countedResult(bucket, count, cost, isOwn);
-    results.push(result);
-    if (!result.allowed) break;
+  const isByAccount = ({ bucket }: ApplicableBucket) => bucket.by.includes("account");
+  const byAddress = applicable.filter((one) => !isByAccount(one));
+  const first = await addTogether(store, byAddress, cost);
+  if (!first.allowed) return first;
+  const second = await addTogether(store, applicable.filter(isByAccount), cost);
+  return {
+    results: [...first.results, ...second.results],
+    attempts: [...first.attempts, ...second.attempts],
+    allowed: second.allowed,
+  };
+}
+
+async function addTogether(store: ThrottleStore, some: readonly ApplicableBucket[], cost: number): Promise<Counted> {
+  const counts = await countsOf(store, some, cost);
+  const results = some.map(({ bucket, isClientsOwn: isOwn }, index) =>
+    countedResult(bucket, counts[index]!, cost, isOwn),
+  );
+  const attempts = some.map(({ bucket, counter, key }, index) => {
+    const endsAt = now() + counts[index]!.resetInMs;
+    return { bucket, counter, key, isOfAccount: bucket.by.includes("account"), endsAt };
+  });
+  const allowed = results.every((one) => one.allowed);
+  if (allowed || some.length === 1) return { results, attempts, allowed };
+  const isRefused = (_: unknown, index: number) => !results[index]!.allowed;
+  const isAllowed = (_: unknown, index: number) => results[index]!.allowed;
+  await takeBack(store, attempts.filter(isAllowed), cost);
+  return { results: results.filter(isRefused), attempts: attempts.filter(isRefused), allowed };
+}
+
+async function countsOf(
+  store: ThrottleStore,
+  some: readonly ApplicableBucket[],
+  cost: number,
+): Promise<readonly AttemptCount[]> {
+  if (some.length < 2 || store.addTogether === undefined) {
+    return allFinished(some.map(async ({ counter, key }) => counter.add(key, cost)));
   }
-  return { results, attempts, allowed: results.every(({ allowed }) => allowed) };
+  const counts = await store.addTogether(some.map(({ bucket, key }) => ({ bucket, key, cost })));
+  return some.map((_, index) => checkedCount("addTogether", counts[index]!, cost));
 }
 
 /** The results that buckets would have for one more attempt. */

@@ -1,8 +1,10 @@
 import {
   type Connection,
+  type Expression,
   type PreparedStatement,
   parameter,
   pauseAfterBatch,
+  type Row,
   type SqlBool,
   sql,
 } from "../database/index.ts";
@@ -11,7 +13,7 @@ import { digest } from "../security/index.ts";
 import { ConfigurationError, now, systemTime } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
+import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
 /** The table of counts. */
 export const RATE_LIMITS_TABLE = "rate_limits";
@@ -36,6 +38,8 @@ const PRUNED_AT_ONCE = 500;
 export class DatabaseStore implements ThrottleStore {
   readonly #connection: () => Connection;
   readonly #inTransactions = new MemoryStore();
+  /** By the names of their buckets. */
+  readonly #counters = new Map<string, DatabaseCounter>();
 
   /** @param connection returns the connection; called when something is counted for the first time */
   constructor(connection: () => Connection) {
@@ -43,7 +47,52 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   counter(bucket: Bucket): AttemptCounter {
-    return new DatabaseCounter(bucket, this.#connection, this.#inTransactions.counter(bucket));
+    const counter = new DatabaseCounter(bucket, this.#connection, this.#inTransactions.counter(bucket));
+    this.#counters.set(bucket.name, counter);
+    return counter;
+  }
+
+  async addTogether(changes: readonly CountChange[]): Promise<readonly AttemptCount[]> {
+    const [first] = changes;
+    if (changes.length === 1) return [await this.#counterOf(first!).add(first!.key, first!.cost)];
+    const stored = await this.#runTogether("addTogether", changes);
+    return Promise.all(
+      changes.map((change, index) => this.#counterOf(change).keep(change.key, change.cost, stored[index]!)),
+    );
+  }
+
+  async takeBackTogether(changes: readonly CountChange[]): Promise<void> {
+    if (changes.length > 0) await this.#runTogether("takeBackTogether", changes);
+    for (const change of changes) await this.#counterOf(change).takeBackKept(change.key, change.cost);
+  }
+
+  /**
+   * Rows are written in the order of their keys, so that two statements about the same rows never wait for each other.
+   *
+   * @returns the counts, in the order of the changes
+   */
+  async #runTogether(
+    name: "addTogether" | "takeBackTogether",
+    changes: readonly CountChange[],
+  ): Promise<readonly AttemptCount[]> {
+    const connection = this.#connection();
+    const ids = changes.map(({ bucket, key }) => rowId(bucket.name, key));
+    const inOrder = ids.map((_, index) => index).toSorted((a, b) => (ids[a]! < ids[b]! ? -1 : 1));
+    const given: Record<string, string | number> = { clock: clockOn(connection) };
+    for (const [position, index] of inOrder.entries()) {
+      const { bucket, cost } = changes[index]!;
+      given[`id_${position}`] = ids[index]!;
+      given[`cost_${position}`] = cost;
+      given[`window_${position}`] = bucket.windowSeconds * 1000;
+    }
+    const rows = await statementsOn(connection)[name](changes.length)(given);
+    if (name === "takeBackTogether") return [];
+    const counts = new Map(rows.map((row) => [row.id, row]));
+    return changes.map(({ bucket }, index) => countOf(counts.get(ids[index]!)!, bucket.windowSeconds * 1000));
+  }
+
+  #counterOf({ bucket }: CountChange): DatabaseCounter {
+    return this.#counters.get(bucket.name)!;
   }
 
   /**
@@ -119,7 +168,11 @@ class DatabaseCounter implements AttemptCounter {
   }
 
   async add(key: string, cost: number): Promise<AttemptCount> {
-    const stored = (await this.#run("add", key, cost))!;
+    return this.keep(key, cost, (await this.#run("add", key, cost))!);
+  }
+
+  /** Keeps what was counted in a transaction in memory, too, and returns the higher count. */
+  async keep(key: string, cost: number, stored: AttemptCount): Promise<AttemptCount> {
     const kept = await this.#inTransactions.get(key);
     if (kept === null && !this.#connection().inTransaction) return stored;
     const before = kept?.attempts ?? 0;
@@ -129,7 +182,12 @@ class DatabaseCounter implements AttemptCounter {
 
   async takeBack(key: string, cost: number): Promise<void> {
     await this.#run("takeBack", key, cost);
-    await this.#inTransactions.takeBack(key, cost);
+    await this.takeBackKept(key, cost);
+  }
+
+  /** Takes back what {@link keep} has kept. */
+  takeBackKept(key: string, cost: number): Promise<void> {
+    return this.#inTransactions.takeBack(key, cost);
   }
 
   async get(key: string): Promise<AttemptCount | null> {
@@ -143,25 +201,36 @@ class DatabaseCounter implements AttemptCounter {
     await this.#inTransactions.delete(key);
   }
 
-  async #run(name: keyof Statements, key: string, cost = 0): Promise<AttemptCount | null> {
+  async #run(name: "add" | "takeBack" | "get" | "delete", key: string, cost = 0): Promise<AttemptCount | null> {
     const connection = this.#connection();
     const [row] = await statementsOn(connection)[name]({
-      id: digest(`${this.#name}\0${key}`),
+      id: rowId(this.#name, key),
       clock: clockOn(connection),
       window: this.#windowMs,
       cost,
     });
-    if (row === undefined) return null;
-    const { attempts, left_ms: left } = row as { readonly attempts: unknown; readonly left_ms: unknown };
-    return { attempts: Number(attempts), resetInMs: Math.min(Number(left), this.#windowMs) };
+    return row === undefined ? null : countOf(row, this.#windowMs);
   }
+}
+
+/** The primary key of a count. */
+function rowId(bucket: string, key: string): string {
+  return digest(`${bucket}\0${key}`);
+}
+
+function countOf(row: Row, windowMs: number): AttemptCount {
+  return { attempts: Number(row.attempts), resetInMs: Math.min(Number(row.left_ms), windowMs) };
 }
 
 /**
  * Their parameters are `id`, the digest of the key; `clock`, the result of {@link clockOn}; `window`, its length in
  * milliseconds; and `cost`.
  */
-type Statements = Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", PreparedStatement>>;
+interface Statements extends Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", PreparedStatement>> {
+  /** For a number of rows, each with its own `id`, `cost` and `window`: `id_0` and so on. */
+  readonly addTogether: (rows: number) => PreparedStatement;
+  readonly takeBackTogether: (rows: number) => PreparedStatement;
+}
 
 const statements = new WeakMap<Connection, Statements>();
 
@@ -193,6 +262,8 @@ function prepared(connection: Connection): Statements {
   const returning = ["attempts", sql`${table}.resets_at - ${at}`.as("left_ms")] as const;
   const all = connection.kysely.selectFrom(RATE_LIMITS_TABLE).where("id", "=", id);
   return {
+    addTogether: byNumber((rows) => addition(connection, rows, at)),
+    takeBackTogether: byNumber((rows) => subtraction(connection, rows, at)),
     add: connection.prepareUpsert({
       table: RATE_LIMITS_TABLE,
       values: { id, attempts: cost, resets_at: end },
@@ -220,4 +291,63 @@ function prepared(connection: Connection): Statements {
       returning: ["id"],
     }),
   };
+}
+
+/** Makes a statement for each number of rows once. */
+function byNumber(make: (rows: number) => PreparedStatement): (rows: number) => PreparedStatement {
+  const made = new Map<number, PreparedStatement>();
+  return (rows) => {
+    let statement = made.get(rows);
+    if (statement === undefined) {
+      statement = make(rows);
+      made.set(rows, statement);
+    }
+    return statement;
+  };
+}
+
+function rowsOf(count: number, endOf: (position: number) => Expression<unknown>) {
+  return Array.from({ length: count }, (_, position) => ({
+    id: parameter(`id_${position}`),
+    attempts: parameter(`cost_${position}`),
+    resets_at: endOf(position),
+  }));
+}
+
+/** Adds to several counts. The row that is to be stored has the cost and the end of a new window. */
+function addition(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
+  const table = sql.raw(RATE_LIMITS_TABLE);
+  return connection.prepareUpsertRows({
+    table: RATE_LIMITS_TABLE,
+    rows: rowsOf(count, (position) => sql`${at} + ${parameter(`window_${position}`)}`),
+    key: ["id"],
+    changes: (incoming) => {
+      const end = incoming("resets_at");
+      const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.resets_at <= ${end} + ${sql.lit(SLACK_MS)}`;
+      return {
+        attempts: sql`case when ${isUnderWay} then ${table}.attempts else 0 end + ${incoming("attempts")}`,
+        resets_at: sql`case when ${isUnderWay} then ${table}.resets_at else ${end} end`,
+      };
+    },
+    returning: ["id", "attempts", sql`${table}.resets_at - ${at}`.as("left_ms")],
+  });
+}
+
+/**
+ * Takes back from several counts. As an upsert, because that alone writes rows in a given order: a row that is missing is
+ * stored as one whose window has ended.
+ */
+function subtraction(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
+  const table = sql.raw(RATE_LIMITS_TABLE);
+  return connection.prepareUpsertRows({
+    table: RATE_LIMITS_TABLE,
+    rows: rowsOf(count, () => sql`0`),
+    key: ["id"],
+    changes: (incoming) => {
+      const taken = incoming("attempts");
+      const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.attempts > ${taken}`;
+      return { attempts: sql`case when ${isUnderWay} then ${table}.attempts - ${taken} else 0 end` };
+    },
+    returning: [],
+  });
 }

@@ -2,7 +2,7 @@ import type { Container, Logger } from "../kernel/index.ts";
 import { DatabaseStore, RATE_LIMITS_TABLE } from "./database-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
-import type { AttemptCounter, ThrottleStore } from "./store.ts";
+import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
 /**
  * Counts if the application doesn't configure a store: in the database if it has the table `rate_limits`, otherwise in
@@ -11,6 +11,8 @@ import type { AttemptCounter, ThrottleStore } from "./store.ts";
 export class DefaultStore implements ThrottleStore {
   readonly #container: Container;
   readonly #memory = new MemoryStore();
+  /** Its counters, by the names of their buckets. */
+  readonly #inMemory = new Map<string, AttemptCounter>();
   readonly #database: DatabaseStore;
   readonly #warn: (message: string) => void;
   #chosen: Promise<ThrottleStore> | null = null;
@@ -24,6 +26,7 @@ export class DefaultStore implements ThrottleStore {
 
   counter(bucket: Bucket): AttemptCounter {
     const inMemory = this.#memory.counter(bucket);
+    this.#inMemory.set(bucket.name, inMemory);
     const inDatabase = this.#database.counter(bucket);
     const counter = async (): Promise<AttemptCounter> => {
       return (await this.#choice()) === this.#memory ? inMemory : inDatabase;
@@ -42,6 +45,18 @@ export class DefaultStore implements ThrottleStore {
    */
   async isInMemory(): Promise<boolean> {
     return this.#chosen === null ? !(await this.#hasTable()) : (await this.#chosen) === this.#memory;
+  }
+
+  async addTogether(changes: readonly CountChange[]): Promise<readonly AttemptCount[]> {
+    const chosen = await this.#choice();
+    if (chosen === this.#database) return this.#database.addTogether(changes);
+    return Promise.all(changes.map(({ bucket, key, cost }) => this.#inMemory.get(bucket.name)!.add(key, cost)));
+  }
+
+  async takeBackTogether(changes: readonly CountChange[]): Promise<void> {
+    const chosen = await this.#choice();
+    if (chosen === this.#database) return this.#database.takeBackTogether(changes);
+    for (const { bucket, key, cost } of changes) await this.#inMemory.get(bucket.name)!.takeBack(key, cost);
   }
 
   async prune(): Promise<number> {

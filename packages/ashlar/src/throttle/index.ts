@@ -14,7 +14,7 @@ export type {
   LimitDeclaration,
   ThrottleSettings,
 } from "./settings.ts";
-export type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
-export { Throttle } from "./throttle.ts";
+export type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
+export { Throttle, tooManyRequests, waitOf } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { digest, normalizeEmail } from "../security/index.ts";
-import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey } from "./keys.ts";
+import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey, widerBlock } from "./keys.ts";
 import type { ThrottlePart } from "./settings.ts";
 
 const ipv4 = fc.ipV4();
@@ -30,6 +30,18 @@ describe("the block of an address", () => {
     ["1.2.3", null],
   ])("S33 for %j is %s", (address, block) => {
     expect(addressBlock(address)).toBe(block);
+  });
+
+  test.each([
+    ["2001:db8:1:2a3:4:5:6:7", 56, "2001:db8:1:200::/56"],
+    ["2001:db8:1:2a3:4:5:6:7", 48, "2001:db8:1::/48"],
+    ["2001:db8::1", 48, "2001:db8:0::/48"],
+    ["203.0.113.7", 56, null],
+    ["::ffff:203.0.113.7", 48, null],
+    ["x", 48, null],
+    [null, 56, null],
+  ] as const)("S133 the wider block of %j with %i bits is %s", (address, length, block) => {
+    expect(widerBlock(address, length)).toBe(block);
   });
 
   test("S33 is different for any two IPv4 addresses, and an IPv4-mapped address counts as its IPv4 address", () => {

@@ -60,12 +60,27 @@ export function accountDigest(identifier: unknown): string | null {
  */
 export function addressBlock(address: string | null): string | null {
   const canonical = address === null ? null : canonicalAddress(address);
-  if (canonical === null || !canonical.includes(":")) return canonical;
-  const { parts } = ipaddr.IPv6.parse(canonical);
-  return `${parts
-    .slice(0, 4)
-    .map((part) => part.toString(16))
-    .join(":")}::/64`;
+  return canonical === null || !canonical.includes(":") ? canonical : prefixOf(canonical, 64);
+}
+
+/**
+ * A larger block that an IPv6 address is part of. One customer of a provider often has all of it.
+ *
+ * @param length how many bits are the same for all addresses of the block
+ * @returns `null` if it is not an IPv6 address
+ */
+export function widerBlock(address: string | null, length: WiderPrefix): string | null {
+  const canonical = address === null ? null : canonicalAddress(address);
+  return canonical === null || !canonical.includes(":") ? null : prefixOf(canonical, length);
+}
+
+/** The prefixes by which IPv6 addresses count in addition to the first 64 bits. */
+export type WiderPrefix = 56 | 48;
+
+function prefixOf(address: string, length: 64 | WiderPrefix): string {
+  const parts = ipaddr.IPv6.parse(address).parts.slice(0, length === 48 ? 3 : 4);
+  if (length === 56) parts[3] = parts[3]! & 0xff_00;
+  return `${parts.map((part) => part.toString(16)).join(":")}::/${length}`;
 }
 
 /** The digest of an account in keys, and of what is tried at it. */
@@ -92,6 +107,14 @@ export function throttleKey(by: readonly ThrottlePart[], keys: ThrottleKeys): st
   if (!by.includes("address")) return digest(account);
   if (proof !== null) return digest(`${account} proof ${proof}`);
   return digest(block === null ? account : `${account} ${block}`);
+}
+
+/**
+ * The key of a wider block of addresses; `null` if the address has none, or the client has proved something better.
+ */
+export function widerKey({ address = null, proof = null }: ThrottleKeys, length: WiderPrefix): string | null {
+  const block = proof === null ? widerBlock(address, length) : null;
+  return block === null ? null : digest(block);
 }
 
 /** The key that all known devices of an account are counted under together; `null` if there is no account. */

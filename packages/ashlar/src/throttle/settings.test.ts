@@ -51,6 +51,10 @@ describe("without any configuration", () => {
       "email.resend-account account 10/3600",
     ],
     "logins.destroy_others": ["logins.destroy_others account 5/900"],
+    "login.account": ["login.account account 100/3600", "login.account-account account 200/86400"],
+    "login.account.slow": ["login.account.slow account 1/600"],
+    "login.device": ["login.device account 1/86400"],
+    guesses: ["guesses account 1/86400"],
     "login.step": ["login.step account 5/900", "login.step-account account 20/86400"],
     "login.step.total": ["login.step.total account 40/86400"],
     new_device: ["new_device account 5/3600"],
@@ -67,7 +71,13 @@ describe("without any configuration", () => {
     expect(readThrottleSettings({ store: null }).store).toBeNull();
     // These are about a guard; the others count by something that has nothing to do with one.
     const others = [...readThrottleSettings(null).limits.values()].filter(({ ofAccounts }) => !ofAccounts);
-    expect(others.map(({ name }) => name).toSorted()).toEqual(["api", "email_taken", "new_device"]);
+    expect(others.map(({ name }) => name).toSorted()).toEqual([
+      "api",
+      "email_taken",
+      "guesses",
+      "login.device",
+      "new_device",
+    ]);
   });
 
   test("S33 the limit by address alone is always the higher of the two", () => {

@@ -49,6 +49,13 @@ export interface LimitDeclaration extends LimitSettings {
    * identifies them there. Default: `false`, the account has nothing to do with a guard.
    */
   readonly ofAccounts?: boolean;
+  /**
+   * Whether attempts from devices that the account was used on before are counted apart from all others, so that others
+   * can't use them up. Default: `false`.
+   */
+  readonly knownDevicesApart?: boolean;
+  /** The name of a limit under which an attempt may pass that this one refuses, for slower attempts. Default: none. */
+  readonly slower?: string;
 }
 
 /**
@@ -95,6 +102,10 @@ export interface Limit {
   readonly account: string | null;
   /** Whether it counts attempts at the accounts of guards. */
   readonly ofAccounts: boolean;
+  /** Whether attempts from devices that the account was used on before are counted apart. */
+  readonly knownDevicesApart: boolean;
+  /** The name of the limit for slower attempts; `null`: none. */
+  readonly slower: string | null;
   /** As configured, the main one first. */
   readonly buckets: readonly Bucket[];
 }
@@ -155,7 +166,13 @@ const BUCKETS = listOf(
 );
 const LIMIT = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });
 const DECLARED = recordOf(
-  settings<LimitDeclaration>()({ account: ACCOUNT, ofAccounts: flag(false), buckets: BUCKETS }),
+  settings<LimitDeclaration>()({
+    account: ACCOUNT,
+    ofAccounts: flag(false),
+    knownDevicesApart: flag(false),
+    slower: text(null),
+    buckets: BUCKETS,
+  }),
   requireLimitName,
 );
 
@@ -187,8 +204,13 @@ export function readThrottleSettings(
   const all = { ...checked, ...limits };
   const taken = new Set<string>();
   const named = Object.entries(all).map(([name, { account, buckets }]) => {
-    const ofAccounts = Object.hasOwn(checked, name) && checked[name]!.ofAccounts;
-    return Object.freeze({ name, account, ofAccounts, buckets: Object.freeze(withNames(name, buckets, taken)) });
+    const {
+      ofAccounts = false,
+      knownDevicesApart = false,
+      slower = null,
+    } = Object.hasOwn(checked, name) ? checked[name]! : {};
+    const named = Object.freeze(withNames(name, buckets, taken));
+    return Object.freeze({ name, account, ofAccounts, knownDevicesApart, slower, buckets: named });
   });
   return Object.freeze({ store, limits: new Map(named.map((limit) => [limit.name, limit])) });
 }

@@ -34,6 +34,14 @@ export interface AttemptCounter {
   delete(key: string): Promise<void>;
 }
 
+/** A count that a store adds to, or takes from, together with others. */
+export interface CountChange {
+  readonly bucket: Bucket;
+  readonly key: string;
+  /** How many attempts, at least 1. */
+  readonly cost: number;
+}
+
 /**
  * Counts attempts: `store` in `config/throttle.ts`. `memoryStore` and `databaseStore` create the framework's
  * own; `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
@@ -121,6 +129,15 @@ export interface ThrottleStore {
   readonly isLocal?: boolean;
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
+  /**
+   * Adds attempts to several counts, like `add` of their counters, in one round trip. Leave it out if the store can't: the
+   * counters are then called at once. No two changes are to the same count.
+   *
+   * @returns the new counts, in the order of the changes
+   */
+  addTogether?(changes: readonly CountChange[]): Promise<readonly AttemptCount[]>;
+  /** Takes back attempts that were added to several counts, like `takeBack` of their counters, in one round trip. */
+  takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**
    * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and once a day by the server.
    * Leave it out if the store drops counts by itself.

@@ -340,3 +340,40 @@ test("S33 without an account, attempts are those of the user, and another user's
   expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
 });
+
+describe("S133 IPv6 addresses count by 64, 56 and 48 bits", () => {
+  const limits = { export: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 60 }] } } as const;
+  const from = (throttle: Throttle, address: string) => throttle.consume("export", { address });
+  /** The number of attempts that pass from this many networks of 64 bits, one each. */
+  const passingFrom = async (throttle: Throttle, networks: readonly string[]) => {
+    const results = [];
+    for (const network of networks) results.push(await from(throttle, `${network}::1`));
+    return results.filter(({ allowed }) => allowed).length;
+  };
+  const hex = (value: number) => value.toString(16).padStart(2, "0");
+
+  test("a home's 256 networks have four times the attempts of one, and a site's 65,536 have sixteen times", async () => {
+    const { throttle } = create(limits);
+    const home = Array.from({ length: 256 }, (_, index) => `2001:db8:1:1${hex(index)}`);
+    expect(await passingFrom(throttle, home)).toBe(8);
+    const site = Array.from({ length: 256 }, (_, index) => `2001:db8:1:${hex(index)}00`);
+    // The home belongs to the site.
+    expect(await passingFrom(throttle, site)).toBe(32 - 8);
+    expect(await passingFrom(throttle, ["2001:db8:2:100", "2001:db8:1:ff00"])).toBe(1);
+  });
+
+  test("an attempt that one block refuses uses up nothing of the others, so neighbors keep theirs", async () => {
+    const { throttle } = create(limits);
+    for (let attempt = 0; attempt < 100; attempt++) await from(throttle, "2001:db8:1:100::1");
+    const neighbors = Array.from({ length: 7 }, (_, index) => `2001:db8:1:10${index + 1}`);
+    expect(await passingFrom(throttle, neighbors)).toBe(6);
+  });
+
+  test("clients learn only the count of their own network", async () => {
+    const { throttle } = create(limits);
+    const context = await login("ann@example.com", "2001:db8:1:100::1");
+    const { policy } = await throttle.hit(context, "export");
+    expect(policy).toBe('"export";q=2;w=60');
+    expect(context.response.text("").toResponse().headers.get("RateLimit")).toBe('"export";r=1;t=60');
+  });
+});

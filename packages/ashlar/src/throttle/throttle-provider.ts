@@ -94,6 +94,9 @@ export class ThrottleProvider extends Provider {
     const { store } = settings;
     this.#store = store === null ? new DefaultStore(container, logger) : storeOf(store, container);
     const events = () => (container.has("events") ? container.make("events") : null);
-    return new Throttle(settings, this.#store, events, logger);
+    const throttle = new Throttle(settings, this.#store, events, logger);
+    const { environment, clientAddress } = this.application.settings;
+    if (environment === "production" && clientAddress === "required") throttle.requireAddresses();
+    return throttle;
   }
 }

@@ -1,15 +1,16 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { Logger } from "../kernel/index.ts";
-import { AshlarError, ConfigurationError, currentDate, type Duration, suggestion } from "../support/index.ts";
-import type { ThrottleAccounts } from "./accounts.ts";
 import {
-  type CountedAttempt,
-  type CountedRequest,
-  CountedRequests,
-  isSameAccount,
-  takeBack,
-} from "./counted-attempts.ts";
+  AshlarError,
+  ConfigurationError,
+  currentDate,
+  type Duration,
+  type Message,
+  suggestion,
+} from "../support/index.ts";
+import type { ThrottleAccounts } from "./accounts.ts";
+import { allFinished, type CountedAttempt, CountedRequests, isSameAccount, takeBack } from "./counted-attempts.ts";
 import {
   type ApplicableBucket,
   addToAll,
@@ -21,12 +22,13 @@ import {
   peekAll,
   without,
 } from "./counted-limit.ts";
+import "./errors.ts";
 import type {} from "./events.ts";
 import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { LimitName } from "./limit-name.ts";
 import { message } from "./messages.ts";
 import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
-import { summarize, type ThrottleResult } from "./result.ts";
+import { type BucketResult, summarize, type ThrottleResult } from "./result.ts";
 import type { CompleteThrottleSettings, Limit } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 import "../http/index.ts";
@@ -81,6 +83,7 @@ export class Throttle {
   readonly #logger: Pick<Logger, "error">;
   readonly #requests = new CountedRequests();
   #accounts: ThrottleAccounts | null = null;
+  #requiresAddresses = false;
 
   /**
    * @param settings the limits
@@ -104,6 +107,14 @@ export class Throttle {
   /** Makes limits count accounts by what identifies them. Called at boot by the feature with the guards. */
   useAccounts(accounts: ThrottleAccounts): void {
     this.#accounts = accounts;
+  }
+
+  /**
+   * Makes limits by address refuse requests whose client's address is not known, instead of counting without it: then
+   * nothing would count what has no account.
+   */
+  requireAddresses(): void {
+    this.#requiresAddresses = true;
   }
 
   /**
@@ -150,9 +161,13 @@ export class Throttle {
   }
 
   async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {
-    if (throttleKey(["account"], { ...keys, address: null }) === null) return;
-    const ofAccount = applicableBuckets(found, keys).filter(({ bucket }) => bucket.by.includes("account"));
-    await allFinished(ofAccount.map(async ({ counter, key }) => counter.delete(key)));
+    await allFinished(this.#ofAccount(found, keys).map(async ({ counter, key }) => counter.delete(key)));
+  }
+
+  /** The buckets that count attempts at an account; none without one. */
+  #ofAccount(found: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
+    if (throttleKey(["account"], { ...keys, address: null }) === null) return [];
+    return applicableBuckets(found, keys).filter(({ bucket }) => bucket.by.includes("account"));
   }
 
   /**
@@ -170,17 +185,24 @@ export class Throttle {
    * it twice.
    *
    * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it does not pass; `E_INVALID_CONFIGURATION` if there is no
-   * such limit
+   * such limit; `E_UNKNOWN_CLIENT` in production, if it counts by address and the address is not known
    */
   async hit(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
+    const result = await this.attempt(context, name, options);
+    if (!result.allowed) throw tooManyRequests(result);
+    return result;
+  }
+
+  /** @internal The same, but returns whether it passes. */
+  async attempt(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
+    this.#requireAddress(context, name);
     const keys = this.#keysOf(context, name, options);
     const { result, attempts } = await this.#count(name, keys, 1);
     this.#requests.add(context, { limit: name, keys, result, attempts });
     const results = this.#requests.of(context).map((one) => one.result);
     writeRateLimits(context.response, results);
-    if (result.allowed) return result;
     if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) this.#announce(context, name, keys, options);
-    throw tooManyRequests(result);
+    return result;
   }
 
   /**
@@ -190,10 +212,12 @@ export class Throttle {
    * @throws `E_TOO_MANY_REQUESTS`, `E_INVALID_CONFIGURATION`, as {@link hit}
    */
   async refuseByAddress(context: HttpContext, name: LimitName): Promise<void> {
+    this.#requireAddress(context, name);
     // Counts by address alone refuse no client that has proved something.
     if (this.#accounts?.mayHaveProof(context, name)) return;
     const buckets = applicableBuckets(this.#find(name), { address: context.request.clientAddress });
-    const byAddress = buckets.filter(({ bucket }) => !bucket.by.includes("account"));
+    // Wider blocks are looked at when the attempt is counted: each would be another statement here.
+    const byAddress = buckets.filter((one) => !one.bucket.by.includes("account") && one.isClientsOwn);
     if ((await peekAll(byAddress)).every(({ allowed }) => allowed)) return;
     const attempt = await this.hit(context, name, { account: null });
     // Its window has ended since.
@@ -228,13 +252,31 @@ export class Throttle {
    * If the store fails, that is only logged: the success has already taken effect. The attempts then count until their
    * window ends.
    *
+   * @param others limits under which only the attempts of this request are given back, in the same round trip
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
-  async clear(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<void> {
-    const found = this.#find(name);
+  async clear(
+    context: HttpContext,
+    name: LimitName,
+    options: HitOptions = {},
+    others: readonly LimitName[] = [],
+  ): Promise<void> {
     const keys = asProof(this.#keysOf(context, name, options));
     const own = this.#requests.under(context, name).filter((one) => isSameAccount(one.keys, keys));
-    await this.#settle(name, [...own.map((one) => () => this.#giveBack(context, one)), () => this.#reset(found, keys)]);
+    const beside = others.flatMap((other) => this.#requests.under(context, other));
+    const forgotten = this.#ofAccount(this.#find(name), keys);
+    const isForgotten = ({ bucket, key }: CountedAttempt): boolean => {
+      return forgotten.some((one) => one.bucket === bucket && one.key === key);
+    };
+    const counted = own.flatMap(({ attempts }) => attempts);
+    const uncounted = forgotten.filter(({ bucket, key }) => {
+      return !counted.some((one) => one.bucket === bucket && one.key === key);
+    });
+    for (const one of [...own, ...beside]) this.#requests.settle(context, one);
+    await this.#settle(name, [
+      () => takeBack(this.store, [...counted, ...beside.flatMap(({ attempts }) => attempts)], 1, isForgotten),
+      async () => void (await allFinished(uncounted.map(async ({ counter, key }) => counter.delete(key)))),
+    ]);
   }
 
   /**
@@ -247,10 +289,9 @@ export class Throttle {
     };
     const counted = this.#requests.under(context, name);
     const some = counted.filter(({ result }) => attempt === undefined || result === attempt);
-    await this.#settle(
-      name,
-      some.map((one) => () => this.#giveBack(context, one, isGivenBack)),
-    );
+    for (const one of some) this.#requests.settle(context, one);
+    const attempts = some.flatMap((one) => one.attempts).filter(isGivenBack);
+    await this.#settle(name, [() => takeBack(this.store, attempts)]);
   }
 
   /** Gives back or deletes, one after the other. Failures are logged together. */
@@ -262,13 +303,16 @@ export class Throttle {
     this.#logger.error({ err: failures[0], limit: name }, sentence);
   }
 
-  async #giveBack(
-    context: HttpContext,
-    counted: CountedRequest,
-    isGivenBack: (attempt: CountedAttempt) => boolean = () => true,
-  ): Promise<void> {
-    this.#requests.settle(context, counted);
-    await allFinished(counted.attempts.filter(isGivenBack).map(takeBack));
+  /** @throws `E_UNKNOWN_CLIENT` */
+  #requireAddress({ request }: HttpContext, name: LimitName): void {
+    if (!this.#requiresAddresses || request.clientAddress !== null) return;
+    if (!this.#find(name).limit.buckets.some(({ by }) => by.includes("address"))) return;
+    throw new AshlarError(
+      "E_UNKNOWN_CLIENT",
+      `The limit "${name}" counts by address, and the request came without its client's. Pass the address of the socket ` +
+        "where the host calls the application: application.fetch(request, { address }). If it can't be known, and something " +
+        'in front of the application limits requests, set APP.clientAddress to "unknown" in config/app.ts.',
+    );
   }
 
   #find(name: string): CountedLimit {
@@ -283,27 +327,51 @@ export class Throttle {
    * such devices together. When these have used up what they share, it also counts as an unknown client's. So collected
    * cookies gain an attacker nothing, and the owner is not refused because of what others do elsewhere.
    */
-  async #count(
-    name: string,
-    keys: AttemptKeys,
-    cost: number,
-  ): Promise<{ readonly result: ThrottleResult; readonly attempts: readonly CountedAttempt[] }> {
+  async #count(name: string, keys: AttemptKeys, cost: number): Promise<CountedResult> {
     const found = this.#find(name);
-    const { limit } = found;
+    const { limit, store } = found;
+    if (limit.knownDevicesApart) return this.#countApart(found, keys, cost);
     const applicable = applicableBuckets(found, asProof(keys));
-    const counted = await addToAll(applicable, cost);
+    const counted = await addToAll(store, applicable, cost);
     const result = summarize(counted.results, mostOf(limit), publicPolicy(applicable));
     const { device = null, ...stranger } = keys;
     if (device === null || !counted.allowed) return { result, attempts: counted.attempts };
-    const together = await addToAll(deviceBuckets(found, keys), cost);
+    const together = await addToAll(store, deviceBuckets(found, keys), cost);
     const attempts = [...counted.attempts, ...together.attempts];
     if (together.allowed) return { result, attempts };
     const others = without(applicableBuckets(found, stranger), applicable);
-    const last = await addToAll(others, cost);
+    const last = await addToAll(store, others, cost);
     return {
       result: summarize(last.results, mostOf(limit), publicPolicy(others)),
       attempts: [...attempts, ...last.attempts],
     };
+  }
+
+  /**
+   * Counts an attempt under a limit that counts known devices apart: all devices of an account together, and a client
+   * with a proof alone. Once these are used up, it counts as an unknown client's, and after that under the slower limit.
+   */
+  async #countApart(found: CountedLimit, keys: AttemptKeys, cost: number): Promise<CountedResult> {
+    const { limit, store } = found;
+    const { device = null, proof = null, ...stranger } = keys;
+    const attempts: CountedAttempt[] = [];
+    const refusals: BucketResult[] = [];
+    const add = async (one: CountedLimit, whose: ThrottleKeys): Promise<ThrottleResult> => {
+      const counted = await addToAll(store, applicableBuckets(one, whose), cost);
+      attempts.push(...counted.attempts);
+      return summarize(counted.results, mostOf(one.limit), "");
+    };
+    if (proof !== null || device !== null) {
+      const own = await add(found, { ...stranger, subject: proof === null ? "known devices" : `proof ${proof}` });
+      refusals.push(...own.buckets);
+      if (own.allowed) return { result: own, attempts };
+    }
+    const result = await add(found, stranger);
+    refusals.push(...result.buckets);
+    // What has refused it on the way is part of the result: it may be the first refusal.
+    if (result.allowed || limit.slower === null) return { result: { ...result, buckets: refusals }, attempts };
+    const slow = await add(this.#find(limit.slower), stranger);
+    return { result: { ...slow, buckets: [...refusals, ...slow.buckets] }, attempts };
   }
 
   #keysOf(context: HttpContext, name: string, options: HitOptions): AttemptKeys {
@@ -346,11 +414,10 @@ export class Throttle {
   }
 }
 
-/** Waits for all operations, even if one fails, so that none is left running after the response. */
-async function allFinished(operations: readonly Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(operations)) {
-    if (result.status === "rejected") throw result.reason;
-  }
+/** The result of counting an attempt, and what was counted. */
+interface CountedResult {
+  readonly result: ThrottleResult;
+  readonly attempts: readonly CountedAttempt[];
 }
 
 function mostOf({ buckets }: Limit): number {
@@ -376,13 +443,15 @@ function readInput(context: HttpContext, name: string): unknown {
   }
 }
 
-function tooManyRequests({ resetInSeconds }: ThrottleResult): AshlarError {
-  return new AshlarError("E_TOO_MANY_REQUESTS", message("throttle.wait", { wait: waitOf(resetInSeconds) }), {
+/** @internal The error for an attempt that does not pass. */
+export function tooManyRequests({ resetInSeconds }: ThrottleResult, sentence?: Message): AshlarError {
+  const said = sentence ?? message("throttle.wait", { wait: waitOf(resetInSeconds) });
+  return new AshlarError("E_TOO_MANY_REQUESTS", said, {
     headers: { "Retry-After": String(resetInSeconds) },
   });
 }
 
 /** A duration in words, rounded up so that it has passed by then. */
-function waitOf(seconds: number): Duration {
+export function waitOf(seconds: number): Duration {
   return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

@@ -11,6 +11,7 @@ import {
   type TestAccountsOptions,
   PlainUser as Unverifiable,
 } from "../support/account-application.ts";
+import { inPairs } from "../support/in-pairs.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 const NOTICE = "/email/verify/notice";
@@ -166,7 +167,10 @@ await onEachDatabase("accounts", (engine) => {
       const credentials = { email: ADA.email, password: PASSWORD };
       // Tabs of one browser: all send the cookies it had when the form was opened.
       const tabs = Array.from({ length: 20 }, () => visitor.copy());
-      const answers = await Promise.all(tabs.map((tab) => tab.post("/login", credentials, { accept: "text/html" })));
+      const paired = inPairs();
+      const answers = await Promise.all(
+        tabs.map((tab) => paired(() => tab.post("/login", credentials, { accept: "text/html" }))),
+      );
       expect(answers.map(target)).toEqual(Array.from({ length: 20 }, () => "302 /home"));
       const tokens = tabs.map((tab) => tab.cookies.get("__Host-token"));
       expect(new Set(tokens).size).toBe(20);
@@ -179,7 +183,10 @@ await onEachDatabase("accounts", (engine) => {
       const accounts = await testAccounts({ throttle: { login: { account: "email", buckets } } });
       const visitor = accounts.visitor();
       const wrong = { email: ADA.email, password: "not her password" };
-      const answers = await Promise.all(Array.from({ length: 20 }, () => visitor.copy().post("/login", wrong)));
+      const paired = inPairs();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => paired(() => visitor.copy().post("/login", wrong))),
+      );
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
       expect(await accounts.toldOf("auth.failed")).toHaveLength(5);
     });

@@ -44,6 +44,7 @@ import {
   databasesOf,
   ownDatabases,
 } from "./build-application.ts";
+import { inPairs } from "./in-pairs.ts";
 import { migrationOfStub } from "./migration-folder.ts";
 import type { Contents } from "./services.ts";
 
@@ -129,6 +130,7 @@ const EVENTS = [
 /** An application with accounts on its own database, with the users Ada (1) and Bob (2), both unverified. */
 export class TestAccounts extends ObservedApplication {
   readonly User: typeof FullUser;
+  readonly #inPairs = inPairs();
 
   constructor(application: Application, User: typeof FullUser) {
     super(application, EVENTS);
@@ -143,7 +145,7 @@ export class TestAccounts extends ObservedApplication {
   /** A browser in which a user has logged in. */
   async loggedIn({ email }: { readonly email: string } = ADA, password: string = PASSWORD): Promise<Visitor> {
     const visitor = this.visitor();
-    const { status, headers } = await visitor.post("/login", { email, password });
+    const { status, headers } = await this.#inPairs(() => visitor.post("/login", { email, password }));
     if (status !== 302 || headers.get("location") !== "/home") throw new Error("The login failed.");
     return visitor;
   }
@@ -264,7 +266,9 @@ const PROVIDERS: readonly ProviderClass[] = [
 
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
 const WIDE_LIMITS = Object.fromEntries(
-  ["login", "register", "password_reset", "change_password", "email.resend", "email.undo"].map((name) => [name, WIDE]),
+  ["login", "login.account", "register", "password_reset", "change_password", "email.resend", "email.undo"].map(
+    (name) => [name, WIDE],
+  ),
 );
 
 const ROUTES: readonly RouteEntry[] = [Route.get("/me", async ({ auth }) => ({ user: await auth.user() }))];

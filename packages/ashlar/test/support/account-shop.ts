@@ -19,7 +19,16 @@ export const PASSWORD = "a password of hers";
 export const NEW_PASSWORD = "another password altogether";
 
 const WIDE = { buckets: [{ by: ["address"], attempts: 100_000, windowSeconds: 60 }] };
-const LIMITS = ["login", "register", "password_reset", "change_password", "email.resend", "email.undo", "api.reauth"];
+const LIMITS = [
+  "login",
+  "login.account",
+  "register",
+  "password_reset",
+  "change_password",
+  "email.resend",
+  "email.undo",
+  "api.reauth",
+];
 const WIDE_LIMITS = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
 
 /** How a test's application differs from the generated one. */

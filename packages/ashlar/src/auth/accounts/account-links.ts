@@ -32,12 +32,17 @@ export interface LinkLifetimes {
 /** How long a change of address can be undone. */
 export const UNDO_EXPIRES_IN_HOURS = 72;
 
+/** How long a link can let a device in: no longer than the window in which its use is counted. */
+export const DEVICE_EXPIRES_IN_HOURS = 24;
+
 const VERIFICATION = new KeyPurpose("email-verification");
 const RESET = new KeyPurpose("password-reset");
 const UNDO = new KeyPurpose("email-change-undo");
+const DEVICE = new KeyPurpose("device-link");
 
 const VERIFY = "verify";
 const CHANGE = "change";
+const DEVICE_LIFETIME = { expiresInSeconds: DEVICE_EXPIRES_IN_HOURS * 3600 };
 const UNDO_LIFETIME = { expiresInSeconds: UNDO_EXPIRES_IN_HOURS * 3600 };
 
 /** What a token contains, once its length is right. */
@@ -67,6 +72,7 @@ export class AccountLinks {
   readonly #verification: Signer;
   readonly #reset: Signer;
   readonly #undo: Signer;
+  readonly #device: Signer;
   readonly #lifetimes: LinkLifetimes;
 
   /**
@@ -79,6 +85,7 @@ export class AccountLinks {
     this.#verification = new Signer(secret, VERIFICATION, options);
     this.#reset = new Signer(secret, RESET, options);
     this.#undo = new Signer(secret, UNDO, options);
+    this.#device = new Signer(secret, DEVICE, options);
     this.#lifetimes = lifetimes;
   }
 
@@ -112,6 +119,20 @@ export class AccountLinks {
    */
   readReset(token: string): AccountClaim | null {
     const claims = claimsOf(this.#reset, token);
+    const [guard, id, epoch] = claims as ResetClaims;
+    return claims.length === 4 ? { guard, id, epoch } : null;
+  }
+
+  /** Creates the token of a link that makes a device known to an account. */
+  device({ guard, id, epoch }: AccountClaim): string {
+    return this.#device.sign(JSON.stringify([guard, id, epoch, randomToken()]), DEVICE_LIFETIME);
+  }
+
+  /**
+   * Reads whose device a token makes known; `null` if it was altered, has expired, or was created for another purpose.
+   */
+  readDevice(token: unknown): AccountClaim | null {
+    const claims = claimsOf(this.#device, token);
     const [guard, id, epoch] = claims as ResetClaims;
     return claims.length === 4 ? { guard, id, epoch } : null;
   }

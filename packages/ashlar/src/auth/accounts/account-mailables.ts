@@ -127,6 +127,15 @@ export interface TokenCreatedData extends AccountNoticeData {
   readonly expiresAt: Date | null;
 }
 
+/** The data of the mail about wrong passwords that were tried on devices that the account was not used on before. */
+export interface GuessesUsedUpData extends AccountNoticeData {
+  readonly email: string;
+  readonly detectedAt: Date;
+  /** The link that lets one device in, with the password; `null` if the application has no page for it. */
+  readonly url: string | null;
+  readonly expiresInHours: number;
+}
+
 /** The framework's own mails about accounts. An application augments {@link AccountMailMap} itself. */
 export interface FrameworkAccountMails {
   readonly verifyEmail: VerifyEmailData;
@@ -138,6 +147,7 @@ export interface FrameworkAccountMails {
   readonly emailChangeUndone: EmailChangeUndoneData;
   readonly emailTaken: EmailTakenData;
   readonly newDevice: NewDeviceData;
+  readonly guessesUsedUp: GuessesUsedUpData;
   readonly tokenReused: TokenReusedData;
   readonly tokenCreated: TokenCreatedData;
 }

@@ -1,6 +1,7 @@
 /** The paths of the pages about accounts, by page name: those of `Auth.routes`, and of a front end that has these pages. */
 export const ACCOUNT_PATHS = {
   login: "/login",
+  "login.device": "/login/device/@token",
   home: "/home",
   register: "/register",
   change_password: "/change_password",

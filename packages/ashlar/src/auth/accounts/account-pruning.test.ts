@@ -147,7 +147,7 @@ await onEachDatabase("pruning accounts", (engine) => {
       return Object.fromEntries(Object.entries(pruned).filter(([, count]) => count > 0));
     };
     // Counts of the logins and of the request for a link.
-    expect(await prunedAfter(2 * DAY + 120 * MINUTE - 1)).toEqual({ "counts of limits": 2 });
+    expect(await prunedAfter(2 * DAY + 120 * MINUTE - 1)).toEqual({ "counts of limits": 3 });
     expect(await prunedAfter(2 * DAY + 120 * MINUTE)).toEqual({ logins: 1 });
     expect(await prunedAfter(4 * DAY - 1)).toEqual({});
     expect(await prunedAfter(4 * DAY)).toEqual({ "password resets": 1 });

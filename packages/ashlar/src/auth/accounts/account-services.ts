@@ -9,6 +9,7 @@ import { AccountPages } from "./account-pages.ts";
 import { AccountPromises } from "./account-promises.ts";
 import { AccountPruning } from "./account-pruning.ts";
 import { AddressOwners } from "./address-owners.ts";
+import { DeviceLinks } from "./device-links.ts";
 import { EmailChange } from "./email-change.ts";
 import { EmailChangeTable } from "./email-change-table.ts";
 import { EmailUndo } from "./email-undo.ts";
@@ -58,6 +59,7 @@ export class AccountServices {
   readonly emailVerification: EmailVerification;
   readonly emailChange: EmailChange;
   readonly emailUndo: EmailUndo;
+  readonly deviceLinks: DeviceLinks;
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
   readonly deletion: UserDeletion;
@@ -134,6 +136,8 @@ export class AccountServices {
     const verification = this.emailVerification;
     this.registration = new Registration({ ...common, owners, preventEnumeration, prevention, verification });
     this.emailUndo = new EmailUndo(common);
+    this.deviceLinks = new DeviceLinks({ ...common, limits: mailLimits, container });
+    container.make("auth").guessWarnings = this.deviceLinks;
     this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, verifies: preventEnumeration });
     this.passwordChange = new PasswordChange(common);
     this.deletion = new UserDeletion({ ...common, logins, database });

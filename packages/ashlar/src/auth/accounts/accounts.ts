@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import type { AccountServices } from "./account-services.ts";
+import type { UsableDeviceLink } from "./device-links.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
 import type { RegistrationAttributes, RegistrationWork } from "./registration.ts";
@@ -104,6 +105,31 @@ export class Accounts {
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
     const user = this.#services.passwordReset.complete(this.#context, token, password, confirmation);
     return user as Promise<RegisteredUser | null>;
+  }
+
+  /**
+   * Finds out whether the token of a link can still let a device in, for the page with the button. Changes nothing. The
+   * link is mailed to the owner of an account when unknown devices have used up their guesses at its password.
+   *
+   * @param token the parameter of the route `login.device`
+   * @returns `null` if {@link allowDevice} would return `false` for it
+   */
+  findDeviceLink(token: unknown): Promise<UsableDeviceLink | null> {
+    return this.#services.deviceLinks.find(this.#context, token);
+  }
+
+  /**
+   * Makes the request's device known to the account that a link was mailed to, once, as a login would. It logs no one in:
+   * the password is asked as always, but guesses by strangers no longer keep the device out.
+   *
+   * Security: only call it for a POST. Some mail programs follow every link.
+   *
+   * @param token the parameter of the route `login.device`
+   * @returns `false` if the token is not valid, was used, has expired, or became invalid because access to the account has
+   *   ended since
+   */
+  allowDevice(token: unknown): Promise<boolean> {
+    return this.#services.deviceLinks.allow(this.#context, token);
   }
 
   /**

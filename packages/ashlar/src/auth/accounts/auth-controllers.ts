@@ -101,6 +101,14 @@ export interface UndoEmailChangeController {
   store(context: HttpContext): unknown;
 }
 
+/** Making a device known with the link that is mailed when strangers have guessed too often. */
+export interface AllowDeviceController {
+  /** `GET /login/device/@token`: a page with one button; it changes nothing, since some mail programs follow every link. */
+  show(context: HttpContext): unknown;
+  /** `POST /login/device/@token`. */
+  store(context: HttpContext): unknown;
+}
+
 /** The application's classes that handle the routes of `Auth.routes`. */
 export interface AuthControllers {
   readonly login: ControllerClass<LoginController>;
@@ -114,6 +122,8 @@ export interface AuthControllers {
   readonly changePassword: ControllerClass<ChangePasswordController>;
   readonly changeEmail: ControllerClass<ChangeEmailController>;
   readonly undoEmailChange: ControllerClass<UndoEmailChangeController>;
+  /** May be left out: mails about guesses then have no link. */
+  readonly allowDevice?: ControllerClass<AllowDeviceController>;
 }
 
 /** A group of routes that `Auth.routes` creates, and can leave out. */
@@ -145,10 +155,10 @@ interface AuthForms {
  * that show forms.
  */
 export type AuthController<Group extends AuthRouteGroup, Kind extends "pages" | "json" = "pages"> = Kind extends "json"
-  ? Omit<InstanceType<AuthControllers[Group]>, Group extends keyof AuthForms ? AuthForms[Group] : never>
-  : InstanceType<AuthControllers[Group]>;
+  ? Omit<InstanceType<Required<AuthControllers>[Group]>, Group extends keyof AuthForms ? AuthForms[Group] : never>
+  : InstanceType<Required<AuthControllers>[Group]>;
 
 /** The application's classes that handle the routes of `Auth.routes` with the option `json`. */
 export type JsonAuthControllers = {
-  readonly [Group in AuthRouteGroup]: ControllerClass<AuthController<Group, "json">>;
+  readonly [Group in keyof AuthControllers]: ControllerClass<AuthController<Group, "json">>;
 };

@@ -50,13 +50,15 @@ describe("authRoutes()", () => {
       "POST /account/email account.email.store (auth.page, auth, throttle:email.resend,user)",
       "GET /email/undo/@token email.undo (auth.page:token)",
       "POST /email/undo/@token email.undo.store (auth.page:token, throttle:email.undo)",
+      "GET /login/device/@token login.device (auth.page:token)",
+      "POST /login/device/@token login.device.store (auth.page:token, throttle:email.undo)",
       "GET /.well-known/change-password null (auth.page)",
     ]);
   });
 
   test("those of a guard have their own names, and the guard is active before anything is counted", () => {
     const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
-    expect(routes).toHaveLength(26);
+    expect(routes).toHaveLength(28);
     expect(routes).toEqual(
       expect.arrayContaining([
         "GET /admin/login admin.login (auth.page, guard:admin)",
@@ -89,7 +91,7 @@ describe("authRoutes()", () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS)].filter(({ attributes }) => attributes.name !== null);
     const { true: short, false: others } = Object.groupBy(routes, (route) => `${isShort(route)}`);
     expect([short?.length, others?.map(({ attributes }) => attributes.name)]).toEqual([
-      23,
+      25,
       ["register", "register.store"],
     ]);
   });
@@ -101,7 +103,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 27, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 27]);
+      expect([group, routes.length < 29, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 29]);
     }
   });
 
@@ -112,7 +114,13 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler reports it too.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(25);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(27);
+  });
+
+  test("an application without the controller of the page for new devices has no such routes", () => {
+    const { allowDevice: _, ...others } = ACCOUNT_CONTROLLERS;
+    expect(listed(authRoutes(others)).filter((route) => route.includes("/login/device"))).toEqual([]);
+    expect(listed(authRoutes(others))).toHaveLength(27);
   });
 
   test("a misspelled group is an error that suggests similar ones", () => {

@@ -9,7 +9,10 @@ import "../../http/index.ts";
 type Form = (make: () => RouteDefinition) => readonly RouteDefinition[];
 
 type Groups = {
-  readonly [Group in AuthRouteGroup]: (controller: AuthControllers[Group], form: Form) => readonly RouteDefinition[];
+  readonly [Group in AuthRouteGroup]: (
+    controller: Required<AuthControllers>[Group],
+    form: Form,
+  ) => readonly RouteDefinition[];
 };
 
 const PATHS = ACCOUNT_PATHS;
@@ -82,6 +85,12 @@ const GROUPS: Groups = {
     Route.get(PATHS["email.undo"], [controller, "show"]).name("email.undo").middleware("auth.page:token"),
     Route.post(PATHS["email.undo"], [controller, "store"])
       .name("email.undo.store")
+      .middleware("auth.page:token", "throttle:email.undo"),
+  ],
+  allowDevice: (controller) => [
+    Route.get(PATHS["login.device"], [controller, "show"]).name("login.device").middleware("auth.page:token"),
+    Route.post(PATHS["login.device"], [controller, "store"])
+      .name("login.device.store")
       .middleware("auth.page:token", "throttle:email.undo"),
   ],
 };
@@ -205,11 +214,13 @@ function routesOf<G extends AuthRouteGroup>(
 ): readonly RouteDefinition[] {
   const controller = controllers[group];
   if (typeof controller === "function") {
-    const routes = GROUPS[group](controller as AuthControllers[G], form);
+    const routes = GROUPS[group](controller as Required<AuthControllers>[G], form);
     // The form of registration is the application's own, and may contain a picture. The others are short, and their
     // bodies have to be read before they are counted, since the account to count by is in them.
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
   }
+  // Applications that were created before have none.
+  if (group === "allowDevice" && controller === undefined) return [];
   const remedy = `Add ${group}: ${group.charAt(0).toUpperCase()}${group.slice(1)}Controller, or leave the routes out: { ${group}: false }.`;
   throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);
 }

@@ -6,6 +6,7 @@ import type {
   EmailChangeUndoneData,
   EmailTakenData,
   FinishRegistrationData,
+  GuessesUsedUpData,
   PasswordChangedData,
   ResetPasswordData,
   TokenCreatedData,
@@ -202,6 +203,24 @@ class TokenCreated extends PlainMail<TokenCreatedData> {
   }
 }
 
+class GuessesUsedUp extends PlainMail<GuessesUsedUpData> {
+  override subject(): string {
+    return this.t("mails.guesses.subject");
+  }
+
+  override paragraphs(): readonly Paragraph[] {
+    const { detectedAt, url, expiresInHours, newPasswordUrl } = this.data;
+    const lifetime = { minutes: expiresInHours * 60 };
+    return [
+      this.t("mails.guesses.lead", { moment: detectedAt }),
+      this.t("mails.guesses.known"),
+      ...(url === null ? [] : [this.t("mails.guesses.link"), url, this.t("mails.reset.onceWithin", { lifetime })]),
+      this.t("mails.guesses.advice"),
+      newPasswordUrl,
+    ];
+  }
+}
+
 /** The mails that are sent if the application has no mails of its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
@@ -212,6 +231,7 @@ export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   emailChangeCompleted: EmailChangeCompleted,
   emailChangeUndone: EmailChangeUndone,
   emailTaken: EmailTaken,
+  guessesUsedUp: GuessesUsedUp,
   tokenReused: TokenReused,
   tokenCreated: TokenCreated,
 });

@@ -11,6 +11,8 @@ declare module "../../throttle/limit-name.ts" {
     "logins.destroy_others": true;
     new_device: true;
     email_taken: true;
+    guesses: true;
+    "login.device": true;
   }
 }
 
@@ -21,6 +23,12 @@ const HOUR = 60 * MINUTE;
  * The limit of mails about logins on new devices, by recipient. It refuses no login; mails over the limit are dropped.
  */
 export const NEW_DEVICE_LIMIT = "new_device";
+
+/** The limit of mails that tell owners of accounts that unknown devices have used up their guesses, by recipient. */
+export const GUESSES_LIMIT = "guesses";
+
+/** The limit of uses of a link in such a mail. */
+export const DEVICE_LINK_LIMIT = "login.device";
 
 /**
  * The limit of mails that tell the owner of an address that someone tried to use it for another account, by recipient.
@@ -101,5 +109,12 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   },
   [EMAIL_TAKEN_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: HOUR }],
+  },
+  [GUESSES_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
+  },
+  // The account is the link: once within the time it can be used.
+  [DEVICE_LINK_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
   },
 };

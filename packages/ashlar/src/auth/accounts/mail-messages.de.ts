@@ -65,6 +65,15 @@ export const MESSAGES: Readonly<Record<keyof typeof MAIL_MESSAGES, string>> = {
   "mails.device.endsBrowsers": "Damit werden Sie in allen Browsern abgemeldet.",
   "mails.device.setEnds": "Wählen Sie jetzt ein neues. Damit werden Sie überall abgemeldet.",
   "mails.device.setEndsBrowsers": "Wählen Sie jetzt ein neues. Damit werden Sie in allen Browsern abgemeldet.",
+  "mails.guesses.subject": "Für Ihr Konto wurden falsche Passwörter versucht",
+  "mails.guesses.lead":
+    "Am {moment} hatten Unbekannte so viele falsche Passwörter für Ihr Konto versucht, dass Geräte, auf denen Sie noch nie angemeldet waren, jetzt nur noch ab und zu eines versuchen können.",
+  "mails.guesses.known":
+    "Wenn Sie das nicht waren, müssen Sie nichts tun: Es wurde niemand angemeldet, und Geräte, auf denen Sie schon angemeldet waren, funktionieren wie immer.",
+  "mails.guesses.link":
+    "Um sich auf einem neuen Gerät anzumelden, öffnen Sie dort diesen Link, und melden Sie sich dann mit Ihrem Passwort an:",
+  "mails.guesses.advice":
+    "Wenn Sie Ihr Passwort auch anderswo verwenden oder es leicht zu erraten ist, wählen Sie ein neues.",
   "mails.tokenReused.subject": "Eine App wurde von Ihrem Konto abgemeldet",
   "mails.tokenReused.lead":
     "Wir haben „{name}“ von Ihrem Konto abgemeldet: {moment}. Der Schlüssel, mit dem die App angemeldet blieb, wurde ein zweites Mal verwendet. Vielleicht hat ihn jemand kopiert.",

@@ -62,6 +62,14 @@ export const MAIL_MESSAGES = {
   "mails.device.endsBrowsers": "That logs you out of all browsers.",
   "mails.device.setEnds": "Set a new one now, which logs you out everywhere.",
   "mails.device.setEndsBrowsers": "Set a new one now, which logs you out of all browsers.",
+  "mails.guesses.subject": "Wrong passwords were tried for your account",
+  "mails.guesses.lead":
+    "Since {moment}, so many wrong passwords have been tried for your account that devices where you have never logged in can now try only one from time to time.",
+  "mails.guesses.known":
+    "If it wasn't you, you need not do anything: nobody has been let in, and devices where you have logged in before work as always.",
+  "mails.guesses.link": "To log in on a new device, follow this link there, and then log in with your password:",
+  "mails.guesses.advice":
+    "If you use a password that you also use elsewhere, or one that is easy to guess, set a new one.",
   "mails.tokenReused.subject": "An app was logged out of your account",
   "mails.tokenReused.lead":
     "On {moment}, we logged “{name}” out of your account. The key that kept it logged in was used a second time, which can mean that someone has copied it.",

@@ -132,6 +132,8 @@ export class PasswordReset {
     if (user === null) return null;
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
     await context.auth.clearAttempts(guard, user);
+    // Nor may guesses by others keep them from logging in with the new password.
+    context.auth.allowDevice(guard, user);
     announce(context, "auth.password_reset", guard, { user });
     if (isProof) announce(context, "auth.email_verified", guard, { user });
     return user;

@@ -74,6 +74,7 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "emailChangeUndone",
   "emailTaken",
   "newDevice",
+  "guessesUsedUp",
   "tokenReused",
   "tokenCreated",
 ];

@@ -10,11 +10,13 @@ const MAX_USERS = 8;
 /** Too many bits to guess. The cookie is signed, and says nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
+/** How an entry begins that a link has made, instead of the digest of a user. */
+const PASS = "~";
 const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 
 /** A user of a device, as stored in its cookie. */
 interface KnownUser {
-  /** The digest of the guard and the primary key. */
+  /** The digest of the guard and the primary key; for a device that a link has made known, a random text. */
   readonly user: string;
   /** The digest of the account, as used to count attempts. */
   readonly account: string;
@@ -66,10 +68,7 @@ export class KnownDevices {
     const device = this.#read(context);
     const mark = digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
     const own = accounts.map((account) => ({ user: mark, account: this.#markOf(account) }));
-    const users = [...own, ...device.users.filter(({ user }) => user !== mark)].slice(0, MAX_USERS);
-    const list = users.map((one) => `${one.user}:${one.account}`).join(",");
-    const signed = this.#signer.sign(`${device.id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
-    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite: this.#sameSite });
+    this.#write(context, device.id, [...own, ...device.users.filter(({ user }) => user !== mark)]);
     return device.users.some(({ user }) => user === mark);
   }
 
@@ -85,6 +84,27 @@ export class KnownDevices {
     return users.some((known) => known.account === mark) ? id : null;
   }
 
+  /**
+   * Makes the device that a request comes from known to an account without a login, because its owner has proved to read
+   * the account's mails. A login there is still one on a new device.
+   *
+   * @param accounts the names under which the user's attempts are counted
+   */
+  allow(context: HttpContext, accounts: readonly string[]): void {
+    const device = this.#read(context);
+    const pass = `${PASS}${randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH)}`;
+    const own = accounts.map((account) => ({ user: pass, account: this.#markOf(account) }));
+    const isReplaced = (one: KnownUser) => isPass(one) && own.some(({ account }) => account === one.account);
+    this.#write(context, device.id, [...own, ...device.users.filter((one) => !isReplaced(one))]);
+  }
+
+  /** An identifier of what {@link allow} has given the device that a request comes from; `null`: nothing. */
+  passOf(context: HttpContext, account: string): string | null {
+    const mark = this.#markOf(account);
+    const { users } = this.#read(context);
+    return users.find((known) => isPass(known) && known.account === mark)?.user ?? null;
+  }
+
   /** Reports whether any user is known to have logged in on the device that a request comes from. */
   isKnown(context: HttpContext): boolean {
     return this.#read(context).id !== null;
@@ -94,6 +114,13 @@ export class KnownDevices {
   #markOf(account: string): string {
     const signed = this.#signer.sign(digest(account));
     return signed.slice(signed.indexOf(".") + 1).slice(0, MARK_LENGTH);
+  }
+
+  #write(context: HttpContext, id: string | null, users: readonly KnownUser[]): void {
+    const some = users.slice(0, MAX_USERS);
+    const list = some.map((one) => `${one.user}:${one.account}`).join(",");
+    const signed = this.#signer.sign(`${id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
+    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite: this.#sameSite });
   }
 
   #read({ request }: HttpContext): Device {
@@ -107,4 +134,8 @@ export class KnownDevices {
     });
     return { id, users };
   }
+}
+
+function isPass({ user }: KnownUser): boolean {
+  return user.startsWith(PASS);
 }

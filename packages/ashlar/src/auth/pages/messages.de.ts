@@ -39,6 +39,10 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
     "Geben Sie Ihre E-Mail-Adresse ein. Wir senden Ihnen einen Link, mit dem Sie ein neues Passwort wählen.",
   "pages.confirm.title": "Passwort bestätigen",
   "pages.confirm.lead": "Geben Sie Ihr Passwort ein, um fortzufahren.",
+  "pages.allowDevice.title": "Auf diesem Gerät anmelden",
+  "pages.allowDevice.lead":
+    "Für das Konto von {email} wurden zu viele falsche Passwörter versucht, deshalb werden neue Geräte aufgehalten. Lassen Sie dieses zu, und melden Sie sich dann mit Ihrem Passwort an.",
+  "pages.allowDevice.submit": "Dieses Gerät zulassen",
   "pages.undo.title": "Konto zurückholen",
   "pages.undo.lead": "Ihr Konto bekommt wieder die E-Mail-Adresse {email}, und Sie wählen ein neues Passwort.",
   "pages.undo.ends": "Damit werden alle überall abgemeldet.",
@@ -156,6 +160,8 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
     "Dieses Formular hat schon ein Token angelegt, das einmal angezeigt wurde. Wenn Sie es nicht kopiert haben, widerrufen Sie es und legen ein neues an.",
   "pages.status.othersLoggedOut": "Sie wurden auf allen anderen Geräten abgemeldet.",
   "pages.status.othersLoggedOutBrowsers": "Sie wurden in allen anderen Browsern abgemeldet. {tokens}",
+  "pages.status.deviceAllowed": "Sie können sich jetzt auf diesem Gerät anmelden.",
+  "pages.status.deviceInvalid": "Dieser Link ist abgelaufen oder wurde bereits verwendet.",
   "pages.status.undoTaken":
     "Diese Adresse gehört inzwischen zu einem anderen Konto, deshalb wurde die Änderung nicht rückgängig gemacht.",
   "pages.status.undoInvalid": "Dieser Link ist abgelaufen oder wurde bereits verwendet.",

@@ -72,6 +72,20 @@ export class WebGuards {
     return this.#devices?.deviceOf(context, account) ?? null;
   }
 
+  /** What a link in a mail has given the device of a request for an account; see {@link KnownDevices}. */
+  passOf(context: HttpContext, account: string): string | null {
+    return this.#devices?.passOf(context, account) ?? null;
+  }
+
+  /** Makes the device of a request known to an account, by whatever its user logs in with. */
+  allowDevice(context: HttpContext, guard: string, user: Authenticatable): void {
+    const guards = this.#application.container.make("auth");
+    const model = guards.modelOf(guard);
+    if (model === null) return;
+    const names = identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(guard), identifier));
+    this.#devices?.allow(context, names);
+  }
+
   /** Reports whether any user has logged in on the device that a request comes from. */
   isKnownDevice(context: HttpContext): boolean {
     return this.#devices?.isKnown(context) ?? false;

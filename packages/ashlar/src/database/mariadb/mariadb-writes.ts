@@ -3,7 +3,15 @@ import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { Row } from "../dialect.ts";
 import { queryTemplate } from "../parameters.ts";
 import type { QueryBuilder } from "../tables.ts";
-import type { DeleteQuery, InsertQuery, Returned, Write, WriteScope, Writes } from "../writes.ts";
+import {
+  type DeleteQuery,
+  type InsertQuery,
+  type Returned,
+  upsertEach,
+  type Write,
+  type WriteScope,
+  type Writes,
+} from "../writes.ts";
 import { lockingUpsert, selecting } from "./locking-upsert.ts";
 import { type TableKeys, tableKeys } from "./table-keys.ts";
 import "../errors.ts";
@@ -37,6 +45,22 @@ export function mariadbWrites(hasReturning: () => MaybePromise<boolean>): Writes
       return async (scope, given) => {
         const isDirect = (await hasReturning()) && isOnlyKey(await keysOf(scope, query.table), query.key);
         return await (isDirect ? direct : locking)(scope, given);
+      };
+    },
+    upsertRows(kysely, query) {
+      const { table, rows, key, changes } = query;
+      const each = upsertEach(this.upsert, kysely, query);
+      const columns = Object.keys(rows[0]!);
+      const lists = rows.map((row) => sql`(${sql.join(columns.map((column) => sql`${row[column]}`))})`);
+      const insert = kysely
+        .insertInto(table)
+        .columns(columns)
+        .expression(sql`values ${sql.join(lists)}`);
+      const incoming = (column: string) => sql`values(${sql.ref(column)})`;
+      const direct = oneStatement(returning(insert.onDuplicateKeyUpdate(changes(incoming)), query.returning));
+      return async (scope, given) => {
+        const isDirect = (await hasReturning()) && isOnlyKey(await keysOf(scope, table), key);
+        return await (isDirect ? direct : each)(scope, given);
       };
     },
     delete(kysely, query) {

@@ -101,6 +101,44 @@ export function throttleStoreSuite(
         assert.equal((await counter.get(key))?.attempts, 20);
       }
     }),
+    entry("counts that change together are each changed once, whatever others do meanwhile", async (_, store) => {
+      if (store.addTogether === undefined) return;
+      const buckets = ["one", "two", "three"].map((name, index) => {
+        return { ...bucket(name), windowSeconds: WINDOW_SECONDS * (index + 1) };
+      });
+      const counters = buckets.map((one) => store.counter(one));
+      const changes = buckets.map((one) => ({ bucket: one, key: "a", cost: 2 }));
+      const first = await store.addTogether(changes);
+      assert.deepEqual(
+        first.map(({ attempts, resetInMs }) => [attempts, Math.round(resetInMs / WINDOW_MS)]),
+        [1, 2, 3].map((windows) => [2, windows]),
+        "the counts are in the order of the changes",
+      );
+      const rounds = Array.from({ length: 20 }, (__, index) => (index % 2 === 0 ? changes : changes.toReversed()));
+      const seen = await Promise.all(rounds.map((round) => store.addTogether!(round)));
+      const ofOne = seen.map((counts, index) => counts[index % 2 === 0 ? 0 : 2]!.attempts);
+      assert.deepEqual(
+        ofOne.toSorted((a, b) => a - b),
+        rounds.map((__, index) => 4 + 2 * index),
+        "no two see the same count",
+      );
+      await Promise.all(rounds.flatMap((round) => [store.takeBackTogether?.(round), counters[0]!.add("b", 1)]));
+      if (store.takeBackTogether === undefined) return;
+      const left = await Promise.all(counters.map((one) => one.get("a")));
+      assert.deepEqual(
+        left.map((count) => count?.attempts),
+        [2, 2, 2],
+      );
+      await store.takeBackTogether(changes.map((change) => ({ ...change, cost: 100 })));
+      assert.equal((await counters[1]!.get("a"))?.attempts ?? 0, 0, "no count falls below 0");
+      await store.takeBackTogether(changes.map((change) => ({ ...change, key: "never there" })));
+      assert.equal(
+        (await counters[1]!.get("never there"))?.attempts ?? 0,
+        0,
+        "a key without a count stays without one",
+      );
+      assert.equal((await counters[1]!.add("never there", 1)).attempts, 1);
+    }),
     entry("each bucket has windows of its own length", async (counter, store) => {
       const long = store.counter({ ...bucket("long"), windowSeconds: 10 * WINDOW_SECONDS });
       await counter.add("a", 1);

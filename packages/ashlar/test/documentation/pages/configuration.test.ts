@@ -76,8 +76,8 @@ const signature = (names: readonly string[]): string => names.toSorted().join(" 
 
 /** Tables that describe no schema of `settings()`: of all keys but one, their names are the author's. */
 const WITHOUT_SCHEMA = ["default"];
-/** What features declare with `declareLimits`: a limit, with a key that authors cannot write. */
-const DECLARED = "account buckets ofAccounts";
+/** What features declare with `declareLimits`: a limit, with keys that authors cannot write. */
+const DECLARED = "account buckets knownDevicesApart ofAccounts slower";
 
 async function described(): Promise<{ readonly table: PageTable; readonly keys: readonly Key[] }[]> {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Key");

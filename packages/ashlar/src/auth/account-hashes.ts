@@ -1,0 +1,48 @@
+/** How many hashes an account may occupy at once in this process. */
+const MAX_AT_ONCE = 2;
+/** How many attempts from known devices may wait for one of them. */
+const MAX_WAITING = 4;
+
+interface Account {
+  running: number;
+  /** The attempts from known devices that wait, in order. */
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * The passwords that are being hashed, by account: no account occupies more than two hashes at once. What is beyond that
+ * is refused without hashing, so that guesses at one account leave the others their logins. An attempt from a device that
+ * the account was used on before waits instead, ahead of all others.
+ *
+ * Security: whether the account exists makes no difference.
+ */
+export class AccountHashes {
+  readonly #accounts = new Map<string, Account>();
+
+  /**
+   * Waits until the account may hash one more.
+   *
+   * @param account a text that names it
+   * @param mayWait whether the attempt comes from a known device
+   * @returns a function that ends what was begun; `null` if the attempt is refused
+   */
+  async begin(account: string, mayWait: boolean): Promise<(() => void) | null> {
+    const state = this.#accounts.get(account) ?? { running: 0, waiting: [] };
+    this.#accounts.set(account, state);
+    if (state.running < MAX_AT_ONCE) state.running++;
+    else if (!mayWait || state.waiting.length >= MAX_WAITING) return null;
+    else await new Promise<void>((resolve) => state.waiting.push(resolve));
+    return () => this.#end(account, state);
+  }
+
+  /** Whoever waits takes the place of what has ended, so that no other attempt can come in between. */
+  #end(account: string, state: Account): void {
+    const next = state.waiting.shift();
+    if (next !== undefined) {
+      next();
+      return;
+    }
+    state.running--;
+    if (state.running === 0) this.#accounts.delete(account);
+  }
+}

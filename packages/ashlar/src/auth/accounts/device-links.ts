@@ -1,0 +1,130 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { Container } from "../../kernel/index.ts";
+import { digest } from "../../security/index.ts";
+import { currentDate } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { announce } from "../events.ts";
+import type { GuessWarnings } from "../guard-registry.ts";
+import { type AccountLinks, DEVICE_EXPIRES_IN_HOURS, epochDigestOf } from "./account-links.ts";
+import type { AccountMails } from "./account-mails.ts";
+import type { AccountPages } from "./account-pages.ts";
+import type { AccountPromises, PromiseWork } from "./account-promises.ts";
+import { isVerifiable } from "./account-user.ts";
+import type { GuardUsers } from "./guard-users.ts";
+import { DEVICE_LINK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
+import type { MailLimits } from "./mail-limits.ts";
+
+/** The page that a link leads to. */
+const PAGE = "login.device";
+
+/** A link that can still let a device in. */
+export interface UsableDeviceLink {
+  /** The address of the account. */
+  readonly email: string;
+}
+
+/** The dependencies of {@link DeviceLinks}. */
+export interface DeviceLinksDependencies {
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly links: AccountLinks;
+  readonly mails: AccountMails;
+  readonly limits: MailLimits;
+  readonly promises: AccountPromises;
+  readonly container: Container;
+}
+
+/** What is stored of a warning. */
+interface Warning {
+  readonly guard: string;
+  /** The primary key of the account, as text; `null` if there is none. */
+  readonly id: string | null;
+  readonly language: string;
+}
+
+/**
+ * Tells the owner of an account that unknown devices have used up their guesses, with a link that makes one device known
+ * to the account: so that guesses by strangers, however many, keep the owner out of no device.
+ *
+ * Security: a link proves the mailbox, and logs no one in. The password is asked as always, and a device that became known
+ * this way has only so many guesses itself.
+ */
+export class DeviceLinks implements GuessWarnings {
+  readonly #dependencies: DeviceLinksDependencies;
+  readonly #promise: PromiseWork<Warning, never>;
+
+  constructor(dependencies: DeviceLinksDependencies) {
+    this.#dependencies = dependencies;
+    this.#promise = dependencies.promises.declare("guesses", "a warning about guesses", (context, warning) => {
+      return this.#mail(context, warning);
+    });
+  }
+
+  hasLink(guard: string): boolean {
+    const { mails, pages } = this.#dependencies;
+    return mails.areSent && pages.has(guard, PAGE);
+  }
+
+  async promise(context: HttpContext, guard: string, user: Authenticatable | null): Promise<void> {
+    if (!this.#dependencies.mails.areSent) return;
+    const id = user === null ? null : String(user.authId());
+    await this.#promise(context, { guard, id, language: context.language });
+  }
+
+  async #mail(context: HttpContext, { guard, id, language }: Warning): Promise<void> {
+    const { users, pages, links, mails, limits } = this.#dependencies;
+    const user = id === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
+    // As for every mail that strangers can trigger, the address must be proved if the class tracks that.
+    if (user === null || (isVerifiable(user) && !user.hasVerifiedEmail())) return;
+    const { email } = user;
+    if (typeof email !== "string" || !(await limits.allows(GUESSES_LIMIT, guard, email))) return;
+    const token = links.device({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
+    const url = this.hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
+    await mails.prepare();
+    const [detectedAt, expiresInHours] = [currentDate(), DEVICE_EXPIRES_IN_HOURS];
+    await mails.tryQueue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
+    announce(context, "auth.guesses_used_up", guard, { user });
+  }
+
+  /** Finds out whether the token of a link can still let a device in; see `Accounts.findDeviceLink`. */
+  async find(context: HttpContext, token: unknown): Promise<UsableDeviceLink | null> {
+    const found = await this.#find(context, token);
+    if (found === null) return null;
+    const { allowed } = await this.#dependencies.container.make("throttle").peek(DEVICE_LINK_LIMIT, found.use);
+    return allowed ? { email: found.user.email } : null;
+  }
+
+  /** See `Accounts.allowDevice`. */
+  async allow(context: HttpContext, token: unknown): Promise<boolean> {
+    const found = await this.#find(context, token);
+    if (found === null) return false;
+    // One count, in the store that all processes share, decides between parallel uses.
+    const { allowed } = await this.#dependencies.container.make("throttle").consume(DEVICE_LINK_LIMIT, found.use);
+    if (!allowed) return false;
+    const { guard, user } = found;
+    context.auth.allowDevice(guard, user);
+    announce(context, "auth.device_allowed", guard, { user });
+    return true;
+  }
+
+  async #find(
+    context: HttpContext,
+    token: unknown,
+  ): Promise<{ readonly guard: string; readonly user: AccountUser; readonly use: LinkUse } | null> {
+    const { users, pages, links, container } = this.#dependencies;
+    const claim = links.readDevice(token);
+    // A link that was created for another guard's page is not valid here.
+    if (claim === null || !pages.isShared(PAGE, claim.guard, context.auth.guardName)) return null;
+    if (!container.has("throttle")) return null;
+    const user = (await users.named(claim.guard)?.findByAuthId(claim.id)) ?? null;
+    if (user === null || String(user.authId()) !== claim.id || epochDigestOf(user) !== claim.epoch) return null;
+    return { guard: claim.guard, user, use: { realm: "device links", account: digest(token as string) } };
+  }
+}
+
+/** The use of a link, as it is counted. */
+interface LinkUse {
+  readonly realm: string;
+  readonly account: string;
+}

@@ -1,0 +1,84 @@
+import type { HttpContext } from "../http/index.ts";
+import { AshlarError } from "../support/index.ts";
+import { tooManyRequests, waitOf } from "../throttle/index.ts";
+import type { Authenticatable } from "./authenticatable.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
+import { message } from "./messages.ts";
+import "../http/index.ts";
+
+/** A password that is about to be compared with an account's. */
+export interface Guess {
+  /** The name of the guard that it was sent to. */
+  readonly guard: string;
+  /** The account; `null` if there is none. */
+  readonly user: Authenticatable | null;
+  /** The identifier that was sent, in its normal form; `null` if it was none, or the user is the request's own. */
+  readonly identifier: string | null;
+}
+
+/**
+ * Compares a password with an account's, within what the account allows: so many wrong ones from unknown devices, over
+ * all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes through
+ * here, whether or not its route has a limit.
+ *
+ * An account is counted by its primary key, because it may have several identifiers. If there is none, the identifier is
+ * counted, in the same number of steps.
+ *
+ * @param compare hashes the password
+ * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back
+ */
+export async function comparePassword<T>(context: HttpContext, guess: Guess, compare: () => Promise<T>): Promise<T> {
+  const { auth } = context;
+  const account = auth.guessedAccount(guess.guard, guess.user, guess.identifier);
+  if (account === null) return unlessUntried(context, compare);
+  const end = await auth.hashes.begin(account.name, account.isKnownDevice);
+  if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
+  try {
+    await countGuess(context, guess);
+    return await unlessUntried(context, compare);
+  } finally {
+    end();
+  }
+}
+
+async function countGuess(context: HttpContext, { guard, user, identifier }: Guess): Promise<void> {
+  const { auth } = context;
+  if (auth.throttle === null) return;
+  const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {
+    guard,
+    ...(user === null ? { account: identifier } : { user }),
+  });
+  const { buckets } = auth.throttle.limit(ACCOUNT_LIMIT);
+  if (result.buckets.some(({ bucket, isFirstRefusal }) => isFirstRefusal && buckets.includes(bucket))) {
+    await auth.guessesUsedUp(guard, user);
+  }
+  if (result.allowed) return;
+  const wait = waitOf(result.resetInSeconds);
+  throw tooManyRequests(
+    result,
+    message(auth.mailsDeviceLinks(guard) ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait }),
+  );
+}
+
+/**
+ * Waits for the check of a password. If the check itself fails, for example on a machine that is too busy to hash, no
+ * password was tried: the account gets the attempt back, so that its owner is not locked out. Limits by address still
+ * count the request.
+ *
+ * @throws what the check throws
+ */
+async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    const { throttle } = context.auth;
+    await throttle?.giveBack(context, PASSWORD_LIMIT, { only: "account" });
+    await throttle?.giveBack(context, ACCOUNT_LIMIT);
+    throw error;
+  }
+}
+
+/** Two hashes take some 20 ms. */
+function busy(): AshlarError {
+  return new AshlarError("E_TOO_MANY_REQUESTS", message("auth.guesses.busy"), { headers: { "Retry-After": "1" } });
+}

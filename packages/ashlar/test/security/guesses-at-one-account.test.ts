@@ -1,0 +1,340 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PasswordHasher } from "../../src/security/index.ts";
+import { freeze, linksIn, quickHasher, travelBack } from "../../src/testing/index.ts";
+import { memoryStore } from "../../src/throttle/index.ts";
+import { ADA, type TestAccounts, testAccounts, type Visitor } from "../support/account-application.ts";
+import { PASSWORD } from "../support/application-parts.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+let start = 0;
+beforeEach(() => {
+  start = Date.now();
+  at(0);
+});
+afterEach(travelBack);
+
+/** Counts the passwords that are compared, and holds comparisons back if asked to. */
+class WatchedHasher implements PasswordHasher {
+  readonly #hasher = quickHasher();
+  compared = 0;
+  running = 0;
+  most = 0;
+  #gate: Promise<void> = Promise.resolve();
+
+  /** Holds comparisons back until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gate = promise;
+    return resolve;
+  }
+
+  hash(password: string): Promise<string> {
+    return this.#hasher.hash(password);
+  }
+
+  async verify(hash: string | null, password: string): Promise<boolean> {
+    this.compared++;
+    this.most = Math.max(this.most, ++this.running);
+    await this.#gate;
+    this.running--;
+    return this.#hasher.verify(hash, password);
+  }
+
+  needsRehash(hash: string): boolean {
+    return this.#hasher.needsRehash(hash);
+  }
+}
+
+interface Shop {
+  readonly accounts: TestAccounts;
+  readonly hasher: WatchedHasher;
+}
+
+/** An application with the framework's own limits, and Ada, whose address is verified. */
+async function open(options: Parameters<typeof testAccounts>[0] = {}): Promise<Shop> {
+  const hasher = new WatchedHasher();
+  const accounts = await testAccounts({ hasher, throttle: {}, store: memoryStore(), ...options });
+  await (await accounts.user()).markEmailAsVerified();
+  await accounts.mails();
+  return { accounts, hasher };
+}
+
+/** Moves the clock to this many minutes after the test's beginning. */
+function at(minutes: number): void {
+  freeze(new Date(start + minutes * 60_000));
+}
+
+const hex = (value: number): string => value.toString(16);
+
+/** The address of a bot: half of them in IPv4, half in the 65,536 networks of one IPv6 site. */
+function addressOf(bot: number): string {
+  return bot % 2 === 0 ? `100.64.${bot >> 8}.${bot & 255}` : `2001:db8:1:${hex(bot)}::${hex(bot + 1)}`;
+}
+
+async function login(visitor: Visitor, email: string, password: string) {
+  visitor.cookies.delete("__Host-token");
+  visitor.cookies.delete("token");
+  return visitor.post("/login", { email, password }, { accept: "application/json" });
+}
+
+const guess = (shop: Shop, bot: number, email: string = ADA.email) => {
+  return login(shop.accounts.visitor({ ip: addressOf(bot) }), email, `a guess, number ${bot}`);
+};
+
+const isIn = async (visitor: Visitor, password = PASSWORD) => {
+  return (await login(visitor, ADA.email, password)).status === 200;
+};
+
+/** The mails to Ada about guesses. */
+async function warnings({ accounts }: Shop) {
+  return (await accounts.mails()).filter(({ subject }) => subject.startsWith("Wrong passwords were tried"));
+}
+
+test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owner gets in on every device", async () => {
+  const shop = await open();
+  const { accounts, hasher } = shop;
+  const known = accounts.visitor({ ip: "198.51.100.1" });
+  expect(await isIn(known)).toBe(true);
+  const newDevice = accounts.visitor({ ip: "198.51.100.2" });
+  const before = hasher.compared;
+  let own = 0;
+  const mails: Awaited<ReturnType<typeof warnings>>[number][] = [];
+  const BOTS = 10_000;
+  for (let bot = 0; bot < BOTS; bot++) {
+    at((24 * 60 * bot) / BOTS);
+    await guess(shop, bot);
+    if (bot % 1000 !== 999) continue;
+    // A device where the owner has logged in before works all day, from any address.
+    expect(await isIn(known), `after ${bot} guesses`).toBe(true);
+    own++;
+    mails.push(...(await warnings(shop)));
+  }
+  const guessed = hasher.compared - before - own;
+  expect(guessed).toBeGreaterThan(300);
+  expect(guessed).toBeLessThanOrEqual(200 + 24 * 6);
+  // The owner learns of it once.
+  expect(mails).toHaveLength(1);
+  expect(mails[0]!.to).toBe(ADA.email);
+  // A new device is held up, the right password or not, and told what to do.
+  const refused = await login(newDevice, ADA.email, PASSWORD);
+  expect(refused.status).toBe(429);
+  expect(JSON.stringify(refused.body)).toContain("follow the link that we have mailed");
+  expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);
+  // The link in the mail lets it in, though not without the password.
+  const [link] = linksIn(mails[0]!).filter((url) => url.includes("/login/device/"));
+  const path = new URL(link!).pathname;
+  at(23 * 60);
+  expect((await newDevice.get(path)).status).toBe(200);
+  expect((await newDevice.post(path)).status).toBe(302);
+  expect(await isIn(newDevice, "not her password")).toBe(false);
+  expect(await isIn(newDevice)).toBe(true);
+  // A day after the storm, any device is let in again.
+  at(48 * 60 + 1);
+  expect(await isIn(accounts.visitor({ ip: "198.51.100.3" }))).toBe(true);
+}, 300_000);
+
+describe("S133 the link in the mail", () => {
+  const storm = async (options: Parameters<typeof testAccounts>[0] = {}) => {
+    const shop = await open(options);
+    for (let bot = 0; bot < 102; bot++) await guess(shop, bot);
+    const [mail] = await warnings(shop);
+    const path = new URL(linksIn(mail!).find((url) => url.includes("/login/device/"))!).pathname;
+    let visitors = 0;
+    return { shop, path, visitor: () => shop.accounts.visitor({ ip: `198.51.100.${++visitors}` }) };
+  };
+
+  test("is for one device: of 20 uses at once, one counts, and its page changes nothing", async () => {
+    const { path, visitor } = await storm();
+    for (let look = 0; look < 3; look++) expect((await visitor().get(path)).status).toBe(200);
+    const visitors = Array.from({ length: 20 }, visitor);
+    await Promise.all(visitors.map((one) => one.post(path)));
+    expect(visitors.filter(({ cookies }) => cookies.has("__Host-device"))).toHaveLength(1);
+    const later = visitor();
+    expect((await later.get(path)).status).toBe(302);
+    expect((await later.post(path, {}, { accept: "application/json" })).status).toBe(410);
+  });
+
+  test("ends with access to the account, after a day, and if it was altered", async () => {
+    const { shop, path, visitor } = await storm();
+    const status = async (to: string) => (await visitor().post(to, {}, { accept: "application/json" })).status;
+    expect(await status(`${path}x`)).toBe(410);
+    at(24 * 60 + 1);
+    expect(await status(path)).toBe(410);
+    at(0);
+    await (await shop.accounts.user()).endAccess();
+    expect(await status(path)).toBe(410);
+  });
+
+  test("logs no one in, and gives the device that it lets in one more budget, but no end of guesses", async () => {
+    const { shop, path, visitor } = await storm();
+    const device = visitor();
+    await device.post(path);
+    expect((await device.get("/me")).body).toEqual({ user: null });
+    const before = shop.hasher.compared;
+    for (let hour = 0; hour < 24; hour++) {
+      for (let minute = 0; minute < 60; minute += 5) {
+        at(hour * 60 + minute);
+        for (let attempt = 0; attempt < 6; attempt++) await login(device, ADA.email, "another guess");
+      }
+    }
+    // Its own, then what is left to unknown devices, and then one every ten minutes.
+    expect(shop.hasher.compared - before).toBeLessThanOrEqual(200 + 100 + 24 * 6);
+  });
+
+  test("is not needed after a new password was set: that proves the mailbox, too", async () => {
+    const { shop, visitor } = await storm();
+    const device = visitor();
+    const token = await shop.accounts.resetToken(ADA);
+    const password = "another password of hers";
+    await device.post("/password_reset", { token, password, password_confirmation: password });
+    expect(await isIn(device, password)).toBe(true);
+    expect(await isIn(visitor(), password)).toBe(false);
+  });
+});
+
+test("S133 an address without an account gets the same responses, and no mail", async () => {
+  const shop = await open();
+  for (let bot = 0; bot < 104; bot++) {
+    const known = await guess(shop, bot);
+    const unknown = await guess(shop, bot + 20_000, "nobody@example.com");
+    const told = ({ status, headers, body }: typeof known) => [
+      status,
+      headers.get("retry-after"),
+      JSON.stringify(body),
+    ];
+    expect(told(unknown)).toEqual(told(known));
+  }
+  expect((await warnings(shop)).map(({ to }) => to)).toEqual([ADA.email]);
+});
+
+test("S133 an unverified address gets no such mail", async () => {
+  const hasher = new WatchedHasher();
+  const accounts = await testAccounts({ hasher, throttle: {}, store: memoryStore() });
+  const shop = { accounts, hasher };
+  for (let bot = 0; bot < 104; bot++) await guess(shop, bot);
+  expect(await warnings(shop)).toEqual([]);
+});
+
+test("S133 all doors to the password share the budget: the login, confirmations, and a change of password", async () => {
+  const { accounts, hasher } = await open();
+  const thief = await accounts.loggedIn();
+  // A copied login, without the cookie of the device.
+  thief.cookies.delete("__Host-device");
+  const before = hasher.compared;
+  for (let round = 0; round < 40; round++) {
+    // Past the limit by address, which is another one.
+    at(round * 1.4);
+    const post = (path: string, body: object) => {
+      const copy = accounts.visitor({ ip: addressOf(round * 3) });
+      for (const [name, value] of thief.cookies) copy.cookies.set(name, value);
+      return copy.post(path, body, { accept: "application/json" });
+    };
+    await post("/confirm_password", { password: "a guess" });
+    const change = { password: "some new password", password_confirmation: "some new password" };
+    await post("/account/password", { current_password: "a guess", ...change });
+    await login(accounts.visitor({ ip: addressOf(round * 3 + 1) }), ADA.email, "a guess");
+  }
+  expect(hasher.compared - before).toBeLessThanOrEqual(100 + 6);
+  expect(hasher.compared - before).toBeGreaterThanOrEqual(100);
+});
+
+test("S133 the owner's successes give strangers no further guesses", async () => {
+  const shop = await open();
+  const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
+  const before = shop.hasher.compared;
+  let own = 0;
+  for (let bot = 0; bot < 150; bot++) {
+    await guess(shop, bot);
+    if (bot % 10 === 0 && (await isIn(owner))) own++;
+  }
+  expect(own).toBe(15);
+  expect(shop.hasher.compared - before - own).toBe(101);
+});
+
+describe("S133 no account occupies more than two hashes at once", () => {
+  for (const email of [ADA.email, "nobody@example.com"]) {
+    test(`${email === ADA.email ? "an account" : "an address without one"}: the rest is refused without hashing`, async () => {
+      const shop = await open();
+      const release = shop.hasher.hold();
+      const answers = Array.from({ length: 30 }, (_, bot) => guess(shop, bot, email));
+      let refused = 0;
+      for (const answer of answers) {
+        void answer.then(({ status }) => {
+          if (status === 429) refused++;
+        });
+      }
+      // None of them waits for the two.
+      await expect.poll(() => refused).toBe(28);
+      release();
+      const all = await Promise.all(answers);
+      const busy = all.filter(({ status }) => status === 429);
+      expect(busy).toHaveLength(28);
+      expect(busy[0]!.headers.get("retry-after")).toBe("1");
+      expect([shop.hasher.most, shop.hasher.compared]).toEqual([2, 2]);
+    });
+  }
+
+  test("a known device waits for its turn, ahead of all others", async () => {
+    const shop = await open();
+    const known = shop.accounts.visitor({ ip: "198.51.100.1" });
+    expect(await isIn(known)).toBe(true);
+    const release = shop.hasher.hold();
+    const guesses = Array.from({ length: 10 }, (_, bot) => guess(shop, bot));
+    await expect.poll(() => shop.hasher.running).toBe(2);
+    const owner = isIn(known);
+    const more = Array.from({ length: 10 }, (_, bot) => guess(shop, bot + 100));
+    await Promise.all(more);
+    release();
+    expect(await owner).toBe(true);
+    expect((await Promise.all(guesses)).filter(({ status }) => status !== 429)).toHaveLength(2);
+    expect(shop.hasher.most).toBe(2);
+  });
+
+  test("other accounts are not affected", async () => {
+    const shop = await open();
+    const release = shop.hasher.hold();
+    const guesses = Array.from({ length: 10 }, (_, bot) => guess(shop, bot));
+    await expect.poll(() => shop.hasher.running).toBe(2);
+    const other = guess(shop, 50, "bob@example.com");
+    await expect.poll(() => shop.hasher.running).toBe(3);
+    release();
+    await Promise.all([...guesses, other]);
+  });
+});
+
+await onEachDatabase("guesses at one account", (engine) => {
+  test("S133 over two instances, no more than the budget is compared, and the owner is mailed once", async () => {
+    const one = await open({ engine, store: "database" });
+    const other = new WatchedHasher();
+    const twin = {
+      accounts: await testAccounts({ hasher: other, throttle: {}, restarted: one.accounts }),
+      hasher: other,
+    };
+    const guesses = (shop: Shop, start: number) => {
+      return Promise.all(Array.from({ length: 2 }, (_, index) => guess(shop, start + index)));
+    };
+    for (let bot = 0; bot < 160; bot += 4) await Promise.all([guesses(one, bot), guesses(twin, bot + 2)]);
+    // The last one is that of the slower limit.
+    expect(one.hasher.compared + other.compared).toBe(101);
+    expect([...(await warnings(one)), ...(await warnings(twin))]).toHaveLength(1);
+  });
+
+  test("S133 a login without failures counts in five statements, whatever the address, and in four from a known device", async () => {
+    const { accounts } = await open({ engine, store: "database" });
+    const statements: string[] = [];
+    const visitors = ["198.51.100.1", "2001:db8:1:2::1"].map((ip) => accounts.visitor({ ip }));
+    // MariaDB's dialect looks up the keys of a table when it first writes to it.
+    for (const visitor of visitors) await login(visitor, ADA.email, "a guess");
+    const end = accounts.database.connection().onQuery(({ sql }) => {
+      if (/rate_limits/.test(sql)) statements.push(sql);
+    });
+    for (const count of [5, 4]) {
+      for (const visitor of visitors) {
+        statements.length = 0;
+        expect(await isIn(visitor)).toBe(true);
+        expect(statements, statements.join("\n")).toHaveLength(count);
+      }
+    }
+    end();
+  });
+});
