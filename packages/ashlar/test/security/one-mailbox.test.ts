@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { UniqueViolationError } from "../../src/database/index.ts";
-import { ADA, BOB, FullUser, PASSWORD, type TestAccounts, testAccounts } from "../support/account-application.ts";
+import {
+  ADA,
+  BOB,
+  FullUser,
+  outcomeOf,
+  PASSWORD,
+  type TestAccounts,
+  testAccounts,
+} from "../support/account-application.ts";
 import { testApi } from "../support/api-application.ts";
 import { sentencesIn } from "../support/field-errors.ts";
 import { onEachDatabase } from "../support/services.ts";
@@ -127,6 +135,14 @@ await onEachDatabase("one mailbox", (engine) => {
     expect(bob.status).toBe(422);
     expect(await login(accounts, UNICODE)).toBe("/home");
   });
+});
+
+test("S132 a link that an earlier version mailed to an address in Unicode gives the account its normal form", async () => {
+  const accounts = await testAccounts();
+  const { pages } = accounts.application.container.make("accounts");
+  const link = pages.verificationUrl("web", await accounts.user(), UNICODE);
+  expect(await outcomeOf(await accounts.loggedIn(), new URL(link).pathname)).toBe("verified");
+  expect((await accounts.user()).email).toBe(NORMAL);
 });
 
 test("S132 API clients log in with every spelling", async () => {

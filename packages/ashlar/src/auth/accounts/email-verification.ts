@@ -1,6 +1,7 @@
 import type { Events } from "../../events/index.ts";
 import type { HttpContext, HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
+import { normalizeEmail } from "../../security/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountStore, AccountUser } from "../account-store.ts";
@@ -91,7 +92,9 @@ export class EmailVerification {
     // HEAD returns what GET would do, and does nothing: some mail programs use it to check whether a link works.
     if (method === "HEAD") return outcome;
     if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
-    return this.#dependencies.emailChange.complete(context, user, claim, claim.newEmail);
+    // An earlier version may have mailed the link, with another spelling.
+    const newEmail = normalizeEmail(claim.newEmail);
+    return newEmail === null ? "invalid" : this.#dependencies.emailChange.complete(context, user, claim, newEmail);
   }
 
   async #confirm(
