@@ -80,6 +80,7 @@ const CONTENTS: readonly Part[] = [
         title: "More",
         pages: guides(
           "mail",
+          "newsletters",
           "jobs",
           "webhooks",
           "limits",

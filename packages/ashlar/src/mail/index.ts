@@ -1,5 +1,6 @@
 export type { MailSentEvent } from "./events.ts";
 export type { MailAddress } from "./mail-address.ts";
+export type { MailHeader } from "./mail-header.ts";
 export type { MailAttachment, MailMessage } from "./mail-message.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { type Delivery, DeliveryError, type MailTransport, type MailTransportSource } from "./mail-transport.ts";

@@ -126,6 +126,7 @@ describe("composing", () => {
       text: "Hello Jane,\n\nwelcome to The <Shop>.",
       html: "<p>Hello Jane,</p>\n<p>welcome to The &lt;Shop&gt;.</p>",
       attachments: [],
+      headers: [],
     });
     expect(Object.isFrozen(message)).toBe(true);
   });
@@ -302,7 +303,7 @@ describe("links", () => {
 
   test("creating a link before the mail is composed fails, and the error says where to do it", () => {
     expect(() => new Custom(() => ({ text: "mail/hello.text" })).links("/x")).toThrow(
-      "Custom creates a link too early: call url(), route() and signedRoute() in subject() or content().",
+      "Custom creates a link too early: call url(), route() and signedRoute() in subject(), content() or headers().",
     );
   });
 });
@@ -327,7 +328,7 @@ describe("the language of a mail", () => {
   });
 
   test("is not known before the mail is composed", () => {
-    const expected = "Greeting uses t() too early: call it in subject() or content().";
+    const expected = "Greeting uses t() too early: call it in subject(), content() or headers().";
     expect(() => new Greeting().subject()).toThrow(expected);
   });
 

@@ -39,7 +39,7 @@ export class MailComposer {
     const { links, messages, from: sender } = this.#dependencies;
     const envelope = mailable.envelope();
     requireRecipient(mailable, to);
-    const { subject, content, language, t } = mailable.draft(links, messages);
+    const { subject, content, headers, language, t } = mailable.draft(links, messages);
     const local = { ...this.#shared(subject), language, t };
     const render = (view: string) => this.#dependencies.views().render(view, content.data ?? {}, local);
     const text = content.plainText ?? unescaped(await render(viewOf(mailable, content.text)));
@@ -58,6 +58,7 @@ export class MailComposer {
       text: text.trim(),
       html,
       attachments: Object.freeze([...envelope.attachments]),
+      headers,
     });
   }
 

@@ -1,4 +1,5 @@
 import type { MailAddress } from "./mail-address.ts";
+import type { MailHeader } from "./mail-header.ts";
 
 /** A file attached to a mail. */
 export interface MailAttachment {
@@ -26,6 +27,8 @@ export interface MailMessage {
   /** `null` if the mail is text only. */
   readonly html: string | null;
   readonly attachments: readonly MailAttachment[];
+  /** The author's own header fields, checked; missing in a mail that an older version has queued. */
+  readonly headers?: readonly MailHeader[];
 }
 
 /** The addresses for display, without names: `jane@shop.example, joe@shop.example`. */

@@ -216,6 +216,7 @@ describe("captured mails", () => {
         text: "Hello Jane: https://shop.example/orders/7",
         html: '<p>Hello Jane: <a href="https://shop.example/orders/7">https://shop.example/orders/7</a></p>',
         attachments: [attachment],
+        headers: {},
       },
       expect.objectContaining({ subject: "Welcome, Joe", to: "joe@shop.example" }),
     ]);

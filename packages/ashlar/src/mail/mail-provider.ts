@@ -202,8 +202,12 @@ export class MailProvider extends Provider {
   }
 
   #transport(settings: CompleteMailSettings): MailTransport {
-    const { container, environment } = this.application;
-    const named = { smtp: () => new SmtpTransport(settings.smtp!), mailbox: mailbox(), memory: memoryTransport() };
+    const { container, environment, root } = this.application;
+    const named = {
+      smtp: () => new SmtpTransport(settings.smtp!, root),
+      mailbox: mailbox(),
+      memory: memoryTransport(),
+    };
     const source = typeof settings.transport === "string" ? named[settings.transport] : settings.transport;
     const transport = typeof source === "function" ? source(container) : source;
     if (!isTransport(transport)) {

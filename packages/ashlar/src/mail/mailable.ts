@@ -2,6 +2,7 @@ import type { QueryParameters, RouteParameters } from "../http/index.ts";
 import type { Catalogue, Translate } from "../messages/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { headerText, type MailAddress, mailAddress } from "./mail-address.ts";
+import { type MailHeader, mailHeader } from "./mail-header.ts";
 import type { MailLinks, SignedLinkOptions } from "./mail-links.ts";
 import type { MailAttachment } from "./mail-message.ts";
 import "./errors.ts";
@@ -65,6 +66,7 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
 export abstract class Mailable {
   readonly #recipients: Readonly<Record<Role, MailAddress[]>> = { to: [], cc: [], bcc: [], replyTo: [] };
   readonly #attachments: MailAttachment[] = [];
+  readonly #headers = new Map<string, MailHeader>();
   #from: MailAddress | null = null;
   #language: string | null = null;
   #help: MailHelp | null = null;
@@ -136,22 +138,72 @@ export abstract class Mailable {
     return this;
   }
 
-  /** Returns the absolute URL of a path of the application, such as `/orders/7`. Only in `subject()` and `content()`. */
+  /**
+   * Sets a header field, such as a tag of your mail service. One that was set before under this name is replaced.
+   *
+   * ```ts
+   * class LampsMail extends Mailable {
+   *   override subject(): string {
+   *     return "New lamps";
+   *   }
+   *   override content(): MailContent {
+   *     return { plainText: "They are here." };
+   *   }
+   * }
+   *
+   * await context.mail.queue(new LampsMail().header("X-PM-Tag", "lamps"), customer.email);
+   * ```
+   *
+   * @param name letters, digits and hyphens; not one that the mailer writes, such as `From`, `Subject` or `Content-Type`
+   * @param value one line of up to 900 ASCII characters
+   * @throws `E_INVALID_MAIL`
+   */
+  header(name: string, value: string): this {
+    this.#headers.set(name.toLowerCase(), mailHeader(name, value));
+    return this;
+  }
+
+  /**
+   * Returns further header fields by name, whose values may have links; called when the mail is composed. For a newsletter that
+   * readers can leave with one click (RFC 8058):
+   *
+   * ```ts
+   * class NewsMail extends Mailable {
+   *   override subject(): string {
+   *     return "News";
+   *   }
+   *   override content(): MailContent {
+   *     return { plainText: "New lamps are here." };
+   *   }
+   *   override headers(): Record<string, string> {
+   *     const link = this.signedRoute("orders.show", { id: 7 });
+   *     return { "List-Unsubscribe": `<${link}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
+   *   }
+   * }
+   * ```
+   *
+   * @throws `E_INVALID_MAIL` when the mail is composed, for what {@link Mailable.header} refuses
+   */
+  headers(): Readonly<Record<string, string>> {
+    return {};
+  }
+
+  /** Returns the absolute URL of a path of the application, such as `/orders/7`. Only in `subject()`, `content()` and `headers()`. */
   protected url(path: string): string {
     return this.#helpOrThrow(LINKS).links.url(path);
   }
 
-  /** Returns the absolute URL of a named route. Only in `subject()` and `content()`. */
+  /** Returns the absolute URL of a named route. Only in `subject()`, `content()` and `headers()`. */
   protected route(name: string, parameters?: RouteParameters, query?: QueryParameters): string {
     return this.#helpOrThrow(LINKS).links.route(name, parameters, query);
   }
 
-  /** Returns the signed URL of a named route. Only in `subject()` and `content()`. */
+  /** Returns the signed URL of a named route. Only in `subject()`, `content()` and `headers()`. */
   protected signedRoute(name: string, parameters?: RouteParameters, options?: SignedLinkOptions): string {
     return this.#helpOrThrow(LINKS).links.signedRoute(name, parameters, options);
   }
 
-  /** Translates into the mail's language: `this.t("app.orders.shipped", { number })`. Only in `subject()` and `content()`. */
+  /** Translates into the mail's language: `this.t("app.orders.shipped", { number })`. Only in `subject()`, `content()` and `headers()`. */
   protected get t(): Translate {
     return this.#helpOrThrow("uses t() too early: call it").t;
   }
@@ -161,7 +213,7 @@ export abstract class Mailable {
     return { ...this.#recipients, from: this.#from, attachments: this.#attachments };
   }
 
-  /** @internal Calls `subject()` and `content()`, which may create links and translate only now. */
+  /** @internal Calls `subject()`, `content()` and `headers()`, which may create links and translate only now. */
   draft(links: MailLinks, messages: Catalogue): MailDraft {
     const language = this.#language ?? messages.defaultLanguage;
     const t = messages.translator(language);
@@ -172,10 +224,17 @@ export abstract class Mailable {
         t,
         subject: headerText(this.subject(), `The subject of ${this.constructor.name}`),
         content: this.content(),
+        headers: this.#allHeaders(),
       };
     } finally {
       this.#help = null;
     }
+  }
+
+  #allHeaders(): readonly MailHeader[] {
+    const all = new Map(this.#headers);
+    for (const [name, value] of Object.entries(this.headers())) all.set(name.toLowerCase(), mailHeader(name, value));
+    return Object.freeze([...all.values()]);
   }
 
   #add(role: Role, address: string, name: string | undefined, what: string): this {
@@ -185,7 +244,7 @@ export abstract class Mailable {
 
   #helpOrThrow(early: string): MailHelp {
     if (this.#help !== null) return this.#help;
-    throw new AshlarError("E_INVALID_MAIL", `${this.constructor.name} ${early} in subject() or content().`);
+    throw new AshlarError("E_INVALID_MAIL", `${this.constructor.name} ${early} in subject(), content() or headers().`);
   }
 }
 
@@ -208,6 +267,7 @@ export interface MailDraft {
   readonly t: Translate;
   readonly subject: string;
   readonly content: MailContent;
+  readonly headers: readonly MailHeader[];
 }
 
 /** The class of a mailable. */

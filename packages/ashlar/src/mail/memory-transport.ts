@@ -13,6 +13,8 @@ export interface CapturedMail {
   readonly text: string;
   readonly html: string | null;
   readonly attachments: readonly MailAttachment[];
+  /** The mail's own header fields, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Which mails match: those of a class, or those that the function accepts. */
@@ -32,7 +34,10 @@ export class MemoryTransport implements MailTransport {
   deliver(message: MailMessage, { mailable }: Pick<Delivery, "mailable">): Promise<readonly string[]> {
     const { subject, text, html, attachments } = message;
     const [to, cc, bcc] = [message.to, message.cc, message.bcc].map(addressLine) as [string, string, string];
-    const mail = { to, cc, bcc, from: message.from.address, subject, text, html, attachments };
+    const headers = Object.freeze(
+      Object.fromEntries((message.headers ?? []).map(({ name, value }) => [name.toLowerCase(), value])),
+    );
+    const mail = { to, cc, bcc, from: message.from.address, subject, text, html, attachments, headers };
     this.#captures.push({ mail: Object.freeze(mail), mailable, className: message.mailable });
     return Promise.resolve([]);
   }

@@ -22,10 +22,15 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
       ...(contentType === undefined ? {} : { contentType }),
     })),
     // RFC 3834 §5: prevents out-of-office replies to a program.
-    headers: { "Auto-Submitted": "auto-generated" },
+    headers: [{ key: "Auto-Submitted", value: "auto-generated" }, ...own(message)],
     disableFileAccess: true,
     disableUrlAccess: true,
   };
+}
+
+/** The author's fields, which are ASCII. Prepared: a link must not be folded or encoded (RFC 8058 §3.1). */
+function own({ headers = [] }: MailMessage): { key: string; value: { prepared: true; value: string } }[] {
+  return headers.map(({ name, value }) => ({ key: name, value: { prepared: true, value } }));
 }
 
 /** The mail as transmitted: header and body (RFC 5322), without the blind copies' addresses. */

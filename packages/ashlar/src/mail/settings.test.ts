@@ -131,6 +131,8 @@ describe("the server", () => {
       port: 587,
       secure: false,
       requireTls: true,
+      ca: null,
+      servername: null,
       user: null,
       password: null,
       poolSize: 5,

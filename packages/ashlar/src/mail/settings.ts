@@ -47,8 +47,19 @@ export interface SmtpSettings {
   readonly port?: number | undefined;
   /** Whether the connection is encrypted from its first byte; default: `true` if the port is 465, else `false`. */
   readonly secure?: boolean | undefined;
-  /** Whether to refuse a server without encryption (STARTTLS); default: `true`, except for one on this machine. */
+  /**
+   * Whether to refuse a server without encryption (STARTTLS); default: `true`, except for one on this machine. `false` accepts a
+   * server that doesn't encrypt. One that does must have a valid certificate all the same.
+   */
   readonly requireTls?: boolean | undefined;
+  /**
+   * The file with the certificates (PEM) of the authorities that the server's certificate must come from, relative to the
+   * application's folder: that of your own authority, or the server's own certificate if it has signed itself. Default: those of
+   * Node.js.
+   */
+  readonly ca?: Optional<string>;
+  /** The name that the server's certificate must have; default: `host`. */
+  readonly servername?: Optional<string>;
   /** The name to log in with, along with `password`; default: no login. */
   readonly user?: Optional<string>;
   readonly password?: Optional<string>;
@@ -140,6 +151,8 @@ const SMTP = settings<SmtpSettings>()(
     port: integer({ from: 1, to: 65_535 }, null),
     secure: flag(null),
     requireTls: flag(null),
+    ca: text(null),
+    servername: textLike('the name in the certificate: "smtp.shop.example"', /^[\w.-]+$/, null),
     user: text(null),
     password: text(null),
     poolSize: integer({ from: 1, to: 100 }, 5),

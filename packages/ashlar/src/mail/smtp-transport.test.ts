@@ -49,6 +49,8 @@ async function serve(
     port,
     secure: false,
     requireTls,
+    ca: null,
+    servername: null,
     user: null,
     password: null,
     poolSize: 1,

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import type {
   SendMailOptions,
   SMTPPoolOptions,
@@ -19,13 +21,25 @@ interface TransmittedMail extends SendMailOptions {
   readonly onTransmitted: () => void;
 }
 
+interface SmtpConnection extends CompleteSmtpSettings {
+  /** Names the settings in errors. */
+  readonly where: string;
+  /** `null` for those of Node.js. */
+  readonly authorities: string | null;
+}
+
 /** Delivers mails to an SMTP server, over a few connections that are kept open. */
 export class SmtpTransport implements MailTransport {
-  readonly #settings: CompleteSmtpSettings;
+  readonly #settings: SmtpConnection;
   #pool: Promise<Pool> | null = null;
 
-  constructor(settings: CompleteSmtpSettings) {
-    this.#settings = settings;
+  /**
+   * @param root what the file of `ca` is relative to
+   * @param where names the settings in errors
+   * @throws `E_INVALID_CONFIGURATION` if the file of `ca` can't be read, or has no certificate
+   */
+  constructor(settings: CompleteSmtpSettings, root = ".", where = "config/mail.ts: MAIL.smtp") {
+    this.#settings = { ...settings, where, authorities: authorities(settings.ca, root, where) };
   }
 
   get concurrency(): number {
@@ -40,6 +54,7 @@ export class SmtpTransport implements MailTransport {
     try {
       return (await pool.sendMail(mail)).rejected;
     } catch (error) {
+      explainCertificate(error, this.#settings.where);
       if (isTransmitted && error instanceof Error && !("responseCode" in error)) {
         // RFC 5321 §6.1: the server may have accepted it, and only its response was lost.
         Object.assign(error, { mayHaveArrived: true });
@@ -54,6 +69,9 @@ export class SmtpTransport implements MailTransport {
     const once = createTransport(connectionOptions(this.#settings));
     try {
       await once.verify();
+    } catch (error) {
+      explainCertificate(error, this.#settings.where);
+      throw error;
     } finally {
       once.close();
     }
@@ -72,15 +90,16 @@ export class SmtpTransport implements MailTransport {
  * @throws `E_INVALID_CONFIGURATION` at boot, if there is no host or a setting is invalid
  */
 export function smtp(server: SmtpSettings): (container: Container) => MailTransport {
-  return () => {
+  return (container) => {
     const settings = readSmtpSettings(server, "config/mail.ts: smtp()");
-    if (settings !== null) return new SmtpTransport(settings);
+    if (settings !== null)
+      return new SmtpTransport(settings, container.make("application").root, "config/mail.ts: smtp()");
     const remedy = "Set SMTP_HOST in the environment, or set host to the server's name.";
     throw new ConfigurationError("config/mail.ts: smtp()", "has no host.", remedy);
   };
 }
 
-async function createPool(settings: CompleteSmtpSettings): Promise<Pool> {
+async function createPool(settings: SmtpConnection): Promise<Pool> {
   // Loaded with the first mail, so that applications that don't send any start without it.
   const { createTransport } = await import("nodemailer");
   const pool = createTransport({
@@ -98,17 +117,58 @@ async function createPool(settings: CompleteSmtpSettings): Promise<Pool> {
   return pool;
 }
 
-function connectionOptions(settings: CompleteSmtpSettings): SMTPTransportOptions {
-  const { host, port, secure, requireTls, user, password, timeouts } = settings;
+function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
+  const { host, port, secure, requireTls, servername, authorities: ca, user, password, timeouts } = settings;
   return {
     host,
     port,
     secure,
     requireTLS: requireTls,
+    ...(ca === null && servername === null
+      ? {}
+      : { tls: { ...(ca && { ca }), ...(servername !== null && { servername }) } }),
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
     // It limits the lookup of the host's address as well.
     connectionTimeout: timeouts.connectSeconds * 1000,
     greetingTimeout: timeouts.connectSeconds * 1000,
     socketTimeout: timeouts.idleSeconds * 1000,
   };
+}
+
+function authorities(ca: string | null, root: string, where: string): string | null {
+  if (ca === null) return null;
+  let text: string;
+  try {
+    text = readFileSync(resolve(root, ca), "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(`${where}.ca`, `is a file that can't be read (${code}).`, "Correct its path.");
+  }
+  // With no certificate in it, Node.js would trust none, and every mail would fail.
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new ConfigurationError(`${where}.ca`, "is a file without a certificate.", "Name a file in PEM form.");
+}
+
+/** What OpenSSL and Node.js call a certificate whose authority, or whose name, is not the expected one. */
+const UNTRUSTED: ReadonlySet<unknown> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** Adds the setting to the message of an error about the server's certificate. */
+function explainCertificate(error: unknown, where: string): void {
+  if (!(error instanceof Error)) return;
+  const codes = [error, error.cause].map((one) => (one as NodeJS.ErrnoException | undefined)?.code);
+  const { reason } = error as { reason?: unknown };
+  if (
+    codes.some((code) => UNTRUSTED.has(code)) ||
+    /self-signed certificate|unable to (?:get|verify)/.test(error.message)
+  ) {
+    error.message += ` Set ${where}.ca to the file of the authority that has signed the server's certificate.`;
+  } else if (codes.includes("ERR_TLS_CERT_ALTNAME_INVALID") || /altnames/.test(`${error.message} ${reason ?? ""}`)) {
+    error.message += ` Set ${where}.servername to a name in the server's certificate.`;
+  }
 }

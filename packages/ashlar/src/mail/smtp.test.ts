@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import fc from "fast-check";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { makeCertificate } from "../../test/support/certificate.ts";
 import { freePort } from "../../test/support/free-port.ts";
 import { type Application, createApplication, createLogger } from "../boot/index.ts";
 import { EventProvider } from "../events/index.ts";
@@ -363,6 +364,128 @@ describe("encryption", () => {
       await application.container.make("mail").send(new Note(), "jane@shop.example");
       expect(received).toMatchObject([{ to: ["jane@shop.example"], secure: true, user: "shop" }]);
     }
+  });
+});
+
+describe("S185 a server with a certificate of another authority", () => {
+  const KINDS = [
+    ["STARTTLS", { disabledCommands: [] }],
+    ["TLS from the first byte", { secure: true }],
+  ] as const;
+  const send = async (smtp: object) => {
+    const { application } = await make(smtp);
+    await application.container.make("mail").send(new Note(), "jane@shop.example");
+  };
+
+  test.each(KINDS)("gets mails once ca names that authority: %s", async (_, options) => {
+    writeFileSync(join(root, "authority.pem"), CERTIFICATE);
+    const { port, received } = await serve({ ...options, disabledCommands: [] });
+    const secure = "secure" in options;
+    await send({ port, secure, requireTls: true, ca: "authority.pem" });
+    expect(received).toMatchObject([{ to: ["jane@shop.example"], secure: true }]);
+  });
+
+  test.each(KINDS)(
+    "is refused without it, with requireTls false too, and the error names ca: %s",
+    async (_, options) => {
+      const { port, received } = await serve({ ...options, disabledCommands: [] });
+      for (const requireTls of [true, false]) {
+        await expect(send({ port, secure: "secure" in options, requireTls })).rejects.toMatchObject({
+          code: "E_MAIL_NOT_SENT",
+          cause: expect.objectContaining({ message: expect.stringContaining("Set config/mail.ts: MAIL.smtp.ca") }),
+        });
+      }
+      expect(received).toEqual([]);
+    },
+  );
+
+  test.each(KINDS)("is refused if ca is another authority, or the name is another: %s", async (_, options) => {
+    const { chain } = makeCertificate(root, "relay.example");
+    writeFileSync(join(root, "authority.pem"), CERTIFICATE);
+    const { port, received } = await serve({ ...options, disabledCommands: [] });
+    const secure = "secure" in options;
+    const problem = (text: string) => ({ cause: expect.objectContaining({ message: expect.stringContaining(text) }) });
+    await expect(send({ port, secure, requireTls: true, ca: chain })).rejects.toMatchObject(problem("MAIL.smtp.ca"));
+    const elsewhere = { port, secure, requireTls: true, ca: "authority.pem", servername: "relay.example" };
+    await expect(send(elsewhere)).rejects.toMatchObject(problem("MAIL.smtp.servername"));
+    expect(received).toEqual([]);
+  });
+
+  test("is reached by an address if servername is the name in its certificate", async () => {
+    const { key, chain } = makeCertificate(root, "relay.example");
+    const server = { key: readFileSync(key), cert: readFileSync(chain), disabledCommands: [] };
+    const { port, received } = await serve(server);
+    const smtp = { port, requireTls: true, ca: chain };
+    await expect(send(smtp)).rejects.toMatchObject({ code: "E_MAIL_NOT_SENT" });
+    await send({ ...smtp, servername: "relay.example" });
+    expect(received).toHaveLength(1);
+  });
+
+  test("is not even tried with a file that has no certificate, or can't be read", async () => {
+    writeFileSync(join(root, "empty.pem"), "\n");
+    await expect(make({ ca: "empty.pem" })).rejects.toThrow("MAIL.smtp.ca: is a file without a certificate.");
+    await expect(make({ ca: "missing.pem" })).rejects.toThrow("MAIL.smtp.ca: is a file that can't be read (ENOENT).");
+  });
+});
+
+describe("S184 headers of an author's own", () => {
+  class News extends Note {
+    override headers(): Record<string, string> {
+      const link = `https://shop.example/unsubscribe/7?${"signature=".repeat(1)}${"a".repeat(300)}`;
+      return { "List-Unsubscribe": `<${link}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
+    }
+  }
+
+  test("arrive as they were written, however long, through the outbox's memory and SMTP", async () => {
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const mailer = application.container.make("mail");
+    await mailer.queue(new News().header("X-PM-Tag", "first").header("x-pm-tag", "news"), "jane@shop.example");
+    await mailer.settled();
+    const { source } = received[0]!;
+    expect(source).toContain(`List-Unsubscribe: <https://shop.example/unsubscribe/7?signature=${"a".repeat(300)}>\r\n`);
+    expect(header(source, "list-unsubscribe-post")).toBe("List-Unsubscribe=One-Click");
+    expect(parse(source).headers.filter(([name]) => name === "x-pm-tag")).toEqual([["x-pm-tag", "news"]]);
+  });
+
+  test("can't be those of the mailer, and can't contain or add another", () => {
+    const owned = ["From", "to", "CC", "Bcc", "Subject", "Sender", "Reply-To", "Date", "Message-ID", "Return-Path"];
+    const groups = ["DKIM-Signature", "ARC-Seal", "Content-Type", "MIME-Version", "Resent-From", "Received"];
+    for (const name of [...owned, ...groups]) {
+      expect(() => new Note().header(name, "x"), name).toThrow(expect.objectContaining({ code: "E_INVALID_MAIL" }));
+    }
+    for (const name of ["", "X:", "X Y", "X\r\nBcc", "-X", "X_Y", "Bcc ", "\u212aX", "X".repeat(77)]) {
+      expect(() => new Note().header(name, "x"), name).toThrow(expect.objectContaining({ code: "E_INVALID_MAIL" }));
+    }
+    for (const value of [
+      "",
+      " ",
+      "a\r\nBcc: x@evil.example",
+      "a\nb",
+      "a\rb",
+      "a\0",
+      "ä",
+      " a",
+      "a ",
+      "a".repeat(901),
+    ]) {
+      expect(() => new Note().header("X-Tag", value), JSON.stringify(value)).toThrow(
+        expect.objectContaining({ code: "E_INVALID_MAIL" }),
+      );
+    }
+  });
+
+  test("of headers() are checked when the mail is composed, and nothing is sent", async () => {
+    class Forged extends Note {
+      override headers(): Record<string, string> {
+        return { "X-Tag": "a\r\nBcc: x@evil.example" };
+      }
+    }
+    const { port, received } = await serve();
+    const { application } = await make({ port });
+    const sending = application.container.make("mail").send(new Forged(), "jane@shop.example");
+    await expect(sending).rejects.toMatchObject({ code: "E_INVALID_MAIL" });
+    expect(received).toEqual([]);
   });
 });
 

@@ -7,6 +7,7 @@ export {
   Mailable,
   type MailContent,
   type Mailer,
+  type MailHeader,
   type MailMessage,
   MailProvider,
   type MailSettings,

@@ -85,7 +85,7 @@ export function mailPage(message: MailMessage, path: string, place: Place): stri
   const body = html`<dl>
 <dt>From</dt><dd>${line([message.from])}</dd>
 ${people("To", message.to)}${people("Cc", message.cc)}${people("Bcc", message.bcc)}${people("Reply to", message.replyTo)}<dt>Date</dt><dd>${moment(message.date)}</dd>
-<dt>Class</dt><dd>${message.mailable}</dd>
+${fields(message)}<dt>Class</dt><dd>${message.mailable}</dd>
 <dt>As sent</dt><dd><a href="${path}/source">Source</a></dd>
 </dl>
 ${attachments(message, path)}${htmlPart(message, path)}<h2>Text</h2>
@@ -160,6 +160,14 @@ function attachments(message: MailMessage, path: string): Html {
   return html`<h2>Attachments</h2>
 <ul class="mails">${items}</ul>
 `;
+}
+
+function fields({ headers = [] }: MailMessage): Html {
+  const items = headers.map(
+    ({ name, value }) => html`<dt>${name}</dt><dd>${linked(value)}</dd>
+`,
+  );
+  return html`${items}`;
 }
 
 function people(label: string, addresses: readonly MailAddress[]): Html {

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import type { Model } from "../../../src/database/index.ts";
+import type { Mailable } from "../../../src/mail/index.ts";
+import { bootApplication } from "../../support/booted-application.ts";
+import { checkTypes, edit, generatedApplication } from "../../support/generated-application.ts";
+import { followPage } from "../../support/page-files.ts";
+
+test("a mail service unsubscribes a reader with one click, and no one without the signature does", async () => {
+  const root = await generatedApplication({ api: false });
+  await followPage(root, "docs/guides/newsletters.md");
+  await edit(root, "app/kernel.ts", [
+    'import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";',
+    'import { SessionMiddleware } from "ashlar/session";\nimport { VerifyToken } from "./middleware/verify-token.ts";',
+  ]);
+  await edit(root, "app/kernel.ts", ["LoadUserMiddleware, VerifyCsrfToken]", "LoadUserMiddleware, VerifyToken]"]);
+  await checkTypes(root);
+  const { application, end } = await bootApplication(root);
+  try {
+    const { Reader } = (await import(pathToFileURL(join(root, "app/models/reader.ts")).href)) as {
+      readonly Reader: typeof Model;
+    };
+    for (const email of ["ada@example.com", "bob@example.com"]) await Reader.create({ email });
+    const count = async () => (await Reader.all()).length;
+    const { NewsletterMail } = (await import(pathToFileURL(join(root, "app/mailables/newsletter-mail.ts")).href)) as {
+      readonly NewsletterMail: new (readerId: number) => Mailable;
+    };
+    const mailer = application.container.make("mail");
+    await mailer.queue(new NewsletterMail(1), "ada@example.com");
+    await mailer.settled();
+    const [sent] = mailer.captured;
+    expect(sent!.headers).toEqual({
+      "x-pm-tag": "newsletter",
+      "list-unsubscribe": expect.stringMatching(/^<http\S+signature=\S+>$/),
+      "list-unsubscribe-post": "List-Unsubscribe=One-Click",
+    });
+    const link = sent!.headers["list-unsubscribe"]!.slice(1, -1);
+    const click = async (url: string) => {
+      const body = new URLSearchParams(sent!.headers["list-unsubscribe-post"]);
+      return (await application.fetch(new Request(url, { method: "POST", body }))).status;
+    };
+    expect((await application.fetch(new Request(link))).status).toBe(200);
+    expect([await click(link.replace("/1/", "/2/")), await click(link.split("?")[0]!), await count()]).toEqual([
+      403, 403, 2,
+    ]);
+    expect([await click(link), await click(link), await count()]).toEqual([200, 200, 1]);
+  } finally {
+    await end();
+  }
+}, 120_000);
