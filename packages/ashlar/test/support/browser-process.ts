@@ -69,10 +69,19 @@ function launchOptions(): LaunchOptions {
  * Starts a browser. Its windows block the cookies of other sites.
  *
  * @param names the hosts that are this machine, besides `localhost`
+ * @param ports the ports that are others of this machine: `{ 443: 8443 }`
  */
-export function startBrowser(names: readonly string[] = []): Promise<Browser> {
+export function startBrowser(
+  names: readonly string[] = [],
+  ports: Readonly<Record<number, number>> = {},
+): Promise<Browser> {
   const options = launchOptions();
-  const rules = names.map((name) => `MAP ${name} 127.0.0.1`).join();
+  const rules = names
+    .flatMap((name) => [
+      ...Object.entries(ports).map(([port, own]) => `MAP ${name}:${port} 127.0.0.1:${own}`),
+      `MAP ${name} 127.0.0.1`,
+    ])
+    .join();
   return chromium.launch({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=${rules}`] });
 }
 

@@ -1,12 +1,12 @@
 // The proxies of a deployment, with the configurations that `ashlar make:deploy` writes.
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type CertificateFiles, makeCertificate } from "./certificate.ts";
 import { freePort } from "./free-port.ts";
 import { execute } from "./generated-application.ts";
-import { startProcess } from "./long-process.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { openProcess } from "./long-process.ts";
+import { makeFolder } from "./temporary-folder.ts";
 
 /** The proxies that a configuration is written for. */
 export type ProxyName = "nginx" | "caddy" | "haproxy";
@@ -22,7 +22,13 @@ export interface DeployedProxy {
   readonly secure: number;
 }
 
+/** A proxy that runs for several tests. */
+export interface OpenProxy extends DeployedProxy {
+  readonly end: () => void;
+}
+
 interface Place extends DeployedProxy {
+  readonly host: string;
   readonly folder: string;
   readonly certificate: CertificateFiles;
 }
@@ -33,16 +39,18 @@ function replaced(text: string, changes: readonly (readonly [from: string, to: s
   return changes.reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
 }
 
-async function nginx(text: string, { folder, plain, secure, certificate }: Place): Promise<string[]> {
+async function nginx(text: string, { host, folder, plain, secure, certificate }: Place): Promise<string[]> {
   const server = replaced(text, [
     ["listen 80", `listen 127.0.0.1:${plain}`],
     ["listen 443", `listen 127.0.0.1:${secure}`],
-    [`/etc/letsencrypt/live/${HOST}/fullchain.pem`, certificate.chain],
-    [`/etc/letsencrypt/live/${HOST}/privkey.pem`, certificate.key],
+    [`/etc/letsencrypt/live/${host}/fullchain.pem`, certificate.chain],
+    [`/etc/letsencrypt/live/${host}/privkey.pem`, certificate.key],
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
+  // Its workers keep large bodies there, as another user if root starts them.
+  await chmod(folder, 0o711);
   const file = join(folder, "nginx.conf");
   const process = `daemon off; pid ${folder}/nginx.pid; error_log stderr; worker_processes 2; events {}`;
   await writeFile(file, `${process}\nhttp { access_log off; ${temporary.join(" ")}\n${server}\n}`);
@@ -51,13 +59,13 @@ async function nginx(text: string, { folder, plain, secure, certificate }: Place
   return args;
 }
 
-async function caddy(text: string, { folder, secure, certificate }: Place): Promise<string[]> {
+async function caddy(text: string, { host, folder, secure, certificate }: Place): Promise<string[]> {
   const written = join(folder, "written");
   await writeFile(written, text);
   // It warns of files that it would format differently, too.
   await succeeds(folder, "caddy", ["validate", "--config", written, "--adapter", "caddyfile"], caddyFolders(folder));
   const site = replaced(text, [
-    [`${HOST} {`, `https://${HOST}:${secure} {\n  bind 127.0.0.1\n  tls ${certificate.chain} ${certificate.key}`],
+    [`${host} {`, `https://${host}:${secure} {\n  bind 127.0.0.1\n  tls ${certificate.chain} ${certificate.key}`],
   ]);
   const file = join(folder, "Caddyfile");
   // It must not ask for a certificate, nor listen on its usual ports.
@@ -70,14 +78,14 @@ function caddyFolders(folder: string): Record<string, string> {
   return { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
 }
 
-async function haproxy(text: string, { folder, plain, secure, certificate }: Place): Promise<string[]> {
+async function haproxy(text: string, { host, folder, plain, secure, certificate }: Place): Promise<string[]> {
   const bundle = join(folder, "bundle.pem");
   await writeFile(bundle, (await readFile(certificate.chain, "utf8")) + (await readFile(certificate.key, "utf8")));
   const file = join(folder, "haproxy.cfg");
   const changed = replaced(text, [
     ["bind :80", `bind 127.0.0.1:${plain}`],
     ["bind :443", `bind 127.0.0.1:${secure}`],
-    [`/etc/haproxy/certificates/${HOST}.pem`, bundle],
+    [`/etc/haproxy/certificates/${host}.pem`, bundle],
     // The user of the tests runs it.
     ["  user haproxy\n  group haproxy\n", ""],
     ["log /dev/log local0", "log stdout format raw local0"],
@@ -108,14 +116,25 @@ async function succeeds(
  * @param text the configuration, for two instances of an application that run already
  */
 export async function startProxy(name: ProxyName, text: string): Promise<DeployedProxy> {
-  const folder = await temporaryFolder();
-  const place = {
-    folder,
-    plain: await freePort(),
-    secure: await freePort(),
-    certificate: makeCertificate(folder, HOST),
-  };
+  const proxy = await openProxy(name, text);
+  onTestFinished(proxy.end);
+  return proxy;
+}
+
+/**
+ * Runs a proxy like {@link startProxy}, for several tests, until it is ended.
+ *
+ * @param host that the configuration is for
+ */
+export async function openProxy(name: ProxyName, text: string, host: string = HOST): Promise<OpenProxy> {
+  const { folder, remove } = makeFolder({});
+  const [plain, secure] = [await freePort(), await freePort()];
+  const place = { host, folder, plain, secure, certificate: makeCertificate(folder, host) };
   const args = await CONFIGURE[name](text, place);
-  startProcess(folder, name, args, name === "caddy" ? caddyFolders(folder) : {});
-  return place;
+  const started = openProcess(folder, name, args, name === "caddy" ? caddyFolders(folder) : {});
+  const end = (): void => {
+    started.signalGroup("SIGKILL");
+    remove();
+  };
+  return { plain, secure, end };
 }

@@ -11,14 +11,23 @@ export function findFirefox(): string | null {
  * `history.back()` in the page.
  *
  * @param names the hosts that are this machine, besides `localhost`
+ * @param ports the ports that are others of this machine: `{ 443: 8443 }`
  */
-export async function startFirefox(names: readonly string[] = []): Promise<Browser> {
+export async function startFirefox(
+  names: readonly string[] = [],
+  ports: Readonly<Record<number, number>> = {},
+): Promise<Browser> {
   const executablePath = findFirefox();
   if (executablePath === null) throw new Error("There is no Firefox on this machine: firefox-esr.");
   const browser = await firefox.launch({
     channel: "moz-firefox",
     executablePath,
-    firefoxUserPrefs: { "network.dns.localDomains": names.join() },
+    firefoxUserPrefs: {
+      "network.dns.localDomains": names.join(),
+      "network.socket.forcePort": Object.entries(ports)
+        .map((pair) => pair.join("="))
+        .join(";"),
+    },
   });
   skipUnknownCommand(browser);
   return browser;

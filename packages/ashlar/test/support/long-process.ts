@@ -29,6 +29,18 @@ export function startProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): LongProcess {
+  const started = openProcess(root, command, args, environment);
+  onTestFinished(() => started.signalGroup("SIGKILL"));
+  return started;
+}
+
+/** Starts a program like {@link startProcess}, for several tests: it runs until it is ended. */
+export function openProcess(
+  root: string,
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): LongProcess {
   const child = spawn(command, args, {
     cwd: root,
     env: { ...shellEnvironment(), ...environment },
@@ -59,7 +71,6 @@ export function startProcess(
       // All of them have already ended.
     }
   };
-  onTestFinished(() => signalGroup("SIGKILL"));
   const printed = async (pattern: RegExp): Promise<RegExpExecArray> => {
     const late = AbortSignal.timeout(PATIENCE_MS);
     for (;;) {

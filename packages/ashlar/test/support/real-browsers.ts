@@ -6,8 +6,8 @@ import { findFirefox, startFirefox } from "./firefox.ts";
 /** The browsers that a machine can have. */
 export type RealBrowserName = "Chromium" | "Firefox";
 
-/** Starts a browser that finds these hosts on this machine. */
-export type StartBrowser = (names: readonly string[]) => Promise<Browser>;
+/** Starts a browser that finds these hosts, and instead of these ports others, on this machine. */
+export type StartBrowser = (names: readonly string[], ports?: Readonly<Record<number, number>>) => Promise<Browser>;
 
 const REAL_BROWSERS: readonly (readonly [RealBrowserName, () => string | null, StartBrowser])[] = [
   ["Chromium", findBrowser, startBrowser],
