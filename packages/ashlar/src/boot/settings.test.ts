@@ -240,6 +240,21 @@ describe("APP_URL", () => {
     expect(read({ url: given })).toMatchObject({ url: "https://x.example", basePath });
   });
 
+  test("the cookies of an application in development carry its port on this machine, unless it is the usual one", () => {
+    const suffix = (environment: Record<string, string>): string => read(undefined, environment).cookieSuffix;
+    expect(suffix({})).toBe("");
+    expect(suffix({ PORT: "3000", APP_URL: "http://localhost:3000" })).toBe("");
+    expect(suffix({ PORT: "0" })).toBe("");
+    expect(suffix({ APP_URL: "http://localhost" })).toBe("");
+    expect(suffix({ PORT: "3001" })).toBe("~3001");
+    expect(suffix({ PORT: "3000", APP_URL: "http://127.0.0.1:3002" })).toBe("~3002");
+    expect(suffix({ APP_URL: "http://localhost:3001/shop" })).toBe("~shop~3001");
+    expect(suffix({ PORT: "3001", APP_URL: "https://localhost:3001" })).toBe("");
+    expect(suffix({ PORT: "3001", APP_URL: "http://shop.example:3001" })).toBe("");
+    expect(suffix({ APP_ENV: "test", PORT: "3001" })).toBe("");
+    expect(suffix({ ...PRODUCTION, PORT: "3001", APP_URL: "http://localhost:3001" })).toBe("");
+  });
+
   test.each([
     "shop.example",
     "ftp://shop.example",
@@ -424,6 +439,16 @@ describe("unknown and mistyped settings", () => {
     ],
   ])("%j", (app, message) => {
     expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
+  });
+
+  test.each(["\\\\.\\pipe\\0123-4567", "/run/shop.sock", "unix:/run/shop.sock"])("PORT=%s is not a port", (port) => {
+    expect(() => read(undefined, { PORT: port })).toThrow("a pipe or a socket, and the server listens on ports only.");
+  });
+
+  test("HOST may have an IPv6 address as in a URL, and HOSTNAME, which containers set, is ignored", () => {
+    expect(read(undefined, { HOST: "[::]" }).server.hostname).toBe("::");
+    expect(read({ server: { hostname: "[::1]" } }).server.hostname).toBe("::1");
+    expect(read(undefined, { HOSTNAME: "3f1b6cd0a7e2" }).server.hostname).toBe(null);
   });
 
   test.each(["abc", "-1", "65536", "80.5", "3000x", " "])("PORT=%s is an error", (port) => {

@@ -14,6 +14,7 @@ import { requireSecret, splitSecrets } from "../security/index.ts";
 import {
   type CompleteServerSettings,
   completeServerSettings,
+  DEFAULT_PORT,
   type ServerSettings,
   serverSettings,
 } from "../server/index.ts";
@@ -24,6 +25,7 @@ import {
   flag,
   fromText,
   integer,
+  isLoopbackHost,
   listOf,
   type Optional,
   oneOf,
@@ -247,7 +249,7 @@ export function readApplicationSettings(
     environment: name,
     url,
     basePath,
-    cookieSuffix: cookieSuffixOf(basePath),
+    cookieSuffix: cookieSuffixOf(basePath) + portSuffix(name, url, read.server.port),
     key: readKey(read.key ?? environment.APP_KEY, name, hasRoot),
     previousKeys: Object.freeze([
       ...readNextKey(nextKey ?? environment.APP_NEXT_KEY),
@@ -291,6 +293,18 @@ function readUrl(
     `is ${JSON.stringify(text)}, which is not the address of a site.`,
     "Set it to scheme, host and port, like APP_URL=https://shop.example, and a path if the application is under one, like https://x.example/shop",
   );
+}
+
+/**
+ * Browsers send the cookies of a host to all of its ports. So that applications that someone develops side by side don't log
+ * each other out, those at another port of this machine than the usual one have it in their cookies' names.
+ */
+function portSuffix(name: EnvironmentName, origin: string | null, configured: number): string {
+  if (name !== "development") return "";
+  const url = new URL(origin ?? `http://localhost:${configured}`);
+  const port = Number(url.port || DEFAULT_PORT);
+  const isOther = url.protocol === "http:" && isLoopbackHost(url.hostname) && port !== DEFAULT_PORT && port !== 0;
+  return isOther ? `~${port}` : "";
 }
 
 /** The origin and the path of the address of a site; `null` for anything else. */

@@ -15,7 +15,14 @@ export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { isInBackground, isNavigation, isSpeculative } from "./navigation.ts";
 export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
-export { type CookieSite, cookieSuffixOf, ownCookieName } from "./own-cookies.ts";
+export {
+  type CookieSite,
+  cookieSuffixOf,
+  domainFor,
+  domainProblem,
+  ownCookieName,
+  sharedCookieWarning,
+} from "./own-cookies.ts";
 export { type HostCheck, OwnHosts, parseHosts } from "./own-hosts.ts";
 export { pageContext } from "./page-context.ts";
 export { peerAddress, setPeerAddress } from "./peer-address.ts";

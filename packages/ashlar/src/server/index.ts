@@ -18,6 +18,7 @@ export {
 export {
   type CompleteServerSettings,
   completeServerSettings,
+  DEFAULT_PORT,
   type ServerSettings,
   serverSettings,
 } from "./settings.ts";

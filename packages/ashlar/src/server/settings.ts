@@ -92,7 +92,8 @@ const WAIT_SECONDS = 30;
 const MAX_LOOP_DELAY_MS = 1000;
 
 const DAY = 86_400;
-const DEFAULT_PORT = 3000;
+/** The port unless another is configured. */
+export const DEFAULT_PORT = 3000;
 
 const SCHEMA = settings<ServerSettings>()(
   {
@@ -124,7 +125,7 @@ const SCHEMA = settings<ServerSettings>()(
 export function serverSettings(environment: EnvironmentVariables): Setting<ReadServerSettings, ServerSettings> {
   return derived(SCHEMA, (server) => {
     const port = server.port ?? portOf(environment.PORT);
-    const hostname = server.hostname ?? (environment.HOST || null);
+    const hostname = withoutBrackets(server.hostname ?? (environment.HOST || null));
     return Object.freeze({ ...server, port, hostname, maxConnections: server.maxConnections || null });
   });
 }
@@ -137,10 +138,24 @@ export function completeServerSettings(server: ReadServerSettings, isProduction:
   return Object.freeze({ ...server, drainSeconds, waitSeconds, maxLoopDelayMs });
 }
 
+/** An IPv6 address may be written as in a URL: `[::]`. */
+function withoutBrackets(hostname: string | null): string | null {
+  return hostname?.replace(/^\[([\da-f:.]+)\]$/i, "$1") ?? null;
+}
+
 function portOf(text: string | undefined): number {
   if (!text) return DEFAULT_PORT;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
+  if (/[\\/]/.test(text)) {
+    const problem = `is ${JSON.stringify(text)}: a pipe or a socket, and the server listens on ports only.`;
+    // Of those who pipe requests, IIS has another module, which sets a number.
+    throw new ConfigurationError(
+      "Environment variable PORT",
+      problem,
+      "Set it to a number. On IIS, use HttpPlatformHandler.",
+    );
+  }
   throw new ConfigurationError(
     "Environment variable PORT",
     `is ${JSON.stringify(text)}.`,

@@ -91,9 +91,9 @@ export class SealedSessions implements SessionKeeper {
 }
 
 /** How many bytes are left for contents in a cookie with this name and the longest attributes. */
-function capacity(sealer: Sealer, { cookie, absoluteMinutes, sameSite }: CompleteSessionSettings): number {
+function capacity(sealer: Sealer, { cookie, absoluteMinutes, sameSite, domain }: CompleteSessionSettings): number {
   const sealedNothing = sealer.seal(cookie, "");
-  const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite };
+  const options = { maxAgeSeconds: absoluteMinutes * 60, sameSite, ...(domain !== null && { domain }) };
   const around = serializeCookie(cookie, sealedNothing, options, true).length - sealedNothing.length;
   const sealedBytes = Math.floor(((MAX_COOKIE_BYTES - around) * 3) / 4);
   return sealedBytes - Math.floor((sealedNothing.length * 3) / 4) - HEAD_BYTES;

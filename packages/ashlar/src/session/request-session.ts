@@ -1,4 +1,4 @@
-import { type HttpContext, isInBackground } from "../http/index.ts";
+import { domainFor, type HttpContext, isInBackground } from "../http/index.ts";
 import {
   AshlarError,
   type Dictionary,
@@ -227,9 +227,10 @@ export class RequestSession {
     if (!isKept) return;
     this.#found = record;
     this.#cookie = this.manager.keeper.cookieFor(record);
-    const { cookie: name, sameSite } = this.manager.settings;
+    const { cookie: name, sameSite, domain } = this.manager.settings;
     const { response } = this.#context;
-    const options = { maxAgeSeconds: this.manager.secondsLeft(record), sameSite };
+    const maxAgeSeconds = this.manager.secondsLeft(record);
+    const options = { maxAgeSeconds, sameSite, ...domainFor(this.#context, domain) };
     // A cache that keeps the response would give one visitor's session to the next.
     response.identifiesVisitor().cookie(name, this.#cookie, options);
   }
@@ -239,8 +240,9 @@ export class RequestSession {
     const found = this.#found;
     this.#cookie = null;
     this.#found = null;
-    const { cookie: name, sameSite } = this.manager.settings;
-    this.#context.response.identifiesVisitor().withoutCookie(name, { sameSite });
+    const { cookie: name, sameSite, domain } = this.manager.settings;
+    const options = { sameSite, ...domainFor(this.#context, domain) };
+    this.#context.response.identifiesVisitor().withoutCookie(name, options);
     if (found !== null) return this.manager.keeper.remove(found);
   }
 }

@@ -1,4 +1,5 @@
 import { type CompleteApplicationSettings, Provider, requireOneProcess } from "../boot/index.ts";
+import { sharedCookieWarning } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
@@ -49,6 +50,9 @@ export class SessionProvider extends Provider {
     const { container, config, settings, logger } = this.application;
     const { SESSION } = config.optionalSection("session", ["SESSION"]);
     const session = readSessionSettings(SESSION, settings.url, settings.cookieSuffix);
+    if (session.domain !== null && settings.environment === "production") {
+      logger.warn(sharedCookieWarning("config/session.ts: SESSION.domain", session.domain));
+    }
     // An author who has written the setting has decided.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);

@@ -21,6 +21,7 @@ describe("missing settings", () => {
     expect(readSessionSettings(undefined, null)).toEqual({
       store: expect.any(CookieSessions),
       cookie: "session",
+      domain: null,
       lifetimeMinutes: 120,
       absoluteMinutes: 1440,
       sameSite: "lax",
@@ -65,7 +66,7 @@ describe("given settings", () => {
       sameSite: "strict",
     };
     const configuration = readSessionSettings(session, null);
-    expect(configuration).toEqual({ ...session, store: expect.any(Function) });
+    expect(configuration).toEqual({ ...session, domain: null, store: expect.any(Function) });
     expect(Object.isFrozen(configuration)).toBe(true);
   });
 

@@ -1,14 +1,16 @@
-import { type CookieSite, ownCookieName } from "../http/index.ts";
+import { type CookieSite, domainProblem, ownCookieName } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import {
   type Complete,
   ConfigurationError,
   minutes,
+  type Optional,
   oneOf,
   quoted,
   type Setting,
   setting,
   settings,
+  text,
   textLike,
 } from "../support/index.ts";
 import { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
@@ -27,6 +29,13 @@ export interface SessionSettings {
   readonly store?: CookieSessions | SessionStoreSource | SessionStoreName;
   /** The cookie's name; default: `session`. Over https, a prefix binds it to its host: `__Host-session`. */
   readonly cookie?: string;
+  /**
+   * The domain whose hosts share sessions, such as `shop.example` for `www` and `app` below it: that of `APP_URL` or one above.
+   * The cookie is then `__Secure-session` over https. Default: only the host that sets it.
+   *
+   * Security: every host below the domain gets the cookie and can set it.
+   */
+  readonly domain?: Optional<string>;
   /** After how many minutes without use a session ends, from 1 to 525,600; default: 120. */
   readonly lifetimeMinutes?: number;
   /**
@@ -42,11 +51,14 @@ export interface SessionSettings {
 }
 
 /** {@link SessionSettings}, as they were read. */
-export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store"> {
+export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store" | "domain"> {
   readonly store: CookieSessions | SessionStoreSource;
+  /** `null` for the host alone. */
+  readonly domain: string | null;
 }
 
 const WHERE = "config/session.ts: SESSION";
+const DOMAIN_REMEDY = "Write the domain of APP_URL or one above it, as in shop.example, or leave it out.";
 const DAY_IN_MINUTES = 1440;
 /** RFC 6265 §4.1.1: a cookie's name is a token. */
 const COOKIE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
@@ -74,6 +86,7 @@ const SCHEMA = settings<SessionSettings>()(
   {
     store: STORE,
     cookie: textLike('the name of a cookie, such as "visit"', COOKIE_NAME, "session"),
+    domain: text(null),
     lifetimeMinutes: minutes(120),
     absoluteMinutes: minutes(null),
     sameSite: oneOf(["lax", "strict", "none"], "lax"),
@@ -99,7 +112,10 @@ export function readSessionSettings(session: unknown, appUrl: string | null, suf
     throw new ConfigurationError(`${WHERE}.absoluteMinutes`, problem, `Set it to ${lifetimeMinutes} or more.`);
   }
   if (sameSite === "none" && !isHttps) throw requiresHttps("sameSite", sameSite);
-  return Object.freeze({ ...read, cookie: cookieName(read.cookie, { isHttps, suffix }), absoluteMinutes });
+  const cookie = cookieName(read.cookie, { isHttps, suffix }, read.domain);
+  const problem = read.domain === null ? null : domainProblem(read.domain, appUrl);
+  if (problem !== null) throw new ConfigurationError(`${WHERE}.domain`, problem, DOMAIN_REMEDY);
+  return Object.freeze({ ...read, cookie, absoluteMinutes });
 }
 
 /**
@@ -120,9 +136,13 @@ function isStore(value: unknown): value is SessionStore {
   return hasMethods && Number.isSafeInteger(maxBytes);
 }
 
-function cookieName(name: string, site: CookieSite): string {
+function cookieName(name: string, site: CookieSite, domain: string | null): string {
   if (PREFIXED.test(name) && !site.isHttps) throw requiresHttps("cookie", name);
-  return ownCookieName(name, site);
+  if (domain !== null && /^__host-/i.test(name)) {
+    const problem = `is "${name}", which browsers accept without a domain only.`;
+    throw new ConfigurationError(`${WHERE}.cookie`, problem, "Leave the prefix out, or the domain.");
+  }
+  return ownCookieName(name, site, domain);
 }
 
 function requiresHttps(name: keyof SessionSettings, value: string): ConfigurationError {

@@ -10,6 +10,8 @@ const MINUTE = 60_000;
 test("options that are left out have defaults", () => {
   expect(readWebGuardSettings("web", {}, HTTP)).toEqual({
     cookie: "token",
+    domain: null,
+    formerCookie: null,
     idleMs: 120 * MINUTE,
     maxLoginsPerUser: 100,
     logins: expect.any(Function),

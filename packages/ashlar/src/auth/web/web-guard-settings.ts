@@ -1,5 +1,15 @@
-import { type CookieSite, ownCookieName } from "../../http/index.ts";
-import { type Complete, ConfigurationError, integer, minutes, settings, shape, textLike } from "../../support/index.ts";
+import { type CookieSite, domainProblem, ownCookieName } from "../../http/index.ts";
+import {
+  type Complete,
+  ConfigurationError,
+  integer,
+  minutes,
+  type Optional,
+  settings,
+  shape,
+  text,
+  textLike,
+} from "../../support/index.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
 import { GUARD_SETTINGS } from "../settings.ts";
@@ -11,6 +21,13 @@ export interface WebGuardSettings {
    * the prefix `__Host-`: no other host, and no response over plain http, can set it.
    */
   readonly cookie?: string;
+  /**
+   * The domain whose hosts share the login, such as `shop.example` for `www` and `app` below it: that of `APP_URL` or one above.
+   * The cookie is then `__Secure-token` over https. Default: only the host that sets it.
+   *
+   * Security: every host below the domain gets the cookie and can set it.
+   */
+  readonly domain?: Optional<string>;
   /**
    * How long a login lasts without being used, in minutes, 1 to 576,000; default: 120, or `absoluteMinutes` if that is
    * less.
@@ -31,6 +48,10 @@ export interface WebGuardSettings {
 /** {@link WebGuardSettings}, as they are read. */
 export interface CompleteWebGuardSettings
   extends Pick<Complete<WebGuardSettings>, "cookie" | "maxLoginsPerUser" | "logins"> {
+  /** `null` for the host alone. */
+  readonly domain: string | null;
+  /** The cookie of logins from before `domain` was set, which are continued; `null` without a domain. */
+  readonly formerCookie: string | null;
   readonly idleMs: number;
   readonly absoluteMs: number;
   readonly rememberMs: number;
@@ -38,6 +59,7 @@ export interface CompleteWebGuardSettings
 
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
 const MAX_MINUTES = 400 * 24 * 60;
+const DOMAIN_REMEDY = "Write the domain of APP_URL or one above it, as in shop.example, or leave it out.";
 const DEFAULT_IDLE_MINUTES = 2 * 60;
 const DEFAULT_ABSOLUTE_MINUTES = 12 * 60;
 const MS_PER_MINUTE = 60_000;
@@ -47,6 +69,7 @@ const COOKIE = textLike('letters, digits, "-" and "_": "token"', /^[!#$%&'*+\-.^
 const SCHEMA = settings<WebGuardSettings>()(
   {
     cookie: COOKIE,
+    domain: text(null),
     idleMinutes: minutes(null, MAX_MINUTES),
     absoluteMinutes: minutes(null, MAX_MINUTES),
     rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
@@ -79,8 +102,14 @@ export function readWebGuardSettings(guard: string, options: unknown, site: Cook
     const problem = `rememberMinutes (${remember}) is not more than absoluteMinutes (${absolute}).`;
     throw new ConfigurationError(where, problem, "A remembered login must last longer than one that is not.");
   }
+  const { domain } = read;
+  const problem = domain === null ? null : domainProblem(domain, site.url ?? null);
+  if (problem !== null) throw new ConfigurationError(`${where}.domain`, problem, DOMAIN_REMEDY);
+  const name = read.cookie ?? defaultCookie(guard);
   return Object.freeze({
-    cookie: cookieName(read.cookie ?? defaultCookie(guard), `${where}.cookie`, site),
+    cookie: cookieName(name, `${where}.cookie`, site, domain),
+    domain,
+    formerCookie: domain === null ? null : ownCookieName(name, site),
     idleMs: idle * MS_PER_MINUTE,
     absoluteMs: absolute * MS_PER_MINUTE,
     rememberMs: remember * MS_PER_MINUTE,
@@ -93,11 +122,11 @@ function defaultCookie(guard: string): string {
   return guard === "web" ? "token" : `${guard}_token`;
 }
 
-function cookieName(name: string, where: string, site: CookieSite): string {
+function cookieName(name: string, where: string, site: CookieSite, domain: string | null): string {
   // A default name can be invalid too, because of the guard's name.
   COOKIE.read(name, where);
   if (name.startsWith("__")) {
     throw new ConfigurationError(where, "has a prefix.", "Leave it out: over https __Host- is added.");
   }
-  return ownCookieName(name, site);
+  return ownCookieName(name, site, domain);
 }

@@ -1,4 +1,4 @@
-import type { HttpContext } from "../../http/index.ts";
+import { domainFor, type HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import {
   AshlarError,
@@ -64,13 +64,23 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
     const { settings, store } = this.#dependencies;
-    const token = presentedToken(this.context.request, settings.cookie);
+    const { request } = this.context;
+    const isFormer = settings.formerCookie !== null && request.cookie(settings.cookie) === null;
+    const token = presentedToken(request, isFormer ? settings.formerCookie! : settings.cookie);
     if (token === null) return null;
     const found = store.find(this.name, digest(token));
     const recognise = (login: FoundLogin | null) => {
       return login === null ? this.#retrieveReplaced(token) : this.#recognise(login, token, false);
     };
-    return found instanceof Promise ? found.then(recognise) : recognise(found);
+    const user = found instanceof Promise ? found.then(recognise) : recognise(found);
+    return isFormer ? this.#move(user) : user;
+  }
+
+  /** Gives the cookie of a login that began before it was shared by the hosts of a domain its present name. */
+  async #move(found: MaybePromise<Authenticatable | null>): Promise<Authenticatable | null> {
+    const user = await found;
+    if (user !== null && !this.#isDecided && !this.context.isReadOnly) this.#sendToken(this.#token!);
+    return user;
   }
 
   /** The user of a login whose token has just been replaced: the response with the new one may have been lost. */
@@ -165,7 +175,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#login = null;
     this.#token = null;
     const { settings, sameSite } = this.#dependencies;
-    this.context.response.identifiesVisitor().withoutCookie(settings.cookie, { sameSite });
+    const { cookie, domain, formerCookie } = settings;
+    const response = this.context.response.identifiesVisitor();
+    response.withoutCookie(cookie, { sameSite, ...domainFor(this.context, domain) });
+    if (formerCookie !== null) response.withoutCookie(formerCookie, { sameSite });
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -391,7 +404,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const login = this.#login;
     this.#changing();
     this.#isDecided = true;
-    for (const token of presentedTokens(this.context.request, settings.cookie)) {
+    const { request } = this.context;
+    const former = settings.formerCookie === null ? [] : presentedTokens(request, settings.formerCookie);
+    for (const token of [...presentedTokens(request, settings.cookie), ...former]) {
       if (await store.end({ guard: this.name, tokenHash: digest(token) })) continue;
       const successor = await successors.find(store, this.name, token);
       if (successor !== null) await store.end({ guard: this.name, tokenHash: digest(successor) });
@@ -438,7 +453,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     // Rounded down, so that the browser never keeps a token that has already expired.
     const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
     const lasting = isRemembered(login, settings) ? { maxAgeSeconds } : {};
-    this.context.response.identifiesVisitor().cookie(settings.cookie, token, { ...lasting, sameSite });
+    const { cookie, domain, formerCookie } = settings;
+    const response = this.context.response.identifiesVisitor();
+    response.cookie(cookie, token, { ...lasting, sameSite, ...domainFor(this.context, domain) });
+    if (formerCookie !== null && this.context.request.cookie(formerCookie) !== null) {
+      response.withoutCookie(formerCookie, { sameSite });
+    }
   }
 
   #noteUse(login: FoundLogin): void {

@@ -1,5 +1,5 @@
 import type { Application } from "../../boot/index.ts";
-import type { CookieSite, HttpContext } from "../../http/index.ts";
+import { type CookieSite, type HttpContext, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import { accountName, identifiersOf } from "../counted-accounts.ts";
@@ -37,6 +37,9 @@ export class WebGuards {
     const { container, logger, settings } = this.#application;
     const checked = readWebGuardSettings(name, options, this.#site);
     this.#claimCookie(name, checked.cookie);
+    if (checked.domain !== null && settings.environment === "production") {
+      logger.warn(sharedCookieWarning(`config/auth.ts: GUARDS.${name}.domain`, checked.domain));
+    }
     const guards = container.make("auth");
     const accountsOf = (user: Authenticatable): string[] => {
       return identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(name), identifier));
@@ -98,7 +101,7 @@ export class WebGuards {
 
   get #site(): CookieSite {
     const { url, cookieSuffix } = this.#application.settings;
-    return { isHttps: url?.startsWith("https:") ?? false, suffix: cookieSuffix };
+    return { isHttps: url?.startsWith("https:") ?? false, suffix: cookieSuffix, url };
   }
 
   /** With a session that other sites' pages use, their logins are used there too. */
