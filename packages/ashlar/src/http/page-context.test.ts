@@ -31,6 +31,21 @@ test("S54 a page rendered in response to a form has the address of the client th
   expect(pageContext(sentForm(null), null).request.remoteAddress).toBeNull();
 });
 
+test("S54 it has the client's address by the headers that count for the form", () => {
+  const form = sentForm("10.0.0.1");
+  form.request.useAddressResolver({ trustsProxies: true, resolve: () => "203.0.113.7" });
+  expect(pageContext(form, null).request.ip()).toBe("203.0.113.7");
+});
+
+test("its URL may be that of another page of the same origin", () => {
+  const { request } = pageContext(sentForm(null), null, "/orders/create?draft=1");
+  expect([request.url(), request.string("draft", ""), request.input("page")]).toEqual([
+    "http://localhost/orders/create",
+    "1",
+    null,
+  ]);
+});
+
 test("its request is a GET of the same URL by the same visitor, without a body and the headers that describe one", async () => {
   const form = sentForm(null);
   form.visitor = {} as Visitor;

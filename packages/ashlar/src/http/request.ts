@@ -265,6 +265,11 @@ export class HttpRequest extends RequestWithBody {
     this.#clientAddress = null;
   }
 
+  /** @internal Finds the client's address like another request of the same client. */
+  shareAddressOf(other: HttpRequest): void {
+    this.#resolver = other.#resolver;
+  }
+
   /**
    * The address at the other end of the socket, in canonical form, ignoring headers. Behind a proxy, that is the proxy.
    * `null` if it is not known: a fetch-based host passes it, as `fetch(request, { address })`.

@@ -1,12 +1,13 @@
-import { type HttpContext, type HttpResponse, redirectTarget, requestAuthority } from "../http/index.ts";
+import { type HttpContext, type HttpResponse, redirectTarget, requestAuthority, trustedUrl } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { type Dictionary, ValidationError } from "../support/index.ts";
+import { type Dictionary, type MaybePromise, ValidationError } from "../support/index.ts";
+import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 
 /**
  * The response to a form with mistakes in it: back to the form's page (303, RFC 9110 §15.4.4), which then shows the
- * messages and what was typed.
+ * messages and what was typed. If the session has no room for all of that, the response is the form's page itself (422).
  *
  * @param error what was thrown
  * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
@@ -16,11 +17,40 @@ export function backToForm(
   held: RequestSession,
   error: unknown,
   router: Router,
-): HttpResponse | null {
+): MaybePromise<HttpResponse | Response> | null {
   const { request } = context;
   // Redirecting back from a GET request would often lead to the same address, in an endless loop.
   if (!(error instanceof ValidationError) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
-  held.flashMistakes(error.errors, inputsOf(context), error.detail);
+  const input = inputsOf(context);
+  return held.flashMistakes(error.errors, input, error.detail)
+    ? redirectBack(context, router)
+    : showInPlace(context, held, error, router, input);
+}
+
+async function showInPlace(
+  context: HttpContext,
+  held: RequestSession,
+  error: ValidationError,
+  router: Router,
+  input: Dictionary,
+): Promise<HttpResponse | Response> {
+  const page = formPageOf(context, router, isOwnForm(context, held));
+  // Where a front end of another origin, or no page at all, showed the form, as much is kept as fits.
+  if (page !== null && !isOfAnotherOrigin(context)) {
+    const shown = await showForm(context, held, error, page, { errors: error.errors, input });
+    if (shown !== null) return shown;
+    held.flashMistakes(error.errors, input, error.detail);
+  }
+  return redirectBack(context, router);
+}
+
+function isOfAnotherOrigin({ request, services }: HttpContext): boolean {
+  return trustedUrl(services.origins, request.header("referer")) !== null;
+}
+
+function redirectBack(context: HttpContext, router: Router): HttpResponse {
+  const page = sentPageOf(context);
+  if (page !== null) return context.response.redirect(page).status(303);
   return context.response.back(pageOf(context, router)).status(303);
 }
 

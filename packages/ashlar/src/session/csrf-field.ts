@@ -1,4 +1,5 @@
 import type { HttpContext, HttpRequest } from "../http/index.ts";
+import { escapeHtml } from "../support/index.ts";
 import { requireSession, shownSession } from "./request-session.ts";
 
 /** The name of the header that carries the token. */
@@ -6,6 +7,9 @@ export const CSRF_HEADER = "x-csrf-token";
 
 /** The name of the input that carries the token. */
 export const CSRF_INPUT = "__token";
+
+/** The name of the input that says which page a form is on, if the browser's address is that of an earlier form. */
+export const PAGE_INPUT = "__page";
 
 /** The token in a request's input; anything but text counts as missing. */
 export function sentCsrfToken(request: HttpRequest): unknown {
@@ -39,8 +43,11 @@ export class CsrfField {
    * it without escaping it.
    */
   get value(): string {
-    if (this.#context === null || shownSession(this.#context) === null) return "";
-    return `<input type="hidden" name="${CSRF_INPUT}" value="${csrfToken(this.#context)}">`;
+    const held = this.#context === null ? null : shownSession(this.#context);
+    if (this.#context === null || held === null) return "";
+    const token = `<input type="hidden" name="${CSRF_INPUT}" value="${csrfToken(this.#context)}">`;
+    if (held.formPage === null) return token;
+    return `${token}<input type="hidden" name="${PAGE_INPUT}" value="${escapeHtml(held.formPage)}">`;
   }
 
   toString(): string {

@@ -1,24 +1,15 @@
-import {
-  FastResponse,
-  type HttpContext,
-  ownPath,
-  pageContext,
-  requestAuthority,
-  toResponse,
-  withoutBase,
-} from "../http/index.ts";
-import type { CompiledMatch, Router } from "../routing/index.ts";
+import { FastResponse, type HttpContext } from "../http/index.ts";
+import type { Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { sentCsrfToken } from "./csrf-field.ts";
-import { comesFromHere } from "./request-origin.ts";
+import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
 import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
 
-/** How many bytes of a form are read, at most, only to show it again. */
-const MAX_TYPED_BYTES = 64 * 1024;
+/** How many bytes of a form are read, at most, only to show it again. A route that accepts less keeps its own limit. */
+const MAX_TYPED_BYTES = 1024 * 1024;
 
 const EXPIRED = message("session.expiredForm");
 
@@ -53,24 +44,9 @@ export function formAgain(
 ): Promise<unknown> | null {
   const { request } = context;
   if (!mayBeSentAgain(error) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
-  const page = pageOf(context, router);
   return error instanceof ExpiredPageError
-    ? overtaken(context, held, error, page)
-    : showAgain(context, held, error, page);
-}
-
-/**
- * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`.
- *
- * Security: the address of the page counts only if the browser says that the form was sent from this site.
- */
-function pageOf(context: HttpContext, router: Router): CompiledMatch | null {
-  const { request, services } = context;
-  const authority = requestAuthority(request.raw);
-  const from = comesFromHere(request, context.origin) ? ownPath(context, request.header("referer")) : null;
-  const path = from === null ? null : withoutBase(services.basePath, from.replace(/[?#].*$/, ""));
-  const page = path === null ? null : router.match("GET", path, authority);
-  return page ?? router.match("GET", request.getPath(), authority);
+    ? overtaken(context, held, error, router)
+    : showAgain(context, held, error, router);
 }
 
 /** Another tab may already have done what the form asks for. Then nothing is done, and the visitor is redirected. */
@@ -78,9 +54,9 @@ async function overtaken(
   context: HttpContext,
   held: RequestSession,
   error: AshlarError,
-  page: CompiledMatch | null,
+  router: Router,
 ): Promise<unknown> {
-  return (await held.manager.respondToExpired(context)) ?? showAgain(context, held, error, page);
+  return (await held.manager.respondToExpired(context)) ?? showAgain(context, held, error, router);
 }
 
 function mayBeSentAgain(error: unknown): error is AshlarError {
@@ -91,26 +67,18 @@ async function showAgain(
   context: HttpContext,
   held: RequestSession,
   error: AshlarError,
-  page: CompiledMatch | null,
+  router: Router,
 ): Promise<Response | null> {
+  const isExpired = error instanceof ExpiredPageError;
+  const isOwn = await readOwnForm(context, held);
+  const page = formPageOf(context, router, isOwn);
   if (page === null) return null;
-  const { request } = context;
-  const problem = error instanceof ExpiredPageError ? EXPIRED : error.detail;
-  const isOwn = comesFromHere(request, context.origin) || hasToken(context, held);
-  if (isOwn) await readSmallBody(context);
-  held.flashMistakes({ "": [problem] }, isOwn ? inputsOf(context) : {}, problem);
-  const shown = await show(context, page);
-  if (error instanceof ExpiredPageError && isRedirect(shown)) return leadOn(held, shown);
-  const isShown = shown.status === 200 && held.session.hasShownErrors;
-  // Either they were shown, or the page that is shown instead has its own messages.
-  held.session.forgetMistakes();
+  const errors = { "": [isExpired ? EXPIRED : error.detail] };
+  const follow = (shown: Response) => (isExpired && isRedirect(shown) ? leadOn(held, shown) : null);
+  const shown = await showForm(context, held, error, page, { errors, input: isOwn ? inputsOf(context) : {} }, follow);
   // A request that is refused and not shown a form does not start a session.
-  if (!isShown && !held.isKnown) held.session.invalidate();
-  // A page without the messages would leave the visitor wondering; the error's own page does not.
-  if (!isShown) return null;
-  const headers = new Headers(shown.headers);
-  for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
-  return new FastResponse(await shown.text(), { status: error.status, headers });
+  if (shown === null && !held.isKnown) held.session.invalidate();
+  return shown;
 }
 
 function isRedirect({ status, headers }: Response): boolean {
@@ -127,30 +95,21 @@ function leadOn(held: RequestSession, shown: Response): Response {
   return new FastResponse(null, { status: 303, headers: shown.headers });
 }
 
-function hasToken({ request }: HttpContext, held: RequestSession): boolean {
-  try {
-    return held.matchesToken(sentCsrfToken(request));
-  } catch {
-    // A body that cannot be parsed has no inputs.
-    return false;
-  }
-}
-
 /**
- * If a form was refused before its body was read, for example because it has no session, the body is read now, provided
- * that it is as small as forms are.
+ * Reports whether a form was sent from a page of this site. If it was refused before its body was read, for example because
+ * it was sent too often, the body is read now.
+ *
+ * Security: one that nothing says this of is read only within a session, for its token.
  */
-async function readSmallBody({ request }: HttpContext): Promise<void> {
-  if (!request.awaitsBody || !(Number(request.header("content-length") ?? Number.NaN) <= MAX_TYPED_BYTES)) return;
+async function readOwnForm(context: HttpContext, held: RequestSession): Promise<boolean> {
+  const { request } = context;
+  const isOwn = isOwnForm(context, held);
+  if (!request.awaitsBody || !(isOwn || held.isKnown)) return isOwn;
+  if (!(Number(request.header("content-length") ?? Number.NaN) <= MAX_TYPED_BYTES)) return isOwn;
   try {
     await request.loadBody();
   } catch {
     // The request has already been refused; the body is only needed to show the form again.
   }
-}
-
-/** Runs a page's route within the session of this request. */
-async function show(context: HttpContext, match: CompiledMatch): Promise<Response> {
-  const page = pageContext(context, match);
-  return toResponse(page, await match.route.run(page));
+  return isOwn || isOwnForm(context, held);
 }

@@ -9,7 +9,7 @@ import {
 } from "../support/index.ts";
 import { Session, sessionNotOpen } from "./session.ts";
 import { decodeContents } from "./session-contents.ts";
-import { fittingInput, refillableInput } from "./session-input.ts";
+import { fittingInput, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
 import type { SessionRecord } from "./session-keeper.ts";
 import type { SessionManager } from "./session-manager.ts";
 import "./errors.ts";
@@ -21,12 +21,11 @@ declare module "../http/context.ts" {
 /** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
 
-/** What JSON adds around the old input. */
-const ROOM_AROUND_INPUT = 32;
-
 /** The session of one request: opened on first use, saved once the request has been handled. */
 export class RequestSession {
   readonly manager: SessionManager;
+  /** The path and query of the page that is shown in the response to its form, under the form's address. */
+  formPage: string | null = null;
   readonly #context: HttpContext;
   /** What the browser has, as far as we know: the cookie in the request, or the one that this response sets. */
   #cookie: string | null = null;
@@ -109,14 +108,22 @@ export class RequestSession {
     return this.manager.tokens.matches(this.session.identity.id, token);
   }
 
-  /** Keeps what the next page needs to show a form again: the messages, and as much of the input as fits. */
-  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): void {
+  /**
+   * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
+   *
+   * @returns whether all of it fits
+   */
+  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): boolean {
     const { session } = this;
     const room = (): number => this.manager.keeper.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);
     // A list of a thousand entries can have as many mistakes.
-    if (room() < ROOM_AROUND_INPUT) session.flashErrors({ "": [summary] });
-    session.flashInput(fittingInput(refillableInput(input), room() - ROOM_AROUND_INPUT));
+    const areSummarized = room() < ROOM_AROUND_INPUT;
+    if (areSummarized) session.flashErrors({ "": [summary] });
+    const typed = refillableInput(input);
+    const kept = fittingInput(typed, room() - ROOM_AROUND_INPUT);
+    session.flashInput(kept);
+    return !areSummarized && Object.keys(kept).length === Object.keys(typed).length;
   }
 
   /**
@@ -217,8 +224,12 @@ export class RequestSession {
     const isKept = found?.id === id && found.contents === contents;
     // What is stored, or in the browser, may be newer than what a request that takes long began with.
     if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
-    const bytes = Buffer.byteLength(contents);
+    let bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
+    // What was typed is worth less than the rest, and than a response.
+    const fitting = session.encodeWithin(keeper.maxBytes)!;
+    bytes = Buffer.byteLength(fitting);
+    if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents: fitting };
     const problem = `The session holds ${bytes} bytes, but there is only room for ${keeper.maxBytes}.`;
     throw new AshlarError("E_SESSION", `${problem} ${keeper.remedy}`);
   }

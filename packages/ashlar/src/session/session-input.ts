@@ -2,6 +2,9 @@ import { type Dictionary, dictionary, isPlainObject, isPrototypeName, isSecretNa
 
 const MAX_DEPTH = 16;
 
+/** What JSON adds around the old input in a session, in bytes. */
+export const ROOM_AROUND_INPUT = 32;
+
 /**
  * The inputs that a form can be filled in with again. Passwords, tokens and secrets are left out, by their names and at
  * any depth, and so are the framework's own inputs (`__token`) and what JSON cannot hold, such as files.

@@ -15,7 +15,7 @@ import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
  * is read here, if the request has its cookie.
  *
  * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
- * typed flashed. If a form's page has expired (419), or the form was sent too often (429), the response is the form
+ * typed flashed, or the form itself (422) if that is more than the session can hold. If a form's page has expired (419), or the form was sent too often (429), the response is the form
  * itself, filled in. Callers that want JSON get the problem document.
  */
 export class SessionMiddleware implements Middleware {
@@ -60,7 +60,7 @@ export class SessionMiddleware implements Middleware {
   }
 
   async #failed(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
-    const response = backToForm(context, held, error, this.#router) ?? (await this.#again(context, held, error));
+    const response = await this.#again(context, held, error);
     if (response !== null) {
       await held.close();
       return response;
@@ -76,7 +76,11 @@ export class SessionMiddleware implements Middleware {
 
   async #again(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
     try {
-      return this.#manager.respondToError(context, error) ?? (await formAgain(context, held, error, this.#router));
+      return (
+        (await backToForm(context, held, error, this.#router)) ??
+        this.#manager.respondToError(context, error) ??
+        (await formAgain(context, held, error, this.#router))
+      );
     } catch (second) {
       // The first failure is the one to report.
       this.#manager.report(second, "A form could not be shown again.");

@@ -13,7 +13,7 @@ import {
 } from "../support/index.ts";
 import { encodeContents, type SessionContents } from "./session-contents.ts";
 import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
-import { inputAt, refillableInput } from "./session-input.ts";
+import { fittingInput, inputAt, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
 import { checkKey, isOwnKey, toSessionValue } from "./session-value.ts";
 import "./errors.ts";
 
@@ -189,7 +189,8 @@ export class Session {
   }
 
   /**
-   * Keeps a form's inputs for the next page, which fills them in again with {@link old}. Inputs whose names contain
+   * Keeps a form's inputs for the next page, which fills them in again with {@link old}: as many of them as the session has
+   * room for. Inputs whose names contain
    * password, passphrase, passcode, token or secret are left out at any depth.
    */
   flashInput(input: Readonly<Dictionary>): this {
@@ -210,6 +211,7 @@ export class Session {
    * `errors` of a `ValidationError`, messages made by `t.message()`, or text that is shown as it is.
    */
   flashErrors(errors: FieldSentences): this {
+    this.#hasShownErrors = false;
     return this.#flashFor(ERRORS, toSessionValue("errors", toStoredErrors(errors)));
   }
 
@@ -288,6 +290,16 @@ export class Session {
   encode(): string | null {
     const flash = this.#read === null ? this.#next : { ...this.#unread(this.#read), ...this.#next };
     return encodeContents({ data: this.#data, flash, isIdentified: this.#isIdentified });
+  }
+
+  /** @internal The same, with as much of the old input as fits into this many bytes. */
+  encodeWithin(maxBytes: number): string | null {
+    const input = this.#next[OLD_INPUT];
+    if (input === undefined) return this.encode();
+    delete this.#next[OLD_INPUT];
+    const room = maxBytes - Buffer.byteLength(this.encode() ?? "") - ROOM_AROUND_INPUT;
+    this.#next[OLD_INPUT] = fittingInput(input as Dictionary, room);
+    return this.encode();
   }
 
   #unread(read: ReadonlySet<string>): Record<string, unknown> {

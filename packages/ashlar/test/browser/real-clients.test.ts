@@ -36,6 +36,15 @@ const LOADS = `
 const VIEWS = {
   "../public/loads.js": LOADS,
   open: page("Open", '<script src="/loads.js"></script>'),
+  story: page(
+    "Story",
+    `<form method="post" action="/stories">
+  {{ csrf_field }}
+  @!field({ name: "title", label: "Title" })
+  <textarea name="story">{{ old("story") }}</textarea>
+  <button>Save</button>
+</form>`,
+  ),
   orders: page("Orders", "<p>Orders</p>"),
   pay: page("Pay", `<form method="post" action="/pay">{{ csrf_field }}<button>Pay now</button></form>`),
 };
@@ -44,6 +53,8 @@ const ROUTES = (provider: string): string => `
   Route.view("/open", "open"),
   Route.view("/orders", "orders").middleware("auth"),
   Route.get("/own/@what", () => "yours").middleware("auth"),
+  Route.view("/stories/create", "story"),
+  Route.post("/stories", () => Promise.reject(new ValidationError({ title: ["Choose another title."] }))),
   Route.view("/pay", "pay"),
   Route.post("/pay", ({ response }) => response.away("${provider}/checkout").status(303)),
 `;
@@ -65,6 +76,7 @@ async function startShop(provider: string) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
+  await edit(root, "routes/web.ts", ["type RouteEntry }", "type RouteEntry, ValidationError }"]);
   await edit(root, "routes/web.ts", ["  ...Csrf.routes(),", `  ...Csrf.routes(),${ROUTES(provider)}`]);
   const port = await freePort();
   const url = `http://${HOST}:${port}`;
@@ -186,4 +198,23 @@ inBrowser("pages on plain http, in a browser", () => {
       expect([modes.length, modes.every((mode) => (mode !== undefined) === isSaid)]).toEqual([isSaid ? 5 : 4, true]);
     },
   );
+
+  test("S163 a refused form shows a long text again, and can be sent from there", async () => {
+    const story = "Once upon a time. ".repeat(5000).trim();
+    const page = await (await visitor()).newPage();
+    await page.goto(`${shop.url}/stories/create?draft=1`);
+    await page.locator("textarea").fill(story);
+    for (const title of ["First", "Second"]) {
+      await page.getByLabel("Title").fill(title);
+      const answered = page.waitForResponse((response) => response.request().method() === "POST");
+      await page.getByRole("button", { name: "Save" }).click();
+      expect((await answered).status()).toBe(422);
+      await page.getByText("Choose another title.").first().waitFor();
+      expect([await page.getByLabel("Title").inputValue(), await page.locator("textarea").inputValue()]).toEqual([
+        title,
+        story,
+      ]);
+    }
+    await picture(page, "long-form");
+  });
 });

@@ -160,8 +160,8 @@ describe("a form whose page has expired", () => {
     const body = new URLSearchParams(typed).toString();
     for (const [length, isKept] of [
       [body.length, true],
-      [64 * 1024, true],
-      [64 * 1024 + 1, false],
+      [1024 * 1024, true],
+      [1024 * 1024 + 1, false],
       [null, false],
     ] as const) {
       const headers = {

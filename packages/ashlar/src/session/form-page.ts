@@ -1,0 +1,118 @@
+import {
+  FastResponse,
+  type HttpContext,
+  ownPath,
+  pageContext,
+  redirectTarget,
+  requestAuthority,
+  toResponse,
+  withoutBase,
+} from "../http/index.ts";
+import type { CompiledMatch, Router } from "../routing/index.ts";
+import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
+import { PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
+import { comesFromHere } from "./request-origin.ts";
+import type { RequestSession } from "./request-session.ts";
+
+/** The page that a form belongs to. */
+export interface FormPage {
+  readonly match: CompiledMatch;
+  /** Its path, below the application's own, and its query; `null` if those of the form's own request are all that is known. */
+  readonly target: string | null;
+}
+
+/** What a form is shown again with. */
+export interface Mistakes {
+  readonly errors: FieldErrors;
+  readonly input: Readonly<Dictionary>;
+}
+
+/**
+ * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`. If the
+ * browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, it is the one at the form's own path.
+ *
+ * Security: the address of the page counts only if the form is known to come from this site.
+ *
+ * @param isOwn whether it is
+ * @returns `null` if there is no such page
+ */
+export function formPageOf(context: HttpContext, router: Router, isOwn: boolean): FormPage | null {
+  const { request, services } = context;
+  const authority = requestAuthority(request.raw);
+  const sent = isOwn ? sentPageOf(context) : null;
+  const again = sent === null ? null : router.match("GET", sent.replace(/\?.*$/, ""), authority);
+  if (again !== null) return { match: again, target: sent };
+  const path = isOwn ? ownPath(context, request.header("referer")) : null;
+  const target = path === null ? "" : redirectTarget(path.replace(/#.*$/, ""), "");
+  const from = target === "" ? "" : (withoutBase(services.basePath, target) ?? "");
+  const named = from === "" ? null : router.match("GET", from.replace(/\?.*$/, ""), authority);
+  if (named !== null) return { match: named, target: from };
+  const match = router.match("GET", request.getPath(), authority);
+  return match === null ? null : { match, target: null };
+}
+
+/**
+ * The path and query of the page that a form is on, if it was shown in the response to the form before: `Referer` is then the
+ * address that the form was sent to, which may have no page.
+ */
+export function sentPageOf({ request }: HttpContext): string | null {
+  try {
+    return redirectTarget(request.input(PAGE_INPUT), "") || null;
+  } catch {
+    // A body that cannot be parsed has no inputs.
+    return null;
+  }
+}
+
+/** Reports whether the browser or the token says that a form was sent from a page of this site. */
+export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
+  if (comesFromHere(context.request, context.origin)) return true;
+  try {
+    return held.matchesToken(sentCsrfToken(context.request));
+  } catch {
+    // A body that cannot be parsed has no inputs.
+    return false;
+  }
+}
+
+/**
+ * Responds to a form with its own page, as GET shows it, with what was typed and the error, under the error's status. What was
+ * typed is nowhere but in the response, so that its length does not matter.
+ *
+ * @param overtakenBy makes a response of what the page responds with instead of itself, such as a redirect
+ * @returns `null` if the page is not there, or does not show the messages
+ */
+export async function showForm(
+  context: HttpContext,
+  held: RequestSession,
+  error: AshlarError,
+  page: FormPage,
+  mistakes: Mistakes,
+  overtakenBy: (shown: Response) => Response | null = () => null,
+): Promise<Response | null> {
+  const { session } = held;
+  session.flashErrors(mistakes.errors).flashInput(mistakes.input);
+  held.formPage = page.target;
+  const shown = await run(context, page).catch((second: unknown) => {
+    session.forgetMistakes();
+    if (second instanceof AshlarError && second.status < 500) return null;
+    throw second;
+  });
+  if (shown === null) return null;
+  const other = overtakenBy(shown);
+  if (other !== null) return other;
+  const isShown = shown.status === 200 && session.hasShownErrors;
+  // Either they were shown, or the page that is shown instead has its own messages.
+  session.forgetMistakes();
+  // A page without the messages would leave the visitor wondering.
+  if (!isShown) return null;
+  const headers = new Headers(shown.headers);
+  for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);
+  return new FastResponse(await shown.text(), { status: error.status, headers });
+}
+
+/** Runs a page's route within the session of this request. */
+async function run(context: HttpContext, { match, target }: FormPage): Promise<Response> {
+  const page = pageContext(context, match, target);
+  return toResponse(page, await match.route.run(page));
+}
