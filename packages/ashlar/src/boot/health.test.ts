@@ -82,6 +82,7 @@ test("/up and /ready respond before any middleware and the request log, without 
       "content-length": expect.any(String) as string,
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
+      "x-request-id": expect.any(String) as string,
     });
     const head = await application.fetch(new Request(`http://shop.example${path}`, { method: "HEAD" }));
     expect([head.status, await head.text()]).toEqual([200, ""]);
@@ -203,4 +204,17 @@ test("S63 in production over https, they have Strict-Transport-Security as all r
   onTestFinished(() => application.shutdown());
   const response = await application.fetch(new Request("https://shop.example/ready"));
   expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000");
+});
+
+test("S80 the responses about health carry the request's id, or one of their own", async () => {
+  const { application } = await make();
+  for (const path of ["/up", "/ready"]) {
+    const ask = async (headers: Record<string, string>) => {
+      const response = await application.fetch(new Request(`http://shop.example${path}`, { headers }));
+      return response.headers.get("x-request-id");
+    };
+    expect(await ask({ "x-request-id": "probe-7" })).toBe("probe-7");
+    expect(await ask({})).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await ask({ "x-request-id": "a line\tbreak" })).toMatch(/^[0-9a-f-]{36}$/);
+  }
 });

@@ -1,4 +1,11 @@
-import { FastResponse, type OriginHeaders, peerAddress, type TrustedProxies } from "../http/index.ts";
+import {
+  FastResponse,
+  type OriginHeaders,
+  peerAddress,
+  REQUEST_ID_HEADER,
+  requestIdOf,
+  type TrustedProxies,
+} from "../http/index.ts";
 import type { Probes } from "../kernel/index.ts";
 import type { CompiledRoute, Router } from "../routing/index.ts";
 import { type CompleteHealthSettings, DEFAULT_PATHS } from "../server/index.ts";
@@ -63,11 +70,13 @@ export class Health implements Probes {
     return this.#response(raw, isReady ? 200 : 503, { status: isReady ? "ready" : "not ready", ...details });
   }
 
-  #response({ method, headers: sent }: Request, status: 200 | 503, content: object): Response {
+  #response(raw: Request, status: 200 | 503, content: object): Response {
+    const { method, headers: sent } = raw;
     const body = `${JSON.stringify(content)}\n`;
     const headers = {
       ...this.#dependencies.headers,
       ...this.#dependencies.origins.of(sent.get("origin")),
+      [REQUEST_ID_HEADER]: requestIdOf(raw, this.#dependencies.proxies),
       "content-type": "application/json",
       "content-length": String(Buffer.byteLength(body)),
       "cache-control": "no-store",

@@ -29,7 +29,7 @@ export { peerAddress, setPeerAddress } from "./peer-address.ts";
 export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./redirect-target.ts";
 export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
-export { mayBringIds, REQUEST_ID_HEADER, sentRequestId } from "./request-id.ts";
+export { mayBringIds, REQUEST_ID_HEADER, requestIdOf, sentRequestId } from "./request-id.ts";
 export {
   baseOf,
   isMarkedForwarded,

@@ -101,6 +101,23 @@ test("templates rendered outside of a request are in the default language", asyn
   expect(page).toBe('<html lang="de">Hallo, &lt;Ada&gt;</html>');
 });
 
+test("a language that runs from right to left says so on pages, in the rendering of others, and on error pages", async () => {
+  const files = { ...BOTH, "lang/ar.ts": `export const MESSAGES = { "app.hello": "مرحبا {name}" };` };
+  const page = { "views/page.edge": '<html lang="{{ language }}" dir="{{ direction }}">' };
+  const application = await create({ ...files, ...page });
+  for (const [language, direction] of [
+    ["ar", "rtl"],
+    ["de", "ltr"],
+  ] as const) {
+    expect((await get(application, "/page", language))[0]).toBe(`<html lang="${language}" dir="${direction}">`);
+    const headers = { accept: "text/html", "accept-language": language };
+    const error = await application.fetch(new Request("http://localhost/nowhere", { headers }));
+    expect(await error.text()).toContain(`<html lang="${language}" dir="${direction}">`);
+  }
+  const arabic = await create({ ...files, ...page }, { language: "ar" });
+  expect(await arabic.container.make("views").render("page")).toBe('<html lang="ar" dir="rtl">');
+});
+
 test("errors are in the client's language, both as a problem document and as a page", async () => {
   const application = await create(BOTH);
   const ask = async (accept: string, language = "de") => {
@@ -118,9 +135,9 @@ test("errors are in the client's language, both as a problem document and as a p
     code: "E_NOT_FOUND",
   });
   const page = await (await ask("text/html")).text();
-  expect(page).toContain('<html lang="de">');
+  expect(page).toContain('<html lang="de" dir="ltr">');
   expect(page).toContain("<h1>Nicht gefunden</h1>");
-  expect(await (await ask("text/html", "en")).text()).toContain('<html lang="en">');
+  expect(await (await ask("text/html", "en")).text()).toContain('<html lang="en" dir="ltr">');
 });
 
 test("an application's own error page gets its title and message in the client's language", async () => {

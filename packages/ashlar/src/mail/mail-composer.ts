@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { domainToASCII } from "node:url";
-import type { Catalogue } from "../messages/index.ts";
+import { type Catalogue, textDirection } from "../messages/index.ts";
 import { AshlarError, currentDate } from "../support/index.ts";
 import type { Views } from "../views/index.ts";
 import type { MailAddress } from "./mail-address.ts";
@@ -40,7 +40,7 @@ export class MailComposer {
     const envelope = mailable.envelope();
     requireRecipient(mailable, to);
     const { subject, content, headers, language, t } = mailable.draft(links, messages);
-    const local = { ...this.#shared(subject), language, t };
+    const local = { ...this.#shared(subject), language, direction: textDirection(language), t };
     const render = (view: string) => this.#dependencies.views().render(view, content.data ?? {}, local);
     const text = content.plainText ?? unescaped(await render(viewOf(mailable, content.text)));
     const html = content.html === undefined ? null : await render(content.html);

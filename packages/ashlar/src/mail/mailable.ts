@@ -56,7 +56,7 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  *
  * Elsewhere, in a provider or a command, `application.container.make("mail")` is the same mailer.
  *
- * In addition to its data, a view has `app.name`, `app.url`, `subject`, `language`, `t()`, which translates into that
+ * In addition to its data, a view has `app.name`, `app.url`, `subject`, `language`, `direction`, `t()`, which translates into that
  * language, and `url()`, `route()` and `signedRoute()`, which return absolute URLs. A text view prints values unchanged; an
  * HTML view escapes them.
  *

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type EnvironmentName, Provider } from "../boot/index.ts";
+import { textDirection } from "../messages/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { assetUrls } from "./assets.ts";
 import { ErrorViews } from "./error-views.ts";
@@ -28,8 +29,8 @@ declare module "../http/context.ts" {
  * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
  * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems` and `reference`.
  *
- * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows the visitor's
- * `language` and its sentences: `t("app.orders.count", { count: 2 })`.
+ * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows
+ * the visitor's `language`, its `direction`, `ltr` or `rtl`, and its sentences: `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
   override register(): void {
@@ -39,8 +40,10 @@ export class ViewProvider extends Provider {
       const views = new Views({ directory: join(root, "views"), cache });
       views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
       views.share("language", messages.defaultLanguage);
+      views.share("direction", textDirection(messages.defaultLanguage));
       views.share("t", messages.translator(messages.defaultLanguage));
       views.shareByRequest("language", (context) => context.language);
+      views.shareByRequest("direction", (context) => textDirection(context.language));
       views.shareByRequest("t", (context) => context.t);
       return views;
     });

@@ -54,7 +54,7 @@ describe.for([
       front
         .assertStatus(200)
         .assertSee(choices.language === "de" ? "Die Anwendung läuft." : "The application is running.");
-      expect(front.text).toContain(`<html lang="${choices.language}">`);
+      expect(front.text).toContain(`<html lang="${choices.language}" dir="ltr">`);
       expect(front.text.includes('href="/register"')).toBe(choices.registration);
       const parts = { en: ["registration", "verified addresses"], de: ["Registrierung", "bestätigte Adressen"] };
       const named = parts[choices.language].map((part) => front.text.includes(part));

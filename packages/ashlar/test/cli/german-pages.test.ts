@@ -55,7 +55,7 @@ test("a browser that prefers German gets it throughout the life of an account", 
   const client = createTestClient(application).withLanguage(LANGUAGE);
   (await client.get("/")).assertSee("Die Anwendung läuft. Diese Seite ist views/welcome.edge", "Das ist dabei");
   const form = await client.get("/register");
-  expect(form.text).toContain('<html lang="de">');
+  expect(form.text).toContain('<html lang="de" dir="ltr">');
   expect(form.headers.get("content-language")).toBe("de");
   form.assertSee("E-Mail-Adresse", "Mindestens 8 Zeichen", "Schon registriert?");
   const typed = { name: "Grete", email: EMAIL, password: PASSWORD };
@@ -71,7 +71,7 @@ test("a browser that prefers German gets it throughout the life of an account", 
   const [verification] = await mail.all();
   expect(verification?.subject).toBe("Bestätigen Sie Ihre E-Mail-Adresse");
   expect(verification?.text).toContain("Dieser Link ist 24 Stunden gültig.");
-  expect(verification?.html).toContain('<html lang="de">');
+  expect(verification?.html).toContain('<html lang="de" dir="ltr">');
   const verified = await client.follow(await client.get(linksIn(verification!)[0]!));
   verified.assertSee("Guten Tag, Grete", "Ihre E-Mail-Adresse ist bestätigt.");
 

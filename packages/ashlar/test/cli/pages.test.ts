@@ -36,7 +36,7 @@ function checkPage({ path, status, headers, html }: Page): void {
   const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
   // An invalid reset link is gone.
   expect(status, path).toBe(path.startsWith("/password_reset") ? 410 : 200);
-  expect(html, path).toMatch(/^<!doctype html>\n<html lang="en">/);
+  expect(html, path).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/);
   expect(html, path).toMatch(/<title>[^<]+ · Shop<\/title>/);
   expect(html.match(/<h1>/g), path).toHaveLength(1);
   expect(html.match(/<main /g), path).toHaveLength(1);

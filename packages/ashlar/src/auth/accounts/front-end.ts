@@ -37,7 +37,8 @@ export class FrontEnd {
    * @param application whose own origin, and trusted ones, the front end may have
    * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
    */
-  constructor(urls: FrontEndUrls | null, { settings, origin: ownOrigin }: Pick<Application, "settings" | "origin">) {
+  constructor(urls: FrontEndUrls | null, application: Application) {
+    const { settings, origin: ownOrigin } = application;
     this.#urls = urls;
     for (const url of typeof urls === "string" ? [urls] : Object.values(urls ?? {})) {
       const { origin } = new URL(url);

@@ -53,6 +53,23 @@ await onEachDatabase("the logins of the guard web", (engine) => {
     expect((await browser.get("/me")).body).toEqual(GUEST);
   });
 
+  test("S21 a use keeps a login alive although it is not stored yet, as when a test travels", async () => {
+    const web = await testWeb({ engine, guard: { idleMinutes: 10 } });
+    const browser = await web.loggedIn();
+    for (let use = 0; use < 3; use++) {
+      travel(9);
+      expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    }
+    // And only the login that was used.
+    const other = await web.loggedIn();
+    travel(9);
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    travel(2);
+    expect((await other.get("/me")).body).toEqual(GUEST);
+    expect((await browser.get("/me")).body).toEqual({ user: ADA });
+    await settled();
+  });
+
   test("S21 a login that is used all the time ends too", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 10, absoluteMinutes: 25 } });
     const browser = await web.loggedIn();

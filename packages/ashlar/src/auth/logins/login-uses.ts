@@ -26,7 +26,7 @@ export class LoginUses<Noted extends Use = LoginUse> {
   readonly #what: string;
   readonly #waiting = new Map<string, Noted>();
   /** Being written now, and not to be noted again by requests that still read the old time. */
-  readonly #underway = new Set<string>();
+  readonly #underway = new Map<string, Noted>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -49,6 +49,12 @@ export class LoginUses<Noted extends Use = LoginUse> {
     this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
   }
 
+  /** The use of a credential that was noted here and may not be stored yet; `null` if there is none. */
+  noted(use: Use): Noted | null {
+    const key = keyOf(use);
+    return this.#waiting.get(key) ?? this.#underway.get(key) ?? null;
+  }
+
   /** Writes what has been noted so far. It resolves when that is done, and never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
@@ -60,7 +66,7 @@ export class LoginUses<Noted extends Use = LoginUse> {
   async #write(): Promise<void> {
     const uses = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const use of uses) this.#underway.add(keyOf(use));
+    for (const use of uses) this.#underway.set(keyOf(use), use);
     try {
       for (const use of uses) {
         await this.#touch(use);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ENGLISH, inEnglish } from "../../messages/index.ts";
+import { ENGLISH, inEnglish, textDirection } from "../../messages/index.ts";
 import { escapeHtml, type Message } from "../../support/index.ts";
 import { referenceLine } from "./messages.ts";
 import { fieldProblems, type Problem } from "./problem.ts";
@@ -49,7 +49,7 @@ export function errorPage(
 ): string {
   const title = escapeHtml(problem.title);
   return `<!doctype html>
-<html lang="${escapeHtml(language)}">
+<html lang="${escapeHtml(language)}" dir="${textDirection(language)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
