@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BrowserVisitor } from "./browser-visitor.ts";
 import { PASSWORD, PlacedShop } from "./placed-shop.ts";
 import { type ShopSource, shopSource } from "./shop-source.ts";
-import { BROWSER_NAMES, BROWSERS, type BrowserName, PLACES, type RequestKind } from "./what-browsers-send.ts";
+import {
+  BROWSER_NAMES,
+  BROWSERS,
+  type BrowserName,
+  FORMER_MARKS,
+  PLACES,
+  type RequestKind,
+} from "./what-browsers-send.ts";
 
 const BACKGROUND: readonly RequestKind[] = ["image", "fetch GET", "prefetch"];
 const SPECULATION: readonly RequestKind[] = ["speculative prefetch", "prerender"];
@@ -27,6 +34,10 @@ describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where t
     if (BROWSERS[browser].speculates) kinds.push(...SPECULATION);
     for (const kind of kinds) await visitor.load(kind, `/orders?by=${kind.replaceAll(" ", "-")}`);
     await visitor.load("fetch GET", "/orders?by=poll", { headers: { accept: "application/json" } });
+    for (const [header, value] of FORMER_MARKS) {
+      const url = new URL(`/orders?by=${header}`, origin);
+      await visitor.send({ kind: "typed URL", url, page: null }, { headers: { [header]: value } });
+    }
   }
 
   const credentials = (email: string) => ({ "Email address": email, Password: PASSWORD });

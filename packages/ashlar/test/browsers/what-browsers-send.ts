@@ -165,6 +165,15 @@ export const BROWSERS: Readonly<Record<BrowserName, Sends>> = {
 
 export const BROWSER_NAMES = Object.keys(BROWSERS) as BrowserName[];
 
+/** How browsers of before, and WebKit, mark a page that its user may never see. */
+export const FORMER_MARKS: readonly (readonly [header: string, value: string])[] = [
+  // CachedResource::load in loader/cache/CachedResource.cpp of WebKit, for <link rel=prefetch>; Chromium, too
+  ["purpose", "prefetch"],
+  ["x-moz", "prefetch"],
+  // The pictures of pages that Safari shows in a new window
+  ["x-purpose", "preview"],
+];
+
 /** Where applications are, and whether browsers trust the connection (Secure Contexts §3.1). */
 export const PLACES: Readonly<Record<string, string>> = {
   https: "https://shop.example",
