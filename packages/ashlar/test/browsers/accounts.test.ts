@@ -132,6 +132,16 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect((await phone.type("/home")).path).toBe("/login");
   });
 
+  test.for(BROWSER_NAMES)("%s sends in vain keep what was typed, however long", async (browser) => {
+    const visitor = await shop.registered(browser);
+    await visitor.type("/notes");
+    const text = "Every stone has its place. ".repeat(1000);
+    await visitor.press("Save", { Text: text });
+    expect(visitor.path).toBe("/notes");
+    expect(visitor.page.text).toContain("This is refused.");
+    expect(visitor.page.text.includes(text)).toBe(true);
+  });
+
   test.for(BROWSER_NAMES)("%s sends by a script, as JSON", async (browser) => {
     const email = shop.newAddress();
     const visitor = await shop.visitor(browser).type("/");

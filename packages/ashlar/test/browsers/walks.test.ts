@@ -175,6 +175,18 @@ inEachBrowser((name, start) => {
       expect((await checkout.next("/sent/payment")).method).toBe("GET");
     });
 
+    test("S130 a form that is refused keeps what was typed, however long", async () => {
+      await open("/");
+      await register(shop.newAddress());
+      await page.goto(`${origin}/notes`);
+      const text = "Every stone has its place. ".repeat(1000);
+      await fill({ Text: text });
+      await press("Save");
+      await page.getByRole("alert").waitFor();
+      const kept = await page.getByLabel("Text").inputValue();
+      expect([kept.length, kept === text]).toEqual([text.length, true]);
+    });
+
     test("S130 after a logout, neither back nor forward nor reload shows the account", async () => {
       await open("/");
       const email = shop.newAddress();
