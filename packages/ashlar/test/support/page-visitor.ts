@@ -1,4 +1,8 @@
+import { request } from "node:http";
 import { type Filling, fillIn } from "./page-form.ts";
+
+/** What a navigation asks for. `fetch` would say besides that a script sent it. */
+const PAGE_FIRST = "text/html,application/xhtml+xml,*/*;q=0.8";
 
 /** A page, at the path where redirects led. */
 export interface Page {
@@ -32,8 +36,8 @@ export class PageVisitor {
   /** @param more headers of this request alone */
   async open(path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}): Promise<Page> {
     const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
-    const headers = { ...this.#headers, ...more, cookie };
-    const response = await fetch(new URL(path, this.#url), { redirect: "manual", ...init, headers });
+    const headers = { accept: PAGE_FIRST, ...this.#headers, ...more, cookie };
+    const response = await navigate(new URL(path, this.#url), init, headers);
     for (const text of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
       this.#cookies.set(name, value);
@@ -42,7 +46,7 @@ export class PageVisitor {
     }
     const target = response.headers.get("location");
     if (target !== null) return this.open(target);
-    return { path, status: response.status, headers: response.headers, html: await response.text() };
+    return { path, ...response };
   }
 
   /**
@@ -75,4 +79,29 @@ export class PageVisitor {
   async logIn(page: Page, email: string, password: string, filling: Filling = {}): Promise<Page> {
     return await this.press(page, "Log in", { "Email address": email, Password: password, ...filling });
   }
+}
+
+/** Sends a request with these headers, and those of its body, and no others. */
+async function navigate(
+  url: URL,
+  { method = "GET", body = null }: RequestInit,
+  headers: Readonly<Record<string, string>>,
+): Promise<Omit<Page, "path">> {
+  const bytes = Buffer.from(body === null ? "" : String(body));
+  const type = body instanceof URLSearchParams ? "application/x-www-form-urlencoded" : "text/plain;charset=UTF-8";
+  const content = body === null ? {} : { "content-type": type, "content-length": String(bytes.length) };
+  return await new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers: { ...content, ...headers } }, (response) => {
+      let html = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => (html += chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const pairs = Object.entries(response.headersDistinct).flatMap(([name, values]) =>
+          (values ?? []).map((value): [string, string] => [name, value]),
+        );
+        resolve({ status: response.statusCode ?? 0, headers: new Headers(pairs), html });
+      });
+    });
+    sent.on("error", reject).end(bytes);
+  });
 }
