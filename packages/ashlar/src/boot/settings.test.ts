@@ -69,6 +69,7 @@ describe("defaults", () => {
       },
       hstsMaxAgeSeconds: 0,
       trustedProxies: expect.any(TrustedProxies),
+      clientAddress: "required",
       trustedOrigins: expect.any(TrustedOrigins),
       hosts: null,
     });
