@@ -15,6 +15,7 @@ const INDEXED = /^(?:EventMap|AccountMailMap|Services|MiddlewareArguments|\w+Set
  * that are used where they are returned.
  */
 const UNNAMED = [
+  "Accounts_findDeviceLink",
   "Accounts_findEmailChange",
   "Accounts_findPasswordReset",
   "Accounts_readVerification",
