@@ -122,7 +122,9 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Reference",
-        pages: ["index", "configuration", "errors", "commands", "doctor", "events"].map((name) => `reference/${name}`),
+        pages: ["index", "configuration", "errors", "commands", "doctor", "events", "account-states"].map(
+          (name) => `reference/${name}`,
+        ),
       },
     ],
   },

@@ -2,8 +2,8 @@ import type { Authenticatable, AuthenticatableClass, UserClass, UserId } from ".
 
 /** A user of an {@link AccountStore}: an instance of its `userClass`. */
 export interface AccountUser extends Authenticatable {
-  /** The email address, exactly as the store received it. */
-  readonly email: string;
+  /** The email address, exactly as the store received it; `null` if the account has none. */
+  readonly email: string | null;
   /** The access epoch as of when the user was read: the text that the store last received. */
   accessEpoch(): string;
   /**
@@ -23,7 +23,7 @@ export interface NewAccount {
   readonly email: string;
   /** At most 255 characters. */
   readonly passwordHash: string;
-  /** 128 random bits as text, at most 43 characters. */
+  /** 128 bits that no one can guess, as text, at most 43 characters. */
   readonly accessEpoch: string;
   /** The values that {@link AccountStore.attributeKind} accepts, such as the name. */
   readonly attributes: Readonly<Record<string, unknown>>;

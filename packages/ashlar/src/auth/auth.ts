@@ -12,7 +12,13 @@ import type { GuardRegistry, GuessedAccount } from "./guard-registry.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import { LoginGuard, type LoginOptions } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
-import { LoginPendingError, type LoginResult, type LoginStep, PROOF_FAILED } from "./pipeline/login-step.ts";
+import {
+  LoginPendingError,
+  type LoginResult,
+  type LoginStep,
+  NO_PASSWORD_YET,
+  PROOF_FAILED,
+} from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -169,11 +175,13 @@ export class Auth {
   }
 
   /**
-   * The sentence of the step that refused the last login of this request with the active guard; `null` if no step did.
+   * The sentence of the step that refused the last login of this request with the active guard; after a confirmation of
+   * the password by a user who has none, the sentence that says so. Otherwise `null`.
    */
   get refusal(): Message | null {
     const last = this.#results.get(this.#guardName);
-    return last?.status === "failed" && last.step !== null ? last.message : null;
+    if (last?.status !== "failed") return null;
+    return last.step !== null || last === NO_PASSWORD_YET ? last.message : null;
   }
 
   /**

@@ -18,6 +18,7 @@ import {
   mayHoldCredentials,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { isClosed } from "./closed-accounts.ts";
 import { isAddress, normalizeIdentifier } from "./credentials.ts";
 import { deletionOf } from "./delete-users.ts";
 import { findBySpelling } from "./find-by-spelling.ts";
@@ -79,7 +80,24 @@ export interface AuthenticatesStatics {
    * {@link AuthenticatesInstance.endAccess} fails, and `accounts.endAccess` ends logins, but not the links in mails.
    */
   accessEpochColumn: string;
-  /** The user with this primary key, or `null`. */
+  /**
+   * The column that is not empty once an account is closed, such as `deleted_at`, if rows of users stay after that;
+   * default: `null`. A closed account counts as one that doesn't exist: it can't log in, its logins, tokens and links are
+   * invalid, and no mail about it is sent. To close one, set the column and save the user. `fill` never sets it.
+   *
+   * ```ts
+   * class Member extends compose(Model, Authenticates) {
+   *   static override closedColumn = "deleted_at";
+   *   static override casts = { deleted_at: "datetime" } as const;
+   *   declare deleted_at: Date | null;
+   * }
+   * ```
+   *
+   * An address can be registered again if the unique index leaves closed accounts out. Security: queries of your own,
+   * such as `Member.find(id)`, find closed accounts too.
+   */
+  closedColumn: string | null;
+  /** The user with this primary key whose account is not closed, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
   /**
    * The form in which identifiers that aren't addresses are stored and looked up; `null` if no account can have it. By
@@ -153,8 +171,10 @@ export function Authenticates<B extends ModelConstructor>(
     static identifiesByEmail = false;
     static passwordColumn = "password";
     static accessEpochColumn = "access_epoch";
+    static closedColumn: string | null = null;
     static override get guarded(): readonly string[] {
-      return [this.passwordColumn, this.accessEpochColumn];
+      const columns = [this.passwordColumn, this.accessEpochColumn];
+      return this.closedColumn === null ? columns : [...columns, this.closedColumn];
     }
     static override get normalizes(): Normalizers {
       const model = this as unknown as AuthenticatableClass;
@@ -170,7 +190,7 @@ export function Authenticates<B extends ModelConstructor>(
     ): Promise<M | null> {
       const user = await this.find(id);
       // Some databases convert "1 or more" to 1 when they look for a number.
-      return user !== null && String(keyOf(user)) === String(id) ? user : null;
+      return user !== null && String(keyOf(user)) === String(id) && !isClosed(user) ? user : null;
     }
 
     static async findByIdentifier<M extends Model & AuthenticatesInstance>(
@@ -221,10 +241,11 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     accessConditions(): AccessConditions {
-      const { accessEpochColumn } = this.#class;
+      const { accessEpochColumn, closedColumn } = this.#class;
+      const open = closedColumn === null ? {} : { [closedColumn]: null };
       const epoch = this.#stored(accessEpochColumn);
-      if (typeof epoch === "string") return { [accessEpochColumn]: epoch };
-      return { ...(epoch === undefined ? {} : { [accessEpochColumn]: null }), ...this.#fingerprinted() };
+      if (typeof epoch === "string") return { ...open, [accessEpochColumn]: epoch };
+      return { ...open, ...(epoch === undefined ? {} : { [accessEpochColumn]: null }), ...this.#fingerprinted() };
     }
 
     accessChanges(): AccessConditions {
@@ -244,10 +265,10 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     override async save(): Promise<this> {
-      const { accessEpochColumn, identifierColumn } = this.#class;
+      const { accessEpochColumn, closedColumn, identifierColumn } = this.#class;
       if (this.isStored()) {
-        const decisive = [this.#column, identifierColumn, "email"] as never[];
-        if (this.isDirty(...decisive)) {
+        const decisive = [this.#column, identifierColumn, "email", ...(closedColumn === null ? [] : [closedColumn])];
+        if (this.isDirty(...(decisive as never[]))) {
           await requireEpoch(this);
           Object.assign(this, this.accessChanges());
           return this.#endWith(() => super.save());

@@ -102,6 +102,11 @@ export async function isPasswordOf(
   return fits && hash !== null;
 }
 
+/** Reports whether a user has a password: those of an identity provider, for example, may have none. */
+export function hasPassword(user: Authenticatable): boolean {
+  return storedHash(user.passwordHash()) !== null;
+}
+
 /** Reports whether there is a password to try at all: no account has one that is blank, or anything but text. */
 export function isPasswordGiven(password: unknown): password is string {
   return typeof password === "string" && password !== "";

@@ -1,5 +1,6 @@
 import type { Model, ModelClass } from "../database/index.ts";
 import { spellingsOfEmail } from "../security/index.ts";
+import { closedColumnOf } from "./closed-accounts.ts";
 
 /** What is looked for. */
 export interface SpelledText {
@@ -13,7 +14,8 @@ export interface SpelledText {
 
 /**
  * The row of a text that is stored in its normal form; otherwise one of before, with another spelling of it. It is one
- * query, and which one depends on what was typed alone, so its time doesn't reveal whether there is an account.
+ * query, and which one depends on what was typed alone, so its time doesn't reveal whether there is an account. A closed account
+ * is not found.
  *
  * @param column if it is `email`, the text is an address
  */
@@ -23,13 +25,12 @@ export async function findBySpelling<M extends Model>(
   { normal, typed, normalize }: SpelledText,
 ): Promise<M | null> {
   const spellings = new Set([...(column === "email" ? spellingsOfEmail(normal) : [normal]), typed]);
+  const closed = closedColumnOf(model);
+  const rows = model.rows().whereIn(column as never, [...spellings]);
   const found =
-    spellings.size === 1
+    spellings.size === 1 && closed === null
       ? [await model.findBy(column as never, normal)]
-      : await model
-          .rows()
-          .whereIn(column as never, [...spellings])
-          .get();
+      : await (closed === null ? rows : rows.whereNull(closed as never)).get();
   const own = (user: M | null) => String((user as Record<string, unknown> | null)?.[column]);
   // Some columns treat different texts as equal, for example in accents. Attempts are counted by the normal form, so each
   // variant would allow more attempts at the same account.

@@ -1,6 +1,7 @@
 import { type Database, Model, type ModelClass } from "../database/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { findsByPrimaryKey } from "./authenticates.ts";
+import { closedColumnOf } from "./closed-accounts.ts";
 import { isModel } from "./users-of.ts";
 
 /** A class of users who are rows. */
@@ -17,6 +18,7 @@ export function standsBesideAuth(database: Database, model: AuthenticatableClass
  */
 export function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
   if (!standsBesideAuth(database, model)) return false;
+  if (closedColumnOf(model) !== null) return false;
   // A class that finds its users in its own way, for example to leave out banned ones, has to be called.
   return findsByPrimaryKey(model) && model.find === Model.find && model.fromRow === Model.fromRow;
 }

@@ -21,6 +21,7 @@ export const AUTH_MESSAGES = {
   "auth.value.taken": "This is already in use.",
   "auth.email.unchanged": "This is already your email address.",
   "auth.email.unverified": "Verify your email address first.",
+  "auth.email.none": "Add an email address to your account first.",
   "auth.password.text": "The password must be text.",
   "auth.password.unchanged": "This is your current password. Choose a different one.",
   "auth.password.confirmation": "The passwords do not match.",
@@ -30,6 +31,7 @@ export const AUTH_MESSAGES = {
     "Too many wrong passwords were tried for this account. Log in on a device where you have logged in before, or try again in {wait}.",
   "auth.guesses.mailed":
     "Too many wrong passwords were tried for this account. Log in on a device where you have logged in before, or follow the link that we have mailed to the account's owner. Otherwise, try again in {wait}.",
+  "auth.password.none": "Your account doesn't have a password. Request a link by email to set one.",
   "auth.account.changed": "Your account has changed in the meantime. Log in again.",
 } as const;
 

@@ -10,13 +10,14 @@ import {
 } from "./account-store.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
+import { closedColumnOf } from "./closed-accounts.ts";
 import { findBySpelling } from "./find-by-spelling.ts";
 import { rotateAccess } from "./rotate-access.ts";
 import { isModel } from "./users-of.ts";
 import { writeColumns } from "./write-column.ts";
 
 /** A user of a model with the mixin `Authenticates` and a column `email`. */
-export type ModelUser = Model & AuthenticatesInstance & { email: string };
+export type ModelUser = Model & AuthenticatesInstance & { email: string | null };
 
 /** The class of such users. */
 export type UserModel = ModelClass<ModelUser> & AuthenticatesStatics;
@@ -156,7 +157,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 }
 
 /**
- * Of the given keys, or addresses, those that rows of a model have, as text.
+ * Of the given keys, or addresses, those that rows of a model have, as text. Closed accounts count as deleted.
  *
  * @param attribute `id` for the primary key, whatever its column
  */
@@ -167,7 +168,9 @@ export async function existingRows(
 ): Promise<readonly string[]> {
   const { kysely } = databaseOf(model).connection(model.connection ?? undefined);
   const column = attribute === "id" ? model.primaryKey : attribute;
-  const found = await kysely.selectFrom(model.table).select(column).where(column, "in", values).execute();
+  const closed = closedColumnOf(model);
+  const rows = kysely.selectFrom(model.table).select(column).where(column, "in", values);
+  const found = await (closed === null ? rows : rows.where(closed, "is", null)).execute();
   return found.map((row) => String(row[column]));
 }
 

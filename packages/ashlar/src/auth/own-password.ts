@@ -1,14 +1,15 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
-import { isPasswordGiven, isPasswordOf } from "./credentials.ts";
+import { hasPassword, isPasswordGiven, isPasswordOf } from "./credentials.ts";
 import { announce } from "./events.ts";
 import { comparePassword } from "./guesses.ts";
 import { PASSWORD_LIMIT } from "./limits.ts";
+import { NO_PASSWORD_YET } from "./pipeline/login-step.ts";
 
 /**
  * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as
  * a failed login: under the same limit as the login page, for the user's own account, whether or not the route has a
- * limit.
+ * limit. A user without a password has nothing to guess: `auth.refusal` then says how to set one.
  *
  * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
  */
@@ -21,6 +22,11 @@ export async function provesOwnPassword(
   const { hasher, throttle } = context.auth;
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
+  if (user !== null && !hasPassword(user)) {
+    await throttle?.giveBack(context, PASSWORD_LIMIT);
+    context.auth.concluded(guard, NO_PASSWORD_YET);
+    return false;
+  }
   const guess = { guard, user, identifier: null };
   const compare = () => isPasswordOf(hasher, user, password);
   if (isPasswordGiven(password) && (await comparePassword(context, guess, compare))) {

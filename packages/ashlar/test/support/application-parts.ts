@@ -148,8 +148,8 @@ export async function createUserTable({ kysely }: Database, table: string): Prom
     .createTable(table)
     .$call(primaryKey(kysely))
     .addColumn("name", "varchar(255)", (column) => column.notNull())
-    .addColumn("email", "varchar(254)", (column) => column.notNull().unique())
-    .addColumn("password", "varchar(255)", (column) => column.notNull())
+    .addColumn("email", "varchar(254)", (column) => column.unique())
+    .addColumn("password", "varchar(255)")
     .addColumn("access_epoch", "varchar(43)")
     .addColumn("api_token", "varchar(255)", (column) => column.unique())
     .execute();

@@ -14,8 +14,10 @@ export interface AccountClaim {
 
 /** What a verification link proves: that its holder can read the mails of an address. */
 export interface VerificationClaim extends AccountClaim {
-  /** The account's address when the link was created: once it differs, the link is invalid. */
-  readonly email: string;
+  /**
+   * The account's address when the link was created, if it had one: once it differs, the link is invalid.
+   */
+  readonly email: string | null;
   /** The address that replaces it, which is then the one proved; `null` if the address stays the same. */
   readonly newEmail: string | null;
 }
@@ -51,7 +53,7 @@ type VerificationClaims = readonly [
   guard: string,
   id: string,
   epoch: string,
-  email: string,
+  email: string | null,
   new?: string,
 ];
 type ResetClaims = readonly [guard: string, id: string, epoch: string, random: string];
@@ -100,7 +102,7 @@ export class AccountLinks {
   /** Reads a verification token; `null` if it was altered, has expired, or was created for another purpose. */
   readVerification(token: unknown): VerificationClaim | null {
     const claims = claimsOf(this.#verification, token);
-    const [kind, guard, id, epoch, email, newEmail = null] = claims as VerificationClaims;
+    const [kind, guard, id, epoch, email, newEmail = null] = claims as unknown as VerificationClaims;
     const length = kind === VERIFY ? 5 : kind === CHANGE ? 6 : -1;
     return claims.length === length ? { guard, id, epoch, email, newEmail } : null;
   }
@@ -119,7 +121,7 @@ export class AccountLinks {
    */
   readReset(token: string): AccountClaim | null {
     const claims = claimsOf(this.#reset, token);
-    const [guard, id, epoch] = claims as ResetClaims;
+    const [guard, id, epoch] = claims as unknown as ResetClaims;
     return claims.length === 4 ? { guard, id, epoch } : null;
   }
 
@@ -148,13 +150,13 @@ export class AccountLinks {
    */
   readUndo(token: unknown): UndoClaim | null {
     const claims = claimsOf(this.#undo, token);
-    const [guard, id] = claims as UndoClaims;
+    const [guard, id] = claims as unknown as UndoClaims;
     return claims.length === 3 ? { guard, id } : null;
   }
 }
 
 /** The content of a token; empty if it was altered, has expired, or was created for another purpose. */
-function claimsOf(signer: Signer, token: unknown): readonly string[] {
+function claimsOf(signer: Signer, token: unknown): readonly (string | null)[] {
   const value = typeof token === "string" ? signer.verify(token) : null;
-  return value === null ? [] : (JSON.parse(value) as readonly string[]);
+  return value === null ? [] : (JSON.parse(value) as readonly (string | null)[]);
 }

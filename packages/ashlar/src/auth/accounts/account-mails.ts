@@ -1,6 +1,7 @@
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import { isClosed } from "../closed-accounts.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
   AccountMailableClass,
@@ -62,7 +63,10 @@ export class AccountMails {
     return this.#dependencies.container.make("mail");
   }
 
-  /** Queues a mail, after {@link prepare}; in a transaction, with that. See `Mailer.queue`. */
+  /**
+   * Queues a mail, after {@link prepare}; in a transaction, with that. See `Mailer.queue`. Nothing is sent about an account
+   * that is closed.
+   */
   async queue<N extends AccountMailName>(
     name: N,
     to: string,
@@ -70,6 +74,8 @@ export class AccountMails {
     mailer?: Mailer,
   ): Promise<void> {
     const { guard, language: visitors = null, ...data } = queued;
+    // Closed while the mail was to be made: its owner is to hear no more.
+    if (isClosed(data.user)) return;
     const { declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
       declared.get(name) ??

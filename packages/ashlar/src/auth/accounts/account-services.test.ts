@@ -54,8 +54,13 @@ test("users of guards are in the tables of their models, if these are models", a
   const { users } = accounts.application.container.make("accounts");
   const [main, people] = [accounts.database.connection(), accounts.database.connection("people")];
   expect([users.tableOf("hand"), users.tableOf("nobody")]).toEqual([null, null]);
-  expect(users.tableOf("web")).toEqual({ connection: main, table: "users", primaryKey: "id" });
-  expect(users.tableOf("elsewhere")).toEqual({ connection: people, table: "admins", primaryKey: "id" });
+  expect(users.tableOf("web")).toEqual({ connection: main, table: "users", primaryKey: "id", closedColumn: null });
+  expect(users.tableOf("elsewhere")).toEqual({
+    connection: people,
+    table: "admins",
+    primaryKey: "id",
+    closedColumn: null,
+  });
   const beside = ["web", "elsewhere", "hand", "nobody"].map((guard) => users.tableBesideAuth(guard)?.table ?? null);
   expect(beside).toEqual(["users", null, null, null]);
   expect(users.models).toEqual([User, Elsewhere, Person, Member]);

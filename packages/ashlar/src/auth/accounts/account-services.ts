@@ -23,6 +23,7 @@ import { PasswordChange } from "./password-change.ts";
 import { PasswordReset } from "./password-reset.ts";
 import { PasswordResetTable } from "./password-reset-table.ts";
 import { Registration } from "./registration.ts";
+import { RegistrationEpochs } from "./registration-epochs.ts";
 import { RemainingTokenSource } from "./remaining-tokens.ts";
 import { ReservedAddresses } from "./reserved-addresses.ts";
 import { ResetTokens } from "./reset-tokens.ts";
@@ -69,7 +70,7 @@ export class AccountServices {
   constructor(application: Application) {
     const { background, config, container, settings: own } = application;
     const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = authSettingsOf(config);
-    const { mailables, preventEnumeration, retention, verificationExpiresInMinutes } = accounts;
+    const { firstPasswordByMail, mailables, preventEnumeration, retention, verificationExpiresInMinutes } = accounts;
     const database = (): Database => container.make("database");
     const logins = container.make("logins");
     const users = new GuardUsers({ ...auth, database });
@@ -134,11 +135,18 @@ export class AccountServices {
       expiresInMinutes: verificationExpiresInMinutes,
     });
     const verification = this.emailVerification;
-    this.registration = new Registration({ ...common, owners, preventEnumeration, prevention, verification });
+    this.registration = new Registration({
+      ...common,
+      owners,
+      preventEnumeration,
+      prevention,
+      verification,
+      epochs: new RegistrationEpochs(own.key),
+    });
     this.emailUndo = new EmailUndo(common);
     this.deviceLinks = new DeviceLinks({ ...common, limits: mailLimits, container });
     container.make("auth").guessWarnings = this.deviceLinks;
-    this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, verifies: preventEnumeration });
+    this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, firstPasswordByMail });
     this.passwordChange = new PasswordChange(common);
     this.deletion = new UserDeletion({ ...common, logins, database });
     this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });

@@ -33,7 +33,7 @@ export function remedyFor(users: object): string {
  */
 export function asAccountUser(user: RegisteredUser): AccountUser {
   const { accessEpoch, email } = user as Partial<AccountUser>;
-  if (typeof accessEpoch === "function" && (typeof email === "string" || "setPassword" in user)) {
+  if (typeof accessEpoch === "function" && (typeof email === "string" || email === null || "setPassword" in user)) {
     return user as AccountUser;
   }
   const what = `The user's class ${user.constructor.name} cannot have accounts.`;

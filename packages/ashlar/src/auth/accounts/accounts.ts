@@ -35,6 +35,9 @@ export class Accounts {
    * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is told
    * that someone tried to register with it.
    *
+   * If a visitor sends the same registration twice, by a double click, for example, or because the response was lost, the
+   * second one returns the same user, and its owner is told nothing. `belonging` does not run again; log the user in.
+   *
    * With `ACCOUNTS.preventEnumeration`, it does the same for free and for taken addresses. After the response, either the
    * account is created and a link that verifies the address is mailed, or the owner of the taken address is mailed. Give
    * both the same response. You then have to check values for unique columns other than `email` yourself, beforehand.
@@ -45,6 +48,7 @@ export class Accounts {
    *   await accounts.sendVerification(newcomer);
    *   await auth.loginAs(newcomer);
    * });
+   * if (user !== null && !(await auth.check())) await auth.loginAs(user);
    * ```
    *
    * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` says. Name the
@@ -148,6 +152,18 @@ export class Accounts {
   }
 
   /**
+   * How the current user gets a first password, for pages that ask for one: `"mail"`, if the form of the route
+   * `change_password.store` mails a link to the user's address; `"none"`, if the account has no address, or
+   * `ACCOUNTS.firstPasswordByMail` is off.
+   *
+   * @returns `null` if the user has a password
+   * @throws `E_UNAUTHENTICATED`
+   */
+  firstPassword(): Promise<"mail" | "none" | null> {
+    return this.#services.passwordReset.firstPassword(this.#context);
+  }
+
+  /**
    * The API tokens that are still accepted after all other access has ended, for example because of a new password. With
    * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they expire. A
    * page that says what a new password ends has to say this too.
@@ -198,8 +214,10 @@ export class Accounts {
    * Mails a verification link to a user.
    *
    * @param user one who has just registered, for example, and need not be logged in; default: the current user
-   * @returns `false` if there is nothing to verify: the address is verified, or the user's class can't verify addresses
-   *   (`MustVerifyEmail`)
+   * For a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
+   *
+   * @returns `false` if there is nothing to verify: the address is verified, the account has none, or the user's class
+   *   can't verify addresses (`MustVerifyEmail`)
    * @throws `E_UNAUTHENTICATED` without a user; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE`
    *   without the route `email.verify`
    */

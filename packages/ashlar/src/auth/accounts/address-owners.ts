@@ -23,6 +23,11 @@ export class AddressOwners {
     this.#dependencies = dependencies;
   }
 
+  /** Counts a mail to the owner of an address, and reports whether it may be sent. */
+  mayBeTold(guard: string, email: string): Promise<boolean> {
+    return this.#dependencies.limits.allows(EMAIL_TAKEN_LIMIT, guard, email);
+  }
+
   /**
    * Tells the owner of an address by mail that someone tried to use it for another account, at a limited rate. An
    * address that is only reserved, because a change of address can still be undone, has no owner to notify. If the
@@ -39,13 +44,13 @@ export class AddressOwners {
     isChange: boolean,
     attributes: NewAccount["attributes"] = {},
   ): Promise<void> {
-    const { users, pages, mails, limits, unfinished } = this.#dependencies;
+    const { users, pages, mails, unfinished } = this.#dependencies;
     const store = users.of(guard);
     let user = await store.findByEmail(email);
     if (user === null) return;
     // Counted before anything is invalidated: a request that finds it invalidated then also finds it counted, so that
     // only one mail is sent.
-    const isAllowed = await limits.allows(EMAIL_TAKEN_LIMIT, guard, email);
+    const isAllowed = await this.mayBeTold(guard, email);
     await mails.prepare();
     if (unfinished.has(guard, user)) {
       if (await unfinished.offerPassword(guard, user, isAllowed, attributes)) return;
@@ -54,7 +59,7 @@ export class AddressOwners {
       if (user === null || unfinished.has(guard, user)) return;
     }
     if (!isAllowed) return;
-    const { email: to } = user;
+    const to = user.email!;
     await mails.tryQueue("emailTaken", to, {
       guard,
       user,

@@ -92,7 +92,7 @@ export class DeviceLinks implements GuessWarnings {
     const found = await this.#find(context, token);
     if (found === null) return null;
     const { allowed } = await this.#dependencies.container.make("throttle").peek(DEVICE_LINK_LIMIT, found.use);
-    return allowed ? { email: found.user.email } : null;
+    return allowed ? { email: found.user.email! } : null;
   }
 
   /** See `Accounts.allowDevice`. */

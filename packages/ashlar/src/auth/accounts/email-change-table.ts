@@ -69,16 +69,18 @@ export class EmailChangeTable {
   /**
    * As {@link isReserved}, in one statement with whether a user in a table next to this one has the address.
    *
-   * @param users the table of the users
+   * @param users the table of the users, and the column that marks those whose account is closed
    */
   async isReservedOrOwned(
     email: string,
     guards: readonly string[],
     userId: UserId | null,
-    users: string,
+    users: { readonly table: string; readonly closedColumn: string | null },
   ): Promise<boolean> {
     const { kysely } = this.#database();
-    const owned = kysely.selectFrom(users).select("email").where("email", "in", spellingsOfEmail(email));
+    const { table, closedColumn } = users;
+    const rows = kysely.selectFrom(table).select("email").where("email", "in", spellingsOfEmail(email));
+    const owned = closedColumn === null ? rows : rows.where(closedColumn, "is", null);
     const reserved = this.#reservations(email, guards).select("user_id");
     const others = userId === null ? reserved : reserved.where("user_id", "!=", userId);
     const query = kysely.selectNoFrom(({ exists }) => [exists(owned).as("is_owned"), exists(others).as("is_reserved")]);

@@ -43,7 +43,7 @@ export interface EmailChangeDependencies {
 /** What is stored of a request for a change of address. */
 interface ChangeRequest {
   readonly id: UserId;
-  readonly email: string;
+  readonly email: string | null;
   readonly newEmail: string;
   /** The link that makes the change. */
   readonly url: string;
@@ -54,8 +54,8 @@ interface ChangeRequest {
 interface Replacement {
   /** The new address. */
   readonly email: string;
-  /** The token of the link that undoes it. */
-  readonly token: string;
+  /** What undoes it, by a link to the old address; `null` if the account had none. */
+  readonly undo: { readonly token: string; readonly previousEmail: string } | null;
   /** Whether no other account can take the old address as long as the change can be undone. */
   readonly isReserved: boolean;
   /** The request whose own login continues. */
@@ -121,7 +121,7 @@ export class EmailChange {
       await mails.tryQueue("verifyEmail", newEmail, data);
     }
     // In any case: it goes to the user's own mailbox.
-    await mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
+    if (email !== null) await mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
   }
 
   /**
@@ -137,21 +137,22 @@ export class EmailChange {
     const { users, pages, links, mails } = this.#dependencies;
     await mails.prepare();
     const { guard, id, email: previousEmail } = claim;
-    const token = links.undo({ guard, id });
-    const url = pages.url(guard, "email.undo", { token });
+    const undo = previousEmail === null ? null : { previousEmail, token: links.undo({ guard, id }) };
     const wasVerified = isVerifiable(owner) && owner.hasVerifiedEmail();
     const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === owner;
     // An address that was never proved may be a stranger's, who must be able to register it.
     const isReserved = wasVerified || !isVerifiable(owner);
-    const tell = (changed: AccountUser) => {
+    const tell = async (changed: AccountUser) => {
+      if (undo === null) return;
+      const url = pages.url(guard, "email.undo", { token: undo.token });
       const { language } = context;
-      const data = { guard, language, user: changed, email: previousEmail, newEmail: email, url };
+      const data = { guard, language, user: changed, email: undo.previousEmail, newEmail: email, url };
       const expiresInHours = UNDO_EXPIRES_IN_HOURS;
-      return mails.tryQueue("emailChangeCompleted", previousEmail, { ...data, expiresInHours });
+      await mails.tryQueue("emailChangeCompleted", undo.previousEmail, { ...data, expiresInHours });
     };
     let user: AccountUser | null;
     try {
-      user = await this.#make(owner, claim, { email, token, isReserved, keepFor: isOwn ? context : null, tell });
+      user = await this.#make(owner, claim, { email, undo, isReserved, keepFor: isOwn ? context : null, tell });
     } catch (error) {
       // Since the link was created, the address became another account's, or was freed by one that can still take it
       // back.
@@ -172,9 +173,12 @@ export class EmailChange {
    */
   async #make(owner: AccountUser, claim: VerificationClaim, change: Replacement): Promise<AccountUser | null> {
     const { users, emailChanges } = this.#dependencies;
-    const { guard, email: previousEmail } = claim;
-    const { token, isReserved } = change;
-    const record = () => emailChanges.record(guard, owner.authId(), previousEmail, token, isReserved);
+    const { guard } = claim;
+    const { undo, isReserved } = change;
+    const record = async () => {
+      if (undo === null) return;
+      await emailChanges.record(guard, owner.authId(), undo.previousEmail, undo.token, isReserved);
+    };
     if (users.commitWithAuth(guard)) return users.transaction(guard, () => this.#replace(owner, claim, change, record));
     // Users in another database commit first. If the reservation were committed after that, a thief could register the
     // freed address in between, and the owner's link could not restore it.
@@ -183,10 +187,10 @@ export class EmailChange {
     try {
       user = await users.transaction(guard, () => this.#replace(owner, claim, change));
     } catch (error) {
-      this.#withdrawUnlessMade(claim, token);
+      if (undo !== null) this.#withdrawUnlessMade(claim, undo.token);
       throw error;
     }
-    if (user === null) await emailChanges.withdraw(token);
+    if (user === null && undo !== null) await emailChanges.withdraw(undo.token);
     return user;
   }
 
@@ -202,8 +206,8 @@ export class EmailChange {
   /** As `#make`, in a transaction. */
   async #replace(
     owner: AccountUser,
-    { guard, email: previousEmail }: VerificationClaim,
-    { email, isReserved, keepFor, tell }: Replacement,
+    { guard }: VerificationClaim,
+    { email, undo, isReserved, keepFor, tell }: Replacement,
     record?: () => Promise<void>,
   ): Promise<AccountUser | null> {
     const { users, resets, addresses, access } = this.#dependencies;
@@ -215,7 +219,9 @@ export class EmailChange {
     await record?.();
     // At the time of a deletion, data under an address that is not reserved could no longer be told from another
     // user's.
-    if (!isReserved) await resets.delete(users.guardsKeeping(user.constructor), [previousEmail]);
+    if (!isReserved && undo !== null) {
+      await resets.delete(users.guardsKeeping(user.constructor), [undo.previousEmail]);
+    }
     await access.end(user, keepFor);
     await tell(user);
     return user;

@@ -77,7 +77,9 @@ export class EmailUndo {
     const user = await this.#restore(change, owner, (restored) => {
       // If someone else has undone the change, this notice is the only one that the owner gets.
       const notice = { guard, language: context.language, user: restored, email: previousEmail, restoredEmail };
-      return mails.tryQueue("emailChangeUndone", previousEmail, notice);
+      return previousEmail === null
+        ? Promise.resolve()
+        : mails.tryQueue("emailChangeUndone", previousEmail, { ...notice, email: previousEmail });
     });
     if (user === "taken" || user === "invalid") return { outcome: user };
     const resetToken = await tokens.issue(guard, user);

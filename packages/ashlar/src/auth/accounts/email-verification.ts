@@ -33,16 +33,23 @@ export interface EmailVerificationDependencies {
 /** Proves that an address is the user's, with a link that is mailed to it. */
 export class EmailVerification {
   readonly #dependencies: EmailVerificationDependencies;
+  readonly #sent = new WeakSet<object>();
 
   constructor(dependencies: EmailVerificationDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  /** Notes that a user, as read in this request, was mailed a link when registering: it is not mailed again. */
+  wasSent(user: AccountUser): void {
+    this.#sent.add(user);
   }
 
   /** Mails a new verification link to a user; see `Accounts.sendVerification`. */
   async send(context: HttpContext, given?: RegisteredUser): Promise<boolean> {
     const user = given === undefined ? await requireUser(context) : asAccountUser(given);
     // Checked before anything that needs mails: without the mixin there is nothing to send.
-    if (!isVerifiable(user) || user.hasVerifiedEmail()) return false;
+    if (!isVerifiable(user) || user.hasVerifiedEmail() || user.email === null) return false;
+    if (this.#sent.has(user)) return true;
     const mailer = await this.#dependencies.mails.prepare();
     await this.mail(user, mailer, context.request);
     return true;
@@ -62,6 +69,7 @@ export class EmailVerification {
     const { users, pages, mails, events, expiresInMinutes } = this.#dependencies;
     const guard = users.guardOf(user, request.context);
     const { email } = user;
+    if (email === null) return;
     const url = pages.verificationUrl(guard, user, null);
     await mails.prepare();
     const data = { guard, language: request.language(), user, email, isChange: false, url, expiresInMinutes };
@@ -73,7 +81,7 @@ export class EmailVerification {
   /** Reads what a verification link is about; see `Accounts.readVerification`. */
   read(context: HttpContext, token: unknown): VerificationLink | null {
     const claim = this.#claimOf(context, token);
-    return claim === null ? null : { email: claim.newEmail ?? claim.email, isChange: claim.newEmail !== null };
+    return claim === null ? null : { email: claim.newEmail ?? claim.email!, isChange: claim.newEmail !== null };
   }
 
   /** Follows a verification link; see `Accounts.verifyEmail`. */
@@ -107,7 +115,7 @@ export class EmailVerification {
     const { email } = proved;
     // One conditional change decides between parallel uses: of those that find the address unverified, only one
     // verifies it.
-    const conditions = { email, accessEpoch: accessEpochOf(proved), verifiedAt: null };
+    const conditions = { email: email!, accessEpoch: accessEpochOf(proved), verifiedAt: null };
     const changed = await store.update(proved, { verifiedAt: currentDate() }, conditions);
     const user = await store.findByAuthId(id);
     if (changed === null || user === null) return outcomeFor(user, claim);

@@ -14,7 +14,8 @@ export interface VerificationSentEvent extends AccountEvent {
 
 /** An account's email address is about to change, or has changed. */
 export interface EmailChangeEvent extends AccountEvent {
-  readonly previousEmail: string;
+  /** `null` if the account had none. */
+  readonly previousEmail: string | null;
   /** The new one. */
   readonly email: string;
 }

@@ -4,6 +4,7 @@ import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import type { AuthenticatableClass } from "../authenticatable.ts";
+import { closedColumnOf } from "../closed-accounts.ts";
 import { isPasswordOf } from "../credentials.ts";
 import { isJoinable, type UserModelClass } from "../joinable-users.ts";
 import { accountStoreOf, existingUsers, ModelAccounts, type ModelUser } from "../model-accounts.ts";
@@ -29,6 +30,8 @@ export interface UserTable {
   readonly connection: Connection;
   readonly table: string;
   readonly primaryKey: string;
+  /** The column that is not empty once an account is closed; `null` if accounts are never closed. */
+  readonly closedColumn: string | null;
 }
 
 /** The dependencies of {@link GuardUsers}. */
@@ -125,7 +128,7 @@ export class GuardUsers {
     const model: object | null = this.modelOf(guard);
     if (model === null || !isModel(model)) return null;
     const connection = this.#dependencies.database().connection(model.connection ?? undefined);
-    return { connection, table: model.table, primaryKey: model.primaryKey };
+    return { connection, table: model.table, primaryKey: model.primaryKey, closedColumn: closedColumnOf(model) };
   }
 
   /**

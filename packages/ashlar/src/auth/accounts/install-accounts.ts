@@ -47,7 +47,8 @@ export function startAccounts(application: Application): void {
   }
   if (!mails.has("newDevice") || !container.has("events")) return;
   container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
-    const { email } = user as { readonly email: string };
+    const { email } = user as { readonly email: string | null };
+    if (email === null) return;
     if (isVerifiable(user) && !user.hasVerifiedEmail()) return;
     if (!(await mailLimits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
     await mails.prepare();

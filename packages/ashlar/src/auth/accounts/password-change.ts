@@ -42,7 +42,7 @@ export class PasswordChange {
       const { email } = changed;
       const [{ language }, changedAt] = [context, currentDate()];
       const notice = { guard, language, user: changed, email, changedAt, wasReset: false };
-      await mails.tryQueue("passwordChanged", email, notice);
+      if (email !== null) await mails.tryQueue("passwordChanged", email, { ...notice, email });
       return changed;
     });
     takeOver(context, user);

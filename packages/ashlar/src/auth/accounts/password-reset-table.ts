@@ -10,7 +10,7 @@ const ADDRESS = "__reset_email";
 /** What was found out about an address, and must still be true when its reset is stored. */
 export interface AddressFinding {
   /** The table of the users; `null` if one statement cannot use both it and the table of resets. */
-  readonly users: { readonly table: string } | null;
+  readonly users: { readonly table: string; readonly closedColumn: string | null } | null;
   readonly email: string;
   /** Whether one of them has the address. */
   readonly isKnown: boolean;
@@ -63,7 +63,8 @@ export class PasswordResetTable {
   #stillHolds({ users, email, isKnown }: AddressFinding) {
     if (users === null) return sql<boolean>`1 = 1`;
     const { kysely, dialect } = this.#database();
-    const owner = kysely.selectFrom(users.table).select("email").where("email", "=", email);
+    const rows = kysely.selectFrom(users.table).select("email").where("email", "=", email);
+    const owner = users.closedColumn === null ? rows : rows.where(users.closedColumn, "is", null);
     // Waits for a concurrent deletion, instead of using the row as it was before.
     const locked = dialect.lockRows(owner, "reference");
     return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;

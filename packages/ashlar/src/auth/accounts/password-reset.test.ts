@@ -6,7 +6,9 @@ import {
   BOB,
   linkIn,
   NEW_PASSWORD,
+  outcomeOf,
   PASSWORD,
+  PlainUser,
   type TestAccounts,
   testAccounts,
 } from "../../../test/support/account-application.ts";
@@ -391,10 +393,62 @@ describe("a reset link", () => {
     expect(order).toEqual(["given back", "told"]);
   });
 
-  test("verifies no address if users can log in without that", async () => {
+  test("S180 verifies the address that it was mailed to, once", async () => {
     const accounts = await testAccounts();
+    expect((await accounts.user()).verified_at).toBeNull();
     expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
-    expect([(await accounts.user()).verified_at, await accounts.toldOf("auth.email_verified")]).toEqual([null, []]);
+    const { verified_at } = await accounts.user();
+    expect([verified_at, (await accounts.toldOf("auth.email_verified")).length]).toEqual([expect.any(Date), 1]);
+    setClock(() => Date.now() + 60_000);
+    expect(await reset(accounts, await accounts.resetToken(), "yet another password")).toBe(DONE);
+    expect((await accounts.user()).verified_at).toEqual(verified_at);
+    expect((await accounts.toldOf("auth.email_verified")).length).toBe(1);
+  });
+
+  test("S180 and a verification link that is followed meanwhile verify the address once", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    await accounts.loggedIn().then((visitor) => visitor.post("/email/resend"));
+    const link = await accounts.link();
+    const { users } = accounts.application.container.make("accounts");
+    const hashing = users.hashPasswordOf.bind(users);
+    // The link is followed after the reset has read the user, and before it changes anything.
+    users.hashPasswordOf = async (...args) => {
+      const hash = await hashing(...args);
+      expect(await outcomeOf(accounts.visitor(), link)).toBe("verified");
+      return hash;
+    };
+    expect(await reset(accounts, token)).toBe(DONE);
+    expect((await accounts.user()).verified_at).toBeInstanceOf(Date);
+    expect((await accounts.toldOf("auth.email_verified")).length).toBe(1);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+  });
+
+  test("S180 works and verifies nothing without MustVerifyEmail", async () => {
+    const accounts = await testAccounts({ User: class User extends PlainUser {} });
+    expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
+    expect([(await accounts.rows("users"))[0]!.verified_at, await accounts.toldOf("auth.email_verified")]).toEqual([
+      null,
+      [],
+    ]);
+  });
+
+  test("S180 neither sets the password nor verifies the address if that has changed since, whatever changed it", async () => {
+    const accounts = await testAccounts();
+    const token = await accounts.resetToken();
+    const { users } = accounts.application.container.make("accounts");
+    const hashing = users.hashPasswordOf.bind(users);
+    users.hashPasswordOf = async (...args) => {
+      const hash = await hashing(...args);
+      await accounts.database.kysely
+        .updateTable("users")
+        .set({ email: "new@example.com" })
+        .where("id", "=", 1)
+        .execute();
+      return hash;
+    };
+    expect(await reset(accounts, token)).toBe(DEAD);
+    expect(await accounts.user()).toMatchObject({ email: "new@example.com", verified_at: null });
   });
 
   test("needs no ThrottleProvider", async () => {

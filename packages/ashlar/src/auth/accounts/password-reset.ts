@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import { hasPassword } from "../credentials.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
@@ -11,6 +12,7 @@ import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
+import { requireUser } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
 import type { ResetTokens } from "./reset-tokens.ts";
@@ -33,8 +35,8 @@ export interface PasswordResetDependencies {
   readonly promises: AccountPromises;
   /** How long a reset can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
-  /** Whether a reset verifies the address, because users cannot log in before it is verified. */
-  readonly verifies: boolean;
+  /** `ACCOUNTS.firstPasswordByMail` */
+  readonly firstPasswordByMail: boolean;
 }
 
 /** What is stored of a request for a link. */
@@ -71,7 +73,8 @@ export class PasswordReset {
   async #mailLink(context: HttpContext, { email, language }: ResetRequest): Promise<void> {
     const { users, pages, mails, tokens, expiresInMinutes } = this.#dependencies;
     const guard = context.auth.guardName;
-    const user = await users.of(guard).findByEmail(email);
+    const found = await users.of(guard).findByEmail(email);
+    const user = found !== null && this.sets(found) ? found : null;
     // As far as possible, the same work is done for an address without an account, because it delays concurrent
     // requests.
     const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
@@ -80,14 +83,27 @@ export class PasswordReset {
     if (user === null) return;
     await mails.prepare();
     // Never to the address from the form: the link belongs to the account, whatever the store considers equal.
-    const { email: to } = user;
+    const to = user.email!;
     await mails.tryQueue("resetPassword", to, { guard, language, user, email: to, url, expiresInMinutes });
+  }
+
+  /** Reports whether a link can set an account's password: its first one only if the settings allow it. */
+  sets(user: AccountUser): boolean {
+    return this.#dependencies.firstPasswordByMail || !neverHadPassword(user);
+  }
+
+  /** How the current user gets a first password; see `Accounts.firstPassword`. */
+  async firstPassword(context: HttpContext): Promise<"mail" | "none" | null> {
+    const { auth } = context;
+    const user = await requireUser(context);
+    if (hasPassword(user)) return null;
+    return user.email !== null && this.sets(user) && auth.hasRoute("change_password.store") ? "mail" : "none";
   }
 
   /** Finds out whether the token of a link is still valid; see `Accounts.findPasswordReset`. */
   async find(context: HttpContext, token: unknown): Promise<UsablePasswordReset | null> {
     const found = await this.#find(context, token);
-    return found === null ? null : { email: found.user.email };
+    return found === null ? null : { email: found.user.email! };
   }
 
   /** Sets a new password with the token of a link; see `Accounts.resetPassword`. */
@@ -97,7 +113,7 @@ export class PasswordReset {
     password: unknown,
     confirmation: unknown,
   ): Promise<AccountUser | null> {
-    const { users, mails, resets, access, verifies } = this.#dependencies;
+    const { users, mails, resets, access } = this.#dependencies;
     if (token === null || token === undefined) return null;
     if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
     const found = await this.#find(context, token);
@@ -108,16 +124,22 @@ export class PasswordReset {
     // Before the transaction: a hash takes long, and a password that is refused must not use the link up.
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
-    // Users who cannot log in before their address is verified can still use this if the verification link has expired.
-    const isProof = verifies && isVerifiable(owner) && !owner.hasVerifiedEmail();
-    const proof = isProof ? { verifiedAt: currentDate() } : {};
+    const store = users.of(guard);
+    const email = owner.email!;
+    // Opening the link has proved the address.
+    const isProof = isVerifiable(owner) && !owner.hasVerifiedEmail();
+    let isVerified = false;
     const user = await users.transaction(guard, async () => {
       if (!(await resets.consume(token))) return null;
       // The user was read before the hash was computed: if access has ended in between, the link is no longer valid.
-      const changed = await endAccessOnProof(users.of(guard), owner, { passwordHash, ...proof });
+      const verified = isProof
+        ? await endAccessOnProof(store, owner, { passwordHash, verifiedAt: currentDate() }, { email, verifiedAt: null })
+        : null;
+      isVerified = verified !== null;
+      // A verification link may have been followed since: then it has verified the address.
+      const changed = verified ?? (await endAccessOnProof(store, owner, { passwordHash }, { email }));
       if (changed === null) return null;
       await access.end(changed);
-      const { email } = changed;
       const [{ language }, changedAt] = [context, currentDate()];
       await mails.tryQueue("passwordChanged", email, {
         guard,
@@ -135,7 +157,7 @@ export class PasswordReset {
     // Nor may guesses by others keep them from logging in with the new password.
     context.auth.allowDevice(guard, user);
     announce(context, "auth.password_reset", guard, { user });
-    if (isProof) announce(context, "auth.email_verified", guard, { user });
+    if (isVerified) announce(context, "auth.email_verified", guard, { user });
     return user;
   }
 
@@ -154,6 +176,12 @@ export class PasswordReset {
     // A link that was created for another guard's page is not valid here.
     if (!pages.isShared("password_reset", claim.guard, context.auth.guardName)) return null;
     const user = await tokens.ownerOf(token as string, claim);
-    return user === null ? null : { claim, user };
+    return user === null || !this.sets(user) ? null : { claim, user };
   }
+}
+
+/** Reports whether an account never had a password. One that was revoked is set again by a link, whatever the settings. */
+function neverHadPassword(user: AccountUser): boolean {
+  const hash = user.passwordHash();
+  return hash === null || hash === "";
 }

@@ -6,14 +6,16 @@ import {
   type FieldErrors,
   isPlainObject,
   type MaybePromise,
+  now,
   type RegisteredUser,
   ValidationError,
 } from "../../support/index.ts";
-import { makeAccessEpoch } from "../access-epoch.ts";
+import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { isAddress, normalizeIdentifier } from "../credentials.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
+import { provesOwnPassword } from "../own-password.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";
@@ -22,6 +24,7 @@ import type { AddressOwners } from "./address-owners.ts";
 import type { EmailVerification } from "./email-verification.ts";
 import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type { GuardUsers } from "./guard-users.ts";
+import type { RegistrationEpochs } from "./registration-epochs.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addresses.ts";
 
 /** The input of a registration: the address, the password, and values for other columns. */
@@ -34,6 +37,9 @@ export interface RegistrationAttributes {
 }
 
 const EMAIL = "email";
+
+/** For how long a registration that arrives again is not mailed its link again. */
+const REPEATED_WITHIN_MS = 10 * 60_000;
 
 /** The age of an account is never set by a form. */
 const TIMES: readonly string[] = ["created_at", "updated_at"];
@@ -50,6 +56,7 @@ export interface RegistrationDependencies {
   readonly preventEnumeration: boolean;
   readonly prevention: EnumerationPrevention;
   readonly verification: EmailVerification;
+  readonly epochs: RegistrationEpochs;
 }
 
 /** What belongs to a registration; see `Accounts.register`. */
@@ -77,7 +84,7 @@ export class Registration {
   ): Promise<AccountUser | null> {
     const { users, owners, mails, background, preventEnumeration } = this.#dependencies;
     const guard = context.auth.guardName;
-    const account = await this.#check(guard, users.of(guard), given);
+    const account = await this.#check(context, users.of(guard), given);
     if (preventEnumeration) {
       this.#dependencies.prevention.requireVerifiable(guard);
       await mails.prepare();
@@ -89,6 +96,10 @@ export class Registration {
       await belonging(made as RegisteredUser);
     });
     if (user !== null) return user;
+    if (taken === EMAIL) {
+      const own = await this.#registeredBefore(context, account, given.password);
+      if (own !== null) return own;
+    }
     if (taken === EMAIL && mails.areSent) {
       background.run("a notice to the owner of an address", () => owners.tell(guard, account.email, false));
     }
@@ -100,7 +111,8 @@ export class Registration {
    *
    * @throws `E_INVALID_INPUT` with all problems
    */
-  async #check(guard: string, store: AccountStore, given: RegistrationAttributes): Promise<NewAccount> {
+  async #check(context: HttpContext, store: AccountStore, given: RegistrationAttributes): Promise<NewAccount> {
+    const guard = context.auth.guardName;
     const { email: address, password, password_confirmation: confirmation = password, ...rest } = given;
     const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;
     const attributes = Object.fromEntries(Object.entries(rest).filter(([name]) => isSet(name)));
@@ -114,7 +126,31 @@ export class Registration {
     // All other checks come first: that an address is taken is revealed only to a caller who has made the effort to
     // register it.
     refuse({ ...errors, ...(await choosePassword(accept, password, confirmation)) });
-    return { email: email.value!, passwordHash, accessEpoch: makeAccessEpoch(), attributes };
+    // It is text: otherwise it would have been refused.
+    const accessEpoch = this.#dependencies.epochs.of(context, guard, email.value!, password as string);
+    return { email: email.value!, passwordHash, accessEpoch, attributes };
+  }
+
+  /**
+   * The account of this visitor, if the registration has arrived before: of a double click, or of a form that was sent
+   * again because the response was lost. Nothing is stored or mailed again.
+   *
+   * Security: its epoch proves that this visitor has registered it, with this password. Once the first response has
+   * arrived, the session is another one, and the visitor is logged in to the account; the password is then proved as in
+   * any form that asks for it, within the same limit.
+   */
+  async #registeredBefore(context: HttpContext, account: NewAccount, password: unknown): Promise<AccountUser | null> {
+    const { users, verification } = this.#dependencies;
+    const guard = context.auth.guardName;
+    const owner = await users.of(guard).findByEmail(account.email);
+    if (owner === null) return null;
+    if (accessEpochOf(owner) !== account.accessEpoch) {
+      const user = (await context.auth.user()) as AccountUser | null;
+      const isOwn = user !== null && String(user.authId()) === String(owner.authId());
+      if (!isOwn || !(await provesOwnPassword(context, guard, owner, password))) return null;
+    }
+    verification.wasSent(owner);
+    return owner;
   }
 
   /** Does everything that depends on whether the address is taken, after the response, and tells it by mail. */
@@ -126,7 +162,17 @@ export class Registration {
       announce(context, "auth.registered", guard, { user: made });
       if (isVerifiable(made)) await verification.mail(made, mailer, context.request);
     });
-    if (taken === EMAIL) return owners.tell(guard, account.email, false, account.attributes);
+    if (taken === EMAIL) {
+      const owner = await this.#dependencies.users.of(guard).findByEmail(account.email);
+      // The same registration again, or one that another process has kept before it died.
+      if (owner !== null && accessEpochOf(owner) === account.accessEpoch) {
+        if (isUnverified(owner) && isFromLongAgo(owner) && (await owners.mayBeTold(guard, account.email))) {
+          await verification.mail(owner, mailer, context.request);
+        }
+        return;
+      }
+      return owners.tell(guard, account.email, false, account.attributes);
+    }
     if (user === null) throw new PromiseBroken(`The ${taken} is taken, but the caller can no longer be told.`);
   }
 
@@ -159,6 +205,15 @@ export class Registration {
       return { user: null, taken: error.column };
     }
   }
+}
+
+function isUnverified(user: AccountUser): boolean {
+  return isVerifiable(user) && !user.hasVerifiedEmail();
+}
+
+/** Reports whether an account is too old for a double click: its newcomer has not found the mail. */
+function isFromLongAgo({ created_at }: AccountUser): boolean {
+  return created_at instanceof Date && now() - created_at.getTime() > REPEATED_WITHIN_MS;
 }
 
 /**

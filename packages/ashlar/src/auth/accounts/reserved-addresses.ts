@@ -38,7 +38,7 @@ export class ReservedAddresses {
     const guards = this.#guardsWithReservations(guard);
     const beside = users.tableBesideAuth(guard);
     if (guards !== null && beside !== null) {
-      return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside.table);
+      return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside);
     }
     // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
     // does not reveal which one it was.

@@ -23,11 +23,14 @@ export class ResetTokens {
     this.#dependencies = dependencies;
   }
 
-  /** Creates the token of a link that sets a user's password, and stores its digest, replacing an older one. */
+  /**
+   * Creates the token of a link that sets the password of a user with an address, and stores its digest, replacing an
+   * older one.
+   */
   async issue(guard: string, user: AccountUser): Promise<string> {
     const { users, links, resets } = this.#dependencies;
     const token = links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
-    const { email } = user;
+    const email = user.email!;
     await resets.replace(guard, email, token, { users: users.tableBesideAuth(guard), email, isKnown: true });
     return token;
   }

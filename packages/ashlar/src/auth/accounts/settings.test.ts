@@ -26,6 +26,7 @@ describe("ACCOUNTS", () => {
         emailChangeExpiresInMinutes: 60,
         frontEndUrl: null,
         preventEnumeration: false,
+        firstPasswordByMail: true,
         retention: RETENTION,
         mailables: NO_MAILABLES,
       });
@@ -35,14 +36,16 @@ describe("ACCOUNTS", () => {
   test("is used unchanged, and frozen", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
+    const firstPasswordByMail = false;
     const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };
     const lifetimes = { verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7 };
-    const read = readAccountsSettings({ ...lifetimes, preventEnumeration, retention, mailables });
+    const read = readAccountsSettings({ ...lifetimes, preventEnumeration, firstPasswordByMail, retention, mailables });
     expect(read).toEqual({
       verificationExpiresInMinutes: 5,
       emailChangeExpiresInMinutes: 7,
       frontEndUrl: null,
       preventEnumeration,
+      firstPasswordByMail,
       retention,
       mailables: { ...NO_MAILABLES, ...mailables },
     });

@@ -41,6 +41,12 @@ export interface AccountsSettings {
    */
   readonly preventEnumeration?: boolean;
   /**
+   * Whether an account that never had a password, such as one of a user who logs in with an identity provider, gets its
+   * first one by a link in a mail, like a forgotten one; default: `true`. With `false`, no link is mailed to such an
+   * account, and visitors get the same response. A password that was revoked is set by mail in any case.
+   */
+  readonly firstPasswordByMail?: boolean;
+  /**
    * The address of a front end that has the pages about accounts; default: the application's own. Links in mails lead to its
    * pages, at the paths that `Auth.routes` has: `/email/verify/<token>`, `/email/undo/<token>`, `/password_reset?token=<token>`.
    * Its origin is that of `APP_URL`, or one of `APP.trustedOrigins`. If guards have their own, an address for each.
@@ -103,6 +109,7 @@ const SCHEMA = settings<AccountsSettings>()({
   // a mailbox.
   emailChangeExpiresInMinutes: minutes(60),
   preventEnumeration: flag(false),
+  firstPasswordByMail: flag(true),
   frontEndUrl: FRONT_END_URL,
   retention: settings<RetentionSettings>()({
     // As long as a remembered login lasts, unless `rememberMinutes` says otherwise.

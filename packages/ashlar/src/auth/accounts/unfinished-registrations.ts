@@ -69,7 +69,7 @@ export class UnfinishedRegistrations {
     return users.transaction(guard, async () => {
       const changed = await this.#registerAgain(guard, user, hash, attributes);
       if (changed === null) return false;
-      const { email } = user;
+      const email = user.email!;
       const url = pages.url(guard, FINISH_PAGE, {}, { token: await tokens.issue(guard, changed) });
       await mails.tryQueue("finishRegistration", email, { guard, user, email, url, expiresInMinutes });
       return true;
@@ -88,7 +88,7 @@ export class UnfinishedRegistrations {
     attributes: NewAccount["attributes"],
   ): Promise<AccountUser | null> {
     const store = this.#dependencies.users.of(guard);
-    const asRead = { email: user.email, verifiedAt: null };
+    const asRead = { email: user.email!, verifiedAt: null };
     if (hash === null) return Object.keys(attributes).length === 0 ? user : store.update(user, { attributes }, asRead);
     // One conditional change decides between this, another registration, and a verification in progress.
     const changed = await endAccessOnProof(

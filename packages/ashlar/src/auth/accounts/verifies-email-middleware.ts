@@ -23,7 +23,9 @@ export class VerifiesEmailMiddleware implements Middleware {
     const user = await auth.user();
     if (user === null) return refuseGuest(context, auth.guard(auth.guardName));
     if (isVerifiable(user) && user.hasVerifiedEmail()) return next();
-    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", message("auth.email.unverified"));
+    const { email } = user as { readonly email?: unknown };
+    const problem = message(email === null ? "auth.email.none" : "auth.email.unverified");
+    if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", problem);
     return auth.redirectToRoute("email.verify.notice");
   }
 

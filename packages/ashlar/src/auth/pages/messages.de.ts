@@ -30,6 +30,8 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.email.title": "E-Mail-Adresse ändern",
   "pages.email.lead":
     "Zurzeit ist es {email}. Das bleibt so, bis Sie auf den Link klicken, den wir an die neue Adresse senden.",
+  "pages.email.leadFirst":
+    "Ihr Konto hat noch keine Adresse. Es bekommt sie, wenn Sie auf den Link klicken, den wir an sie senden.",
   "pages.password.title": "Passwort ändern",
   "pages.password.ends": "Damit werden Sie auf allen anderen Geräten abgemeldet.",
   "pages.password.endsBrowsers": "Damit werden Sie in allen anderen Browsern abgemeldet.",
@@ -43,6 +45,10 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.allowDevice.lead":
     "Für das Konto von {email} wurden zu viele falsche Passwörter versucht, deshalb werden neue Geräte aufgehalten. Lassen Sie dieses zu, und melden Sie sich dann mit Ihrem Passwort an.",
   "pages.allowDevice.submit": "Dieses Gerät zulassen",
+  "pages.firstPassword.mail":
+    "Ihr Konto hat noch kein Passwort. Wir können einen Link an {email} senden, mit dem Sie eines wählen.",
+  "pages.firstPassword.none":
+    "Ihr Konto hat kein Passwort, und wir können Ihnen keinen Link senden, mit dem Sie eines wählen. Wenden Sie sich an den Betreiber dieser Website.",
   "pages.undo.title": "Konto zurückholen",
   "pages.undo.lead": "Ihr Konto bekommt wieder die E-Mail-Adresse {email}, und Sie wählen ein neues Passwort.",
   "pages.undo.ends": "Damit werden alle überall abgemeldet.",
@@ -102,6 +108,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.notice.title": "E-Mail-Adresse bestätigen",
   "pages.notice.unneeded": "Ihre Adresse {email} muss nicht bestätigt werden.",
   "pages.notice.verified": "Ihre Adresse {email} ist bestätigt.",
+  "pages.notice.noAddress": "Ihr Konto hat keine E-Mail-Adresse. Fügen Sie zuerst eine hinzu.",
   "pages.notice.sent": "Wir haben einen Link an {email} gesendet. Folgen Sie ihm, um Ihre Adresse zu bestätigen.",
   "pages.notice.nothing":
     "Nach ein paar Minuten noch nichts da? Sehen Sie im Spam-Ordner nach, oder senden Sie einen neuen Link.",
@@ -114,6 +121,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.home.howToVerify": "So bestätigen Sie sie",
   "pages.home.account": "Ihr Konto",
   "pages.home.address": "Adresse",
+  "pages.home.noAddress": "Keine",
   "pages.home.settings": "Einstellungen",
   "pages.welcome.title": "Willkommen",
   "pages.welcome.lead": "Die Anwendung läuft. Diese Seite ist {view}, und ihre Route steht in {routes}.",

@@ -28,6 +28,7 @@ export const PAGE_MESSAGES = {
   "pages.email.title": "Change your email address",
   "pages.email.lead":
     "It's currently {email}, and stays that way until you follow the link that we send to the new address.",
+  "pages.email.leadFirst": "Your account has no address yet. It gets one when you follow the link that we send to it.",
   "pages.password.title": "Change your password",
   "pages.password.ends": "This logs you out on all other devices.",
   "pages.password.endsBrowsers": "This logs you out of all other browsers.",
@@ -40,6 +41,9 @@ export const PAGE_MESSAGES = {
   "pages.allowDevice.lead":
     "Too many wrong passwords were tried for the account of {email}, so new devices are held up. Let this one in, then log in with your password.",
   "pages.allowDevice.submit": "Let this device in",
+  "pages.firstPassword.mail": "Your account doesn't have a password yet. We can send a link to {email} to set one.",
+  "pages.firstPassword.none":
+    "Your account doesn't have a password, and we can't send you a link to set one. Contact the operator of this site.",
   "pages.undo.title": "Get your account back",
   "pages.undo.lead": "The email address of your account will be {email} again, and you will set a new password.",
   "pages.undo.ends": "This logs everyone out everywhere.",
@@ -97,6 +101,7 @@ export const PAGE_MESSAGES = {
   "pages.notice.title": "Verify your address",
   "pages.notice.unneeded": "Your address {email} doesn't need to be verified.",
   "pages.notice.verified": "Your address {email} is verified.",
+  "pages.notice.noAddress": "Your account has no email address. Add one first.",
   "pages.notice.sent": "We sent a link to {email}. Follow it to verify your address.",
   "pages.notice.nothing": "Nothing after a few minutes? Check your spam folder, or send another link.",
   "pages.notice.again": "Send another link",
@@ -107,6 +112,7 @@ export const PAGE_MESSAGES = {
   "pages.home.howToVerify": "How to verify it",
   "pages.home.account": "Your account",
   "pages.home.address": "Address",
+  "pages.home.noAddress": "None",
   "pages.home.settings": "Settings",
   "pages.welcome.title": "Welcome",
   "pages.welcome.lead": "The application is running. This page is {view}, and its route is in {routes}.",

@@ -174,6 +174,13 @@ export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
   message: message("auth.login.failed"),
 });
 
+/** A confirmation of a password by a user who has none: to this user, "Incorrect password" would be a dead end. */
+export const NO_PASSWORD_YET: UnfinishedLogin = Object.freeze({
+  status: "failed",
+  step: null,
+  message: message("auth.password.none"),
+});
+
 /** A login that a step keeps from taking effect, and the steps that were passed by a proof so far. */
 export interface HeldLogin {
   readonly outcome: UnfinishedLogin;

@@ -63,7 +63,8 @@ export class StoreSpellings implements SpelledUsers {
     if (!isSet) return false;
     const changes = column === "email" ? { email: normal } : { attributes: { [column]: normal } };
     try {
-      return (await store.update(user, changes, { email: user.email, accessEpoch: user.accessEpoch() })) !== null;
+      const asRead = { ...(user.email !== null && { email: user.email }), accessEpoch: user.accessEpoch() };
+      return (await store.update(user, changes, asRead)) !== null;
     } catch (error) {
       if (error instanceof UniqueViolationError) return false;
       throw error;

@@ -54,12 +54,12 @@ export function accountStoreSuite(
 async function failuresThrow(store: AccountStore, user: AccountUser, account: NewAccount): Promise<void> {
   await assertEachFails({
     findByAuthId: () => store.findByAuthId(user.authId()),
-    findByIdentifier: () => store.findByIdentifier(user.email),
-    findByEmail: () => store.findByEmail(user.email),
+    findByIdentifier: () => store.findByIdentifier(user.email!),
+    findByEmail: () => store.findByEmail(user.email!),
     create: () => store.create(account),
     update: () => store.update(user, { passwordHash: "!" }, {}),
     delete: () => store.delete(user),
-    existing: () => store.existing("email", [user.email]),
-    transaction: () => store.transaction(() => store.findByEmail(user.email)),
+    existing: () => store.existing("email", [user.email!]),
+    transaction: () => store.transaction(() => store.findByEmail(user.email!)),
   });
 }

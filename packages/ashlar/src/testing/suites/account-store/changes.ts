@@ -120,7 +120,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
       const before = await bench.stored(user);
       await refusesTaken(
         "update",
-        store.update(user, { email: other.email, passwordHash: "!", accessEpoch: text() }, {}),
+        store.update(user, { email: other.email!, passwordHash: "!", accessEpoch: text() }, {}),
       );
       assert.deepEqual(await bench.stored(user), before);
     },
@@ -143,7 +143,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     async (bench) => {
       const { store } = bench;
       const [stale, other] = [await bench.created(0), await bench.created(1)];
-      const address = stale.email;
+      const address = stale.email!;
       const current = (await store.findByAuthId(stale.authId()))!;
       assert.notEqual(await store.update(current, { email: "countess@example.com" }, {}), null);
       assert.notEqual(await store.update(other, { email: address }, {}), null);
@@ -196,7 +196,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
       const [user, other] = [await bench.created(0), await bench.created(1)];
       assert.equal(await store.delete(user), true);
       assert.equal(await bench.stored(user), null);
-      assert.equal(await store.findByEmail(user.email), null);
+      assert.equal(await store.findByEmail(user.email!), null);
       assert.equal(await store.update(user, { passwordHash: "!" }, {}), null);
       assert.equal(await store.delete(user), false);
       assert.deepEqual(await bench.stored(other), shown(other));

@@ -8,7 +8,7 @@ export const TRANSACTIONS: readonly AccountStoreTest[] = [
       const { store } = bench;
       const user = await store.transaction(async () => {
         const made = await bench.created();
-        assert.deepEqual(shown(await store.findByEmail(made.email)), shown(made));
+        assert.deepEqual(shown(await store.findByEmail(made.email!)), shown(made));
         return (await store.update(made, { passwordHash: "!" }, {}))!;
       });
       assert.equal(user.passwordHash(), "!");

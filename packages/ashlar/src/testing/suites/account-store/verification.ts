@@ -12,7 +12,7 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
       if (user.hasVerifiedEmail === undefined) return;
       const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
       const verifiedAt = new Date(now());
-      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const condition = { email: user.email!, accessEpoch: user.accessEpoch(), verifiedAt: null };
       const changed = await Promise.all(read.map((one) => store.update(one!, { verifiedAt }, condition)));
       const made = changed.filter((one) => one !== null);
       onlyOne("update() with the same conditions", made.length);
@@ -26,7 +26,7 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
       const { store } = bench;
       const user = await bench.created();
       if (user.hasVerifiedEmail === undefined) return;
-      const condition = { email: user.email, accessEpoch: user.accessEpoch(), verifiedAt: null };
+      const condition = { email: user.email!, accessEpoch: user.accessEpoch(), verifiedAt: null };
       const verifiedAt = new Date(now());
       for (const change of [{ accessEpoch: text() }, { email: "c@example.com" }]) {
         const current = (await store.update((await store.findByAuthId(user.authId()))!, change, {}))!;
@@ -44,7 +44,7 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
       if (user.hasVerifiedEmail === undefined) return;
       const verifiedAt = new Date(now());
       const expected = { ...shown(user), hash: "!", isVerified: true };
-      const verified = await store.update(user, { verifiedAt, passwordHash: "!" }, { email: user.email });
+      const verified = await store.update(user, { verifiedAt, passwordHash: "!" }, { email: user.email! });
       assert.deepEqual([shown(verified), await bench.stored(user)], [expected, expected]);
       const moved = await store.update(verified!, { email: "countess@example.com" }, {});
       assert.deepEqual(shown(moved), { ...expected, email: "countess@example.com" });

@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  ADA,
+  NEW_PASSWORD,
+  outcomeOf,
+  pathIn,
+  type TestAccounts,
+  testAccounts,
+  type Visitor,
+} from "../../../test/support/account-application.ts";
+import { onEachDatabase } from "../../../test/support/services.ts";
+import { setClock } from "../../support/index.ts";
+
+afterEach(() => setClock(null));
+
+const EVE = { name: "Eve", email: "eve@example.com", password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+const JSON_HEADERS = { accept: "application/json" };
+
+/** A visitor who has the form of registration open, and so a session. */
+async function atTheForm(accounts: TestAccounts): Promise<Visitor> {
+  const visitor = accounts.visitor();
+  expect((await visitor.get("/register")).status).toBe(200);
+  return visitor;
+}
+
+/** The same browser before it has received anything else. */
+function again(accounts: TestAccounts, visitor: Visitor): Visitor {
+  const copy = accounts.visitor();
+  for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+  return copy;
+}
+
+async function subjects(accounts: TestAccounts): Promise<unknown> {
+  return (await accounts.mails()).map(({ to, subject }) => [to, subject]);
+}
+
+const VERIFY = [EVE.email, "Verify your email address"];
+const TAKEN = [EVE.email, "You already have an account"];
+
+await onEachDatabase("a registration that arrives twice", (engine) => {
+  test("S182 at the same time makes one account, one mail, and logs the visitor in whichever response arrives", async () => {
+    const accounts = await testAccounts({ engine });
+    const visitor = await atTheForm(accounts);
+    const copies = Array.from({ length: 4 }, () => again(accounts, visitor));
+    const answers = await Promise.all(copies.map((copy) => copy.post("/register", EVE)));
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(Array(4).fill("/email/verify/notice"));
+    for (const copy of copies) expect((await copy.get("/me")).body).toMatchObject({ user: { email: EVE.email } });
+    expect((await accounts.rows("users")).length).toBe(3);
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+    expect((await accounts.toldOf("auth.registered")).length).toBe(1);
+  });
+
+  test("S182 with preventEnumeration makes one account with one link, which works", async () => {
+    const accounts = await testAccounts({ engine, ACCOUNTS: { preventEnumeration: true } });
+    const visitor = await atTheForm(accounts);
+    const answers = await Promise.all([visitor, again(accounts, visitor)].map((copy) => copy.post("/register", EVE)));
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(["/login", "/login"]);
+    const mails = await accounts.mails();
+    expect(mails.map(({ to, subject }) => [to, subject])).toEqual([VERIFY]);
+    expect(await outcomeOf(accounts.visitor(), pathIn(mails[0]))).toBe("verified");
+    await accounts.loggedIn(EVE, NEW_PASSWORD);
+  });
+});
+
+describe("a registration that arrives twice", () => {
+  test("S182 because the first response was lost, is answered like the first", async () => {
+    const accounts = await testAccounts();
+    const visitor = await atTheForm(accounts);
+    const retry = again(accounts, visitor);
+    const answers = [
+      await visitor.post("/register", EVE, JSON_HEADERS),
+      await retry.post("/register", EVE, JSON_HEADERS),
+    ];
+    const complete = { status: 201, body: { data: { status: "complete", verificationSent: true } } };
+    expect(answers).toMatchObject([complete, complete]);
+    expect((await retry.get("/me")).body).toMatchObject({ user: { email: EVE.email } });
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+  });
+
+  test("S182 after the first response, is answered like the first, and the password is asked as anywhere", async () => {
+    const accounts = await testAccounts();
+    const visitor = await atTheForm(accounts);
+    await visitor.post("/register", EVE, JSON_HEADERS);
+    expect(await visitor.post("/register", EVE, JSON_HEADERS)).toMatchObject({
+      status: 201,
+      body: { data: { status: "complete", verificationSent: true } },
+    });
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+    const other = { ...EVE, password: "another one of hers", password_confirmation: "another one of hers" };
+    expect((await visitor.post("/register", other, JSON_HEADERS)).status).toBe(422);
+    expect(await accounts.toldOf("auth.failed")).toMatchObject([{ user: { email: EVE.email } }]);
+  });
+
+  test.each([
+    ["another visitor", async (accounts: TestAccounts) => atTheForm(accounts), EVE],
+    ["a visitor without a session", async (accounts: TestAccounts) => accounts.visitor(), EVE],
+    [
+      "the same visitor with another password",
+      async (_: TestAccounts, visitor: Visitor) => visitor,
+      { ...EVE, password: "not the same one", password_confirmation: "not the same one" },
+    ],
+  ])("S182 is another one if it is of %s: its owner is told", async (_, other, sent) => {
+    const accounts = await testAccounts();
+    const visitor = await atTheForm(accounts);
+    const copy = again(accounts, visitor);
+    await visitor.post("/register", EVE);
+    await accounts.mails();
+    const stranger = await other(accounts, copy);
+    const answer = await stranger.post("/register", sent, JSON_HEADERS);
+    expect(answer.body).toMatchObject({ status: 422, errors: { email: [{ rule: "auth.email.taken" }] } });
+    expect(await subjects(accounts)).toEqual([TAKEN]);
+    expect((await stranger.get("/me")).body).toEqual({ user: null });
+  });
+
+  test("S182 gives no access to an account whose password has changed since, or that someone else has registered", async () => {
+    const accounts = await testAccounts();
+    const visitor = await atTheForm(accounts);
+    const [copy, same] = [again(accounts, visitor), again(accounts, visitor)];
+    await visitor.post("/register", EVE);
+    const user = await accounts.user(3);
+    await user.endAccess();
+    expect((await copy.post("/register", EVE, JSON_HEADERS)).status).toBe(422);
+    const adas = { ...EVE, email: ADA.email };
+    for (let count = 0; count < 2; count++) {
+      expect((await again(accounts, same).post("/register", adas, JSON_HEADERS)).status).toBe(422);
+    }
+    expect((await copy.get("/me")).body).toEqual({ user: null });
+  });
+
+  test("S58 with preventEnumeration, of another visitor or password, still voids the first", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { preventEnumeration: true } });
+    const visitor = await atTheForm(accounts);
+    await visitor.post("/register", EVE);
+    await accounts.mails();
+    const other = { ...EVE, password: "not the same one", password_confirmation: "not the same one" };
+    await visitor.post("/register", other);
+    expect((await accounts.mails()).map(({ to }) => to)).toEqual([EVE.email]);
+    expect((await accounts.user(3)).passwordHash()).toBe("!");
+  });
+
+  test("S182 with preventEnumeration is mailed its link again by a visitor who tries later, within the limit", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { preventEnumeration: true } });
+    await accounts.database.kysely.schema.alterTable("users").addColumn("created_at", "varchar(40)").execute();
+    const visitor = await atTheForm(accounts);
+    await visitor.post("/register", EVE);
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+    const created = new Date(Date.now() - 11 * 60_000);
+    const { users } = accounts.application.container.make("accounts");
+    const store = users.of("web");
+    const find = store.findByEmail.bind(store);
+    store.findByEmail = async (email) => Object.assign((await find(email))!, { created_at: created });
+    const counts = [];
+    for (let count = 0; count < 10; count++) {
+      await visitor.post("/register", EVE);
+      counts.push((await accounts.mails()).length);
+    }
+    expect(counts.slice(0, 1)).toEqual([1]);
+    expect(counts.at(-1)).toBe(0);
+    expect((await accounts.user(3)).passwordHash()).not.toBe("!");
+  });
+});
