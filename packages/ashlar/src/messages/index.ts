@@ -8,4 +8,4 @@ export {
 } from "./catalogue.ts";
 export { ENGLISH, inEnglish, type MessageMaker, messagesOf, translated } from "./message.ts";
 export type { Sentence, Sentences } from "./sentence.ts";
-export { type TextDirection, textDirection } from "./text-direction.ts";
+export { textDirection } from "./text-direction.ts";
