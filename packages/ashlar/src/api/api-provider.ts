@@ -66,7 +66,12 @@ function auditTokens(audit: AuditLog): void {
 
 /** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
 export function isTokenEndpoint({ handler }: CompiledRoute): boolean {
-  return Array.isArray(handler) && isOrExtends(handler[0], TokenController);
+  return Array.isArray(handler) && isTokenController(handler[0]);
+}
+
+/** Reports whether a class is the controller of `Api.routes()`. */
+export function isTokenController(controller: unknown): boolean {
+  return isOrExtends(controller, TokenController);
 }
 
 /** The limit that a token endpoint counts under by itself, without middleware; `null` for other routes. */

@@ -1,6 +1,6 @@
 export { AbilityMiddleware, AnyAbilityMiddleware } from "./ability-middleware.ts";
 export { Api, type PersonalTokensController } from "./api.ts";
-export { ApiProvider, isTokenEndpoint, tokenLimitOf } from "./api-provider.ts";
+export { ApiProvider, isTokenController, isTokenEndpoint, tokenLimitOf } from "./api-provider.ts";
 export {
   AuthenticatesTokens,
   type AuthenticatesTokensInstance,

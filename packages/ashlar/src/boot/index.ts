@@ -8,7 +8,7 @@ export { type EnvironmentName, environmentName } from "./environment-name.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./feature-command.ts";
 export { Inspection } from "./inspection.ts";
 export { loadConfiguration } from "./load-configuration.ts";
-export { findModule } from "./load-module.ts";
+export { findModule, importModule } from "./load-module.ts";
 export { loadProviders } from "./load-providers.ts";
 export { Provider, type ProviderClass } from "./provider.ts";
 export { type ApplicationSettings, type CompleteApplicationSettings, siteOf } from "./settings.ts";

@@ -9,6 +9,7 @@ import {
   writeInstallation,
   writeMigrations,
 } from "../scaffold/index.ts";
+import { apiNamesOf, namesLine } from "./api-names.ts";
 import { migrateCommands } from "./commands/migrate.ts";
 import { describeSecrets } from "./describe-secrets.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
@@ -20,6 +21,7 @@ interface Options {
   readonly force?: true;
   readonly migrate?: true;
   readonly migrations?: true;
+  readonly printNames?: true;
 }
 
 /** A command that adds a feature to the application, and prints what has to be added by hand. */
@@ -34,11 +36,18 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
     command
       .option("--json", "without pages, for a front end of your own: every route responds with JSON")
       .option("--force", "overwrite existing files that differ");
-  } else command.option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts");
-  return command.action(async ({ json, dryRun, force, many, migrate, migrations }: Options) => {
+  } else {
+    command
+      .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
+      .addOption(new Option("--print-names").hideHelp());
+  }
+  return command.action(async ({ json, dryRun, force, many, migrate, migrations, printNames }: Options) => {
+    if (printNames) return terminal.print(await namesLine(terminal.root));
     const wanted = json ? "json" : feature;
+    const read = feature === "api" ? await apiNamesOf(terminal.root) : null;
     const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, wanted, {
       hasManyTokens: many === true,
+      ...(read !== null && { apiNames: read.names }),
     });
     if (dryRun) await printDiff(terminal, plan);
     else if (migrations) {
@@ -47,6 +56,12 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
     } else {
       const secrets = await writeInstallation(terminal.root, plan, force ?? false);
       printWritten(terminal, plan, { secrets, migrates: migrate === true });
+    }
+    if (read !== null && read.problem !== null) {
+      terminal.print(
+        `The application can't be loaded (${read.problem}), so its API has the usual names: the column api_token, ` +
+          "routes/api, /api/auth. If you have chosen others, change them in the new files.",
+      );
     }
     printRemaining(terminal, plan.remaining);
     const [command] = migrateCommands(terminal);

@@ -8,7 +8,7 @@ export { declareRoutingMessages } from "./messages.ts";
 export type { MiddlewareArguments } from "./middleware-name.ts";
 export { ownCompilers } from "./own-compilers.ts";
 export { Route } from "./route.ts";
-export { RouteCollection, type RouteEntry } from "./route-collection.ts";
+export { flattenEntries, RouteCollection, type RouteEntry } from "./route-collection.ts";
 export { RouteDefinition } from "./route-definition.ts";
 export type { RouteSource } from "./route-source.ts";
 export { Router } from "./router.ts";

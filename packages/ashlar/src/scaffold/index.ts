@@ -1,3 +1,4 @@
+export { type ApiNames, USUAL_NAMES } from "./api-names.ts";
 export {
   DEPLOYMENT_KINDS,
   type DeploymentFacts,

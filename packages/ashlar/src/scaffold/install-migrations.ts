@@ -1,14 +1,12 @@
+import { type ApiNames, USUAL_NAMES } from "./api-names.ts";
 import type { NewFile } from "./files.ts";
 import type { Feature } from "./install-steps.ts";
-import { hasUsersTable, migrationPaths, migrationsMention } from "./make.ts";
+import { hasUsersTable, migrationPaths, migrationsAdd, migrationsMention } from "./make.ts";
 import { readStub } from "./stub.ts";
 import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
 /** A column that only verified addresses need. */
 const VERIFIED_AT = "verified_at";
-
-/** A column that older tables lack. */
-const EPOCH = "access_epoch";
 
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
 
@@ -26,7 +24,7 @@ const ACCOUNTS: readonly (readonly [name: string, stub: string, brings: string])
 const MIGRATIONS: Readonly<Record<Feature, typeof ACCOUNTS>> = {
   pages: ACCOUNTS,
   json: ACCOUNTS,
-  api: [["add_api_token_to_users", "api/migration.ts", "api_token"], RATE_LIMITS],
+  api: [RATE_LIMITS],
 };
 
 /** The table of drivers whose users have several tokens. */
@@ -34,6 +32,15 @@ const API_TOKENS = ["create_api_tokens", "api/create_api_tokens.ts", "api_tokens
 
 /** Migrations that add a column to the users table. A new table has it from the start. */
 const TO_USERS = /_to_users$/;
+
+/** The column of the users' tokens, if migrations lack it. */
+async function tokenMigrations(
+  root: string,
+  { table, tokenColumn }: ApiNames,
+): Promise<[name: string, stub: string][]> {
+  if (tokenColumn === null || (await migrationsAdd(root, table, tokenColumn))) return [];
+  return [[`add_${tokenColumn}_to_${table}`, "api/migration.ts"]];
+}
 
 /**
  * Returns the migrations that an application lacks for a feature, dated after the existing ones. If the application has no
@@ -48,20 +55,24 @@ export async function missingMigrations(
   traits: ApplicationTraits,
   hasManyTokens: boolean,
 ): Promise<NewFile[]> {
-  const missing: (readonly [name: string, stub: string])[] = [];
+  const { apiNames = USUAL_NAMES } = traits;
+  const { table, epochColumn } = apiNames;
+  const missing: (readonly [name: string, stub: string])[] =
+    feature === "api" ? await tokenMigrations(root, apiNames) : [];
   for (const [name, stub, brings] of [...MIGRATIONS[feature], ...(hasManyTokens ? [API_TOKENS] : [])]) {
     if (brings === VERIFIED_AT && !traits.verification) continue;
     if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
   }
-  if (!(await migrationsMention(root, EPOCH))) {
-    missing.push([`add_${EPOCH}_to_users`, `auth/migrations/add_${EPOCH}_to_users.ts`]);
+  if (!(await migrationsAdd(root, table, epochColumn))) {
+    missing.push([`add_${epochColumn}_to_${table}`, "auth/migrations/add_access_epoch_to_users.ts"]);
   }
-  const wanted: typeof missing = (await hasUsersTable(root))
-    ? missing
-    : [
-        ["create_users", "application/database/migrations/create_users.ts"],
-        ...missing.filter(([name]) => !TO_USERS.test(name)),
-      ];
+  const wanted: typeof missing =
+    table !== USUAL_NAMES.table || (await hasUsersTable(root))
+      ? missing
+      : [
+          ["create_users", "application/database/migrations/create_users.ts"],
+          ...missing.filter(([name]) => !TO_USERS.test(name)),
+        ];
   const paths = await migrationPaths(
     root,
     wanted.map(([name]) => name),

@@ -16,6 +16,7 @@ import {
   inObject,
   inRoutes,
   mixing,
+  overriding,
 } from "./edits/edits.ts";
 import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
 import type { ApplicationTraits } from "./stub-files.ts";
@@ -233,6 +234,11 @@ function jsonAccountsStep(): CodeStep {
   };
 }
 
+/** A class whose author has chosen the column already overrides that of the mixin. */
+const TOKENS: CodeStep = (({ edit, ...step }) => ({ ...step, edit: all(edit, overriding("tokenColumn")) }))(
+  mixin("AuthenticatesTokens", "ashlar/api", "Model, Authenticates"),
+);
+
 const API: readonly Step[] = [
   provider("DatabaseProvider", "ashlar/database", "before the others"),
   provider("AuthProvider", "ashlar/auth", "after DatabaseProvider"),
@@ -272,7 +278,7 @@ const API: readonly Step[] = [
     ],
   },
   mixin("Authenticates", "ashlar/auth", "Model"),
-  mixin("AuthenticatesTokens", "ashlar/api", "Model, Authenticates"),
+  TOKENS,
   {
     file: "routes/web.ts",
     adds: "Api.routes",
@@ -297,8 +303,9 @@ const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, json: 
  *
  * @param traits the application's traits after the installation
  */
-export function stepsFor(feature: Feature, { verification }: ApplicationTraits): readonly Step[] {
-  const steps = STEPS[feature];
+export function stepsFor(feature: Feature, { verification, apiNames }: ApplicationTraits): readonly Step[] {
+  // Users with several tokens need no column, and no mixin for it.
+  const steps = apiNames?.tokenColumn === null ? STEPS[feature].filter((step) => step !== TOKENS) : STEPS[feature];
   return verification || feature === "api" ? steps : steps.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { AshlarError, readEnvFile } from "../support/index.ts";
+import { type ApiNames, routesFileOf, USUAL_NAMES } from "./api-names.ts";
 import { replaceEnvFile } from "./env-file.ts";
 import { codeOf, javaScriptOf, readIfThere } from "./existing-files.ts";
 import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "./files.ts";
@@ -10,6 +11,7 @@ import { environmentWith } from "./install-environment.ts";
 import { missingMigrations } from "./install-migrations.ts";
 import { type Feature, stepsFor } from "./install-steps.ts";
 import { usesOf } from "./install-uses.ts";
+import { hasMany, MANY_LINE, withMany } from "./many-tokens.ts";
 import { spell } from "./names.ts";
 import { managerInReadme } from "./package-manager.ts";
 import { applySteps, type RemainingStep } from "./steps.ts";
@@ -47,6 +49,8 @@ export interface Installation {
 export interface InstallationOptions {
   /** Whether users are to have several API tokens. */
   readonly hasManyTokens?: boolean;
+  /** What the application calls the parts of its API; default: as a new one does. */
+  readonly apiNames?: ApiNames;
 }
 
 /** The files of an application by path, as generated with certain traits. */
@@ -59,7 +63,6 @@ const NEEDED = [
 ];
 const EXAMPLE = ".env.example";
 const API_CONFIGURATION = "config/api.ts";
-const MANY_LINE = "tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
 const TESTS = "tests/application.test.ts";
 const TRUTHS = [false, true];
 const FORMS = [
@@ -93,7 +96,7 @@ export async function planInstallation(
   // An unreadable file fails here, before anything is written.
   const environment = readEnvFile(join(root, ".env"));
   const isApplication = await hasEntry(root);
-  const has = await traitsOf(root, wish !== "api" && !isApplication);
+  const has = withNames(await traitsOf(root, wish !== "api" && !isApplication), options);
   const feature = formOf(wish, has);
   const wanted = { ...has, [feature]: true };
   const former = await everyMade(has);
@@ -138,10 +141,11 @@ export async function planInstallation(
   for (const [path, { before, after: text }] of edited) {
     if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
   }
-  const hasMany = options.hasManyTokens === true && (await withManyTokens(root, files, former));
-  const left = [...remaining, ...(hasMany ? [] : await manyTokensLeft(root, options))];
-  // Tests of parts that have yet to be added by hand would fail.
-  const planned = remaining.length === 0 ? files : files.filter(({ path }) => path !== TESTS);
+  const isMany = options.hasManyTokens === true && (await withManyTokens(root, files));
+  const left = [...remaining, ...(isMany ? [] : await manyTokensLeft(root, options))];
+  // Tests of parts that have yet to be added by hand, or of routes that the author has replaced, would fail.
+  const isTested = remaining.length === 0 && (!wanted.api || (await hasOwnRoute(root, wanted, isMade)));
+  const planned = isTested ? files : files.filter(({ path }) => path !== TESTS);
   return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
 }
 
@@ -157,7 +161,7 @@ export async function planMigrations(
   feature: Feature,
   options: InstallationOptions = {},
 ): Promise<Installation> {
-  const has = await traitsOf(root, feature !== "api" && !(await hasEntry(root)));
+  const has = withNames(await traitsOf(root, feature !== "api" && !(await hasEntry(root))), options);
   const files = await newMigrations(root, feature, { ...has, [feature]: true }, options);
   return { files, environment: null, remaining: await manyTokensLeft(root, options) };
 }
@@ -194,6 +198,10 @@ export async function writeInstallation(
   return await fillSecrets(root);
 }
 
+function withNames(traits: ApplicationTraits, { apiNames }: InstallationOptions): ApplicationTraits {
+  return apiNames === undefined ? traits : { ...traits, apiNames };
+}
+
 async function newMigrations(
   root: string,
   feature: Feature,
@@ -226,42 +234,24 @@ function formOf(wish: Feature, has: ApplicationTraits): Feature {
 /** Reports whether the configuration gives the users of a driver several tokens. */
 async function hasManyTokensIn(root: string): Promise<boolean> {
   const file = (await javaScriptOf(root, API_CONFIGURATION)) ?? API_CONFIGURATION;
-  return /\btokens:\s*many\(/.test((await readIfThere(root, file)) ?? "");
+  return hasMany(await codeOf(root, file));
 }
 
-/** What gives the users of a generated configuration several tokens, by what it replaces. */
-const MANY_TOKENS: readonly (readonly [pattern: RegExp, text: string])[] = [
-  [/import type \{ DriversSettings \} from "ashlar\/api";/, 'import { type DriversSettings, many } from "ashlar/api";'],
-  [
-    /^ {4}\/\/ How many minutes a token is valid; null: it never expires\.\r?\n {4}expires: 60,$/m,
-    `    // Each login has tokens of its own: one for requests, and one that renews it.\n    ${MANY_LINE}`,
-  ],
-];
-
 /**
- * Gives users several tokens in a configuration that is about to be written, or still as generated.
+ * Gives users several tokens in a configuration that is about to be written, or whose driver is still as generated, whatever
+ * else has been added to it.
  *
  * @param files what is planned so far; it is changed
  * @returns whether that was possible: another configuration is the author's
  */
-async function withManyTokens(
-  root: string,
-  files: PlannedFile[],
-  former: readonly { files: Made }[],
-): Promise<boolean> {
-  const index = files.findIndex(({ path }) => path === API_CONFIGURATION);
-  const before = await readIfThere(root, API_CONFIGURATION);
-  const isGenerated =
-    before !== null && former.some(({ files: texts }) => isAsMade(before, texts.get(API_CONFIGURATION)));
-  const text = files[index]?.text ?? (isGenerated ? before : null);
-  if (text === null || !MANY_TOKENS.every(([pattern]) => pattern.test(text))) return false;
-  const changed = MANY_TOKENS.reduce((whole, [pattern, replacement]) => whole.replace(pattern, replacement), text);
-  const planned = {
-    path: API_CONFIGURATION,
-    text: withLineEndsOf(text, changed.replaceAll("\r\n", "\n")),
-    before,
-    isInTheWay: false,
-  };
+async function withManyTokens(root: string, files: PlannedFile[]): Promise<boolean> {
+  const path = (await javaScriptOf(root, API_CONFIGURATION)) ?? API_CONFIGURATION;
+  const index = files.findIndex((file) => file.path === path);
+  const before = await readIfThere(root, path);
+  const text = files[index]?.text ?? before;
+  const changed = text === null ? null : await withMany(text, path);
+  if (changed === null) return false;
+  const planned = { path, text: changed, before, isInTheWay: false };
   if (index === -1) files.push(planned);
   else files[index] = planned;
   return true;
@@ -280,6 +270,16 @@ async function hasEntry(root: string): Promise<boolean> {
 
 function isAsMade(before: string, text: string | undefined): boolean {
   return text !== undefined && before === withLineEndsOf(before, text);
+}
+
+/** Reports whether the API has, or gets, the route that the application's tests use. */
+async function hasOwnRoute(
+  root: string,
+  { apiNames = USUAL_NAMES }: ApplicationTraits,
+  isMade: (file: string) => boolean,
+): Promise<boolean> {
+  const file = routesFileOf(apiNames);
+  return isMade(file) || /["'`]\/?me["'`]/.test(await codeOf(root, (await javaScriptOf(root, file)) ?? file));
 }
 
 /** The files of a feature, without those that wire it up. */

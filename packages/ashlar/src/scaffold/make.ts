@@ -119,6 +119,17 @@ export function migrationsMention(root: string, name: string): Promise<boolean> 
 }
 
 /**
+ * Returns whether a migration of an application adds a column to a table, as far as one names both. The usual columns of users
+ * belong to no other table.
+ */
+export async function migrationsAdd(root: string, table: string, column: string): Promise<boolean> {
+  if (table === "users" && ["api_token", "access_epoch"].includes(column)) return await migrationsMention(root, column);
+  const [own, its] = [column, table].map((name) => name.replaceAll(/\W/g, "\\$&"));
+  const both = new RegExp(`^(?=[\\s\\S]*\\b${its}\\b)[\\s\\S]*(["'\`])${own}\\1`);
+  return await filesMention(root, MIGRATIONS, both);
+}
+
+/**
  * Returns whether an application has a users table: whether a migration mentions it, in SQL too, or a model uses it.
  */
 export async function hasUsersTable(root: string): Promise<boolean> {

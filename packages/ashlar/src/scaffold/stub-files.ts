@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { type ApiNames, nameValues, routesFileOf, USUAL_NAMES } from "./api-names.ts";
 import type { NewFile } from "./files.ts";
 import { commandsOf, type PackageManager } from "./package-manager.ts";
 import { readStub, STUBS, type StubValues } from "./stub.ts";
@@ -34,6 +35,8 @@ export interface ApplicationTraits {
   readonly database: ApplicationDatabase;
   /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
+  /** What it calls the parts of the API; default: as a new application does. */
+  readonly apiNames?: ApiNames;
 }
 
 /** What the generated pages say, as far as the application's tests look for it. */
@@ -62,15 +65,18 @@ export function stubValues(traits: ApplicationTraits): StubValues {
   const hasAccounts = pages || json;
   const verifies = hasAccounts && verification;
   const mixins = ["Model", "Authenticates"];
-  if (api) mixins.push("AuthenticatesTokens");
+  // Users with several tokens need no mixin for a single one, and their author has left it out.
+  const isSingle = api && traits.apiNames?.tokenColumn !== null;
+  if (isSingle) mixins.push("AuthenticatesTokens");
   if (verifies) mixins.push("MustVerifyEmail");
   return {
-    ...{ name, title, api, pages, json, hasAccounts, database, welcome, language, verifies },
+    ...{ name, title, api, isSingle, pages, json, hasAccounts, database, welcome, language, verifies },
     bare: !hasAccounts,
     views: hasViews(traits),
     root: !hasViews(traits),
     usesRoute: welcome || !hasViews(traits),
     ...SENTENCES[language],
+    ...nameValues(traits.apiNames ?? USUAL_NAMES),
     ...shownCommands(traits),
     mixins: mixins.join(", "),
     sqlite: database === "sqlite",
@@ -211,7 +217,7 @@ export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   return [
     await fileOf("config/api.ts", "api/config.ts", values),
-    await fileOf("routes/api.ts", "api/routes.ts", values),
+    await fileOf(routesFileOf(traits.apiNames ?? USUAL_NAMES), "api/routes.ts", values),
   ];
 }
 

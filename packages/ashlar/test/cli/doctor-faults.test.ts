@@ -668,7 +668,7 @@ describe("code", () => {
     // What else is wrong with the application says nothing of it.
     const worse = await copyOf(root);
     await edit(worse, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
-    expect(idsOf(await doctor(worse))).toEqual(["boot.failed", "pages.model"]);
+    expect(idsOf(await doctor(worse))).toEqual(["boot.failed"]);
     const { findings } = await doctor(root);
     expect(findings).toMatchObject([{ id: "boot.failed", remedy: { note: "The message says what to do." } }]);
     expect(findings[0]!.problem).toMatch(
@@ -708,8 +708,7 @@ describe("code", () => {
       [", VerifyCsrfToken],", "],"],
       ['    "password.confirm": [ConfirmPasswordMiddleware],\n', ""],
     );
-    await edit(root, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
-    const ids = ["pages.provider", "pages.stack", "pages.middleware", "pages.model"] as const;
+    const ids = ["pages.provider", "pages.stack", "pages.middleware"] as const;
     const { findings } = await doctor(root);
     expect(idsOf({ findings })).toEqual([...ids].sort());
     for (const finding of findings) await mend(root, finding);
@@ -721,9 +720,12 @@ describe("code", () => {
     const unnamed = await copyOf(original);
     await edit(unnamed, "app/kernel.ts", ["    verified: [VerifiesEmailMiddleware],\n", ""]);
     await mendAll(unnamed, ["pages.middleware"], { isCode: true });
-    const named = await copyOf(original);
-    await edit(named, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
-    await mendAll(named, ["pages.model"], { isCode: true });
+    const used = await copyOf(original);
+    await edit(used, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
+    // That the kernel names the middleware says nothing: no route uses it yet.
+    expect((await doctor(used)).findings).toEqual([]);
+    await edit(used, "routes/api.ts", ['middleware("auth:jwt")', 'middleware("auth:jwt", "verified")']);
+    await mendAll(await copyOf(used), ["pages.model"], { isCode: true });
 
     const routed = await generatedApplication({ verification: false });
     await setVariables(routed, "APP_ENV=development");

@@ -1,6 +1,7 @@
 // Follows a Dockerfile in folders of this machine: what an image would contain, and how it would be run.
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { join, matchesGlob } from "node:path";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, matchesGlob, relative } from "node:path";
 import { expect } from "vitest";
 import { execute } from "./generated-application.ts";
 
@@ -31,32 +32,41 @@ function instructions(text: string): readonly (readonly [name: string, rest: str
   });
 }
 
-/** The files and folders of a build that `.dockerignore` doesn't leave out, at the top. */
-async function contextOf(root: string): Promise<string[]> {
-  const patterns = (await readFile(join(root, ".dockerignore"), "utf8")).trim().split("\n");
-  const entries = await readdir(root);
-  return entries.filter((entry) => !patterns.some((pattern) => matchesGlob(entry, pattern)));
+/**
+ * Returns whether a build can copy a file or folder: `.dockerignore` doesn't leave it out. Docker reads the one that is named
+ * after the Dockerfile, if there is one.
+ */
+async function contextOf(root: string, dockerfile: string): Promise<(path: string) => boolean> {
+  const own = `${dockerfile}.dockerignore`;
+  const text = await readFile(join(root, existsSync(join(root, own)) ? own : ".dockerignore"), "utf8");
+  const patterns = text.trim().split("\n");
+  const isLeftOut = (path: string): boolean =>
+    path !== "." && (patterns.some((pattern) => matchesGlob(path, pattern)) || isLeftOut(dirname(path)));
+  return (file) => !isLeftOut(relative(root, file).replaceAll("\\", "/") || ".");
 }
 
 /**
  * Does what a Dockerfile says, except for changes of owners.
  *
- * @param root the folder that it is in
+ * @param root the folder that is its context
  * @param folder where the stages are built
  * @param variables for its commands
+ * @param dockerfile its path in the context
  */
 export async function buildImage(
   root: string,
   folder: string,
   variables: Readonly<Record<string, string>>,
+  dockerfile = "Dockerfile",
 ): Promise<ImageFolder> {
+  const isInContext = await contextOf(root, dockerfile);
   const stages = new Map<string, string>();
   let [base, stage, work, user] = ["", "", "/", "root"];
   let environment: Record<string, string> = {};
   let command: string[] = [];
   let healthCheck: string[] = [];
   const place = (path: string): string => join(stage, path.startsWith("/") ? path : join(work, path));
-  for (const [name, rest] of instructions(await readFile(join(root, "Dockerfile"), "utf8"))) {
+  for (const [name, rest] of instructions(await readFile(join(root, dockerfile), "utf8"))) {
     if (name === "FROM") {
       const [image = "", , alias = "last"] = rest.split(" ");
       stage = await mkdtemp(join(folder, "stage-"));
@@ -69,11 +79,15 @@ export async function buildImage(
     } else if (name === "COPY") {
       const words = rest.split(" ");
       const from = words[0]?.startsWith("--from=") ? stages.get(words.shift()!.slice("--from=".length))! : root;
-      const to = place(words.pop()!);
-      for (const source of words.join() === "." ? await contextOf(root) : words) {
-        // A folder's content is copied, not the folder; `COPY . .` copies each of them under its name.
-        const target = from === root ? join(to, source) : to;
-        await cp(join(from, source), target, { recursive: true, verbatimSymlinks: true });
+      const last = words.pop()!;
+      for (const source of words) {
+        const path = join(from, source);
+        // A folder's content is copied, not the folder.
+        const isInto = !(await stat(path)).isDirectory() && /(?:^\.|\/)$/.test(last);
+        await cp(path, isInto ? join(place(last), basename(source)) : place(last), {
+          ...{ recursive: true, verbatimSymlinks: true },
+          filter: (file) => from !== root || isInContext(file),
+        });
       }
     } else if (name === "RUN") {
       // A secret is there for one command, and in no layer.

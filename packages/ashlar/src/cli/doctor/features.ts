@@ -31,20 +31,34 @@ export function hasPages(subject: Subject): boolean {
 }
 
 /**
- * Reports whether an application has any sign of verified addresses. Its author may do without: then the generator names
- * them neither in the kernel nor in the model. The routes `email.verify` are no sign, because changes of address need them.
+ * Reports whether an application verifies addresses: its users do, or something can't work unless they do. Its author may do
+ * without. The stack `verified` in the kernel is no sign, because only routes put it to use, and neither are the routes
+ * `email.verify`, because changes of address need them.
  */
 export function usesVerification(subject: Subject): boolean {
-  const { boot, routeMiddleware } = subject;
-  const stacks = Object.keys(routeMiddleware ?? {});
   return (
-    stacks.includes("verified") ||
-    stacks.some((stack) => subject.stackHas(stack, VerifiesEmailMiddleware)) ||
-    // A route names what the kernel doesn't.
-    /the middleware "verified" is unknown/.test(String(boot.error)) ||
-    subject.settings("auth", "ACCOUNTS").preventEnumeration === true ||
+    requiresVerification(subject) ||
     Object.values(subject.settings("auth", "GUARDS")).some((guard) => verifiesAddresses(Object(guard).model))
   );
+}
+
+/** Reports whether something in an application lets no one in, or nothing through, unless users verify their address. */
+export function requiresVerification(subject: Subject): boolean {
+  const { boot } = subject;
+  return (
+    // A route names what the kernel doesn't.
+    /the middleware "verified" is unknown/.test(String(boot.error)) ||
+    (boot.application?.router.routes ?? []).some(({ middleware }) =>
+      middleware.some((text) => subject.stackHas(nameOf(text), VerifiesEmailMiddleware)),
+    ) ||
+    subject.settings("auth", "ACCOUNTS").preventEnumeration === true
+  );
+}
+
+/** The name of a middleware that a route writes with arguments: `throttle` of `throttle:login`. */
+export function nameOf(text: string): string {
+  const colon = text.indexOf(":");
+  return colon === -1 ? text : text.slice(0, colon);
 }
 
 /** Reports whether the users that a class, or an object, finds verify their address. */

@@ -75,7 +75,12 @@ async function templatesFor(
   return {
     docker: [
       { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...image } },
-      { path: ".dockerignore", stub: "dockerignore", values },
+      {
+        // The context of a workspace's image is the root. Docker looks beside the Dockerfile first.
+        path: image.workspace === true ? "Dockerfile.dockerignore" : ".dockerignore",
+        stub: "dockerignore",
+        values: { ...values, ...image },
+      },
     ],
     compose: [
       { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...image, ...serviceValues(facts) } },
@@ -112,16 +117,30 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
 }
 
 async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<Record<string, string | boolean>> {
-  const { manifests, installManager, install, hasNpmrc } = await imagePackages(root);
+  const { manifests, installManager, install, hasNpmrc, workspace } = await imagePackages(root);
+  const node = (await nodeOf(root)) ?? (workspace === null ? null : await nodeOf(workspace.root));
+  const { folder = "", folders = [], needed = [] } = workspace ?? {};
   return {
-    node: (await nodeOf(root)) ?? currentNode(),
+    node: node ?? currentNode(),
+    workspace: workspace !== null,
+    folder,
+    // From the application's folder to the root.
+    toRoot: folder === "" ? "." : folder.replaceAll(/[^/]+/g, ".."),
+    packageManifests: folders.map((one) => copying(`${one}/package.json`, `${one}/`)).join("\n"),
+    packageFolders: needed.map((one) => copying(one, `${one}/`)).join("\n"),
     manifests: manifests.join(" "),
     hasNpmrc,
+    npmrc: folder === "" ? ".npmrc" : `${folder.replaceAll(/[^/]+/g, "..")}/.npmrc`,
     installsManager: installManager !== null,
     installManager: installManager ?? "",
     install,
     writable: dialect === "sqlite" ? "/data" : "/tmp",
   };
+}
+
+/** An instruction of a Dockerfile, in the form that allows spaces in paths if there are any. */
+function copying(from: string, to: string): string {
+  return /\s/.test(from) ? `COPY ${JSON.stringify([from, `./${to}`])}` : `COPY ${from} ./${to}`;
 }
 
 function serviceValues({ dialect, connection, redis }: DeploymentFacts): Record<string, string | boolean> {

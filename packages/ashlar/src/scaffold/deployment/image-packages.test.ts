@@ -29,6 +29,7 @@ test.each([
     install,
     missingLockFile: null,
     hasNpmrc: false,
+    workspace: null,
   });
 });
 

@@ -1,5 +1,6 @@
 import { readIfThere } from "../existing-files.ts";
 import { managerInReadme, PACKAGE_MANAGERS, type PackageManager } from "../package-manager.ts";
+import { type Workspace, workspaceOf } from "./workspace.ts";
 
 /** How the packages of an application get into an image. */
 export interface ImagePackages {
@@ -13,6 +14,8 @@ export interface ImagePackages {
   readonly missingLockFile: string | null;
   /** Whether there is an `.npmrc`. It may have a token of a registry, so it is lent to the installation, and never copied. */
   readonly hasNpmrc: boolean;
+  /** The workspace whose root has all these files; `null` if the application's folder has them. */
+  readonly workspace: Workspace | null;
 }
 
 const LOCK_FILES: readonly (readonly [file: string, manager: PackageManager])[] = [
@@ -37,30 +40,49 @@ const INSTALL: Readonly<Record<Exclude<PackageManager, "yarn">, string>> = {
   bun: "bun install --production --frozen-lockfile",
 };
 
+/** Installs what one package of a workspace needs in production. */
+const INSTALL_ONE: Readonly<Record<Exclude<PackageManager, "yarn">, (workspace: Workspace) => string>> = {
+  npm: ({ folder }) => `${INSTALL.npm} --workspace=${quoted(folder)}`,
+  pnpm: ({ folder }) => `${INSTALL.pnpm} --filter ${quoted(`{${folder}}...`)}`,
+  bun: ({ folder }) => `${INSTALL.bun} --filter ${quoted(`./${folder}`)}`,
+};
+
+/** A word for a shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 /**
  * Returns how an application's packages are installed in an image: with the package manager of its lock file, in the
- * version that `packageManager` in `package.json` names.
+ * version that `packageManager` in `package.json` names. In a workspace, these are the lock file and the `package.json` of
+ * its root.
  *
- * @param root the application's folder
+ * @param folder the application's folder
  */
-export async function imagePackages(root: string): Promise<ImagePackages> {
+export async function imagePackages(folder: string): Promise<ImagePackages> {
+  const workspace = await lockingWorkspaceOf(folder);
+  const root = workspace?.root ?? folder;
   const manifest = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as {
     readonly packageManager?: string;
   };
   const [, named, version] = /^(npm|pnpm|yarn|bun)@([\w.-]+)/.exec(manifest.packageManager ?? "") ?? [];
   const locked = await lockFileIn(root, named);
-  const manager = locked?.manager ?? PACKAGE_MANAGERS.find((one) => one === named) ?? (await managerOf(root));
+  const manager = locked?.manager ?? PACKAGE_MANAGERS.find((one) => one === named) ?? (await managerOf(folder));
   const lockFile = locked?.file ?? LOCK_FILES.find(([, one]) => one === manager)![0];
   const manifests = ["package.json", lockFile];
   for (const file of SETTINGS[manager]) if ((await readIfThere(root, file)) !== null) manifests.push(file);
   const hasNpmrc = (await readIfThere(root, ".npmrc")) !== null;
-  const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc };
+  const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc, workspace };
   const at = named === manager ? `@${version}` : "";
   if (manager !== "yarn") {
     // Both put their program in place with a script, which npm runs for packages that are named only.
     const installed = `npm install --global --allow-scripts=${manager} ${manager}${at}`;
     const installManager = manager === "npm" ? null : installed;
-    return { ...known, installManager, install: INSTALL[manager] };
+    return {
+      ...known,
+      installManager,
+      install: workspace === null ? INSTALL[manager] : INSTALL_ONE[manager](workspace),
+    };
   }
   // Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
   // replaces that with --force.
@@ -69,7 +91,9 @@ export async function imagePackages(root: string): Promise<ImagePackages> {
   return {
     ...known,
     installManager: `npm install --global --force ${yarn}`,
-    install: isFirst ? "yarn install --production --frozen-lockfile" : "yarn workspaces focus --production",
+    install: isFirst
+      ? "yarn install --production --frozen-lockfile"
+      : `yarn workspaces focus --production${workspace === null ? "" : ` ${quoted(workspace.name)}`}`,
   };
 }
 
@@ -83,6 +107,14 @@ async function lockFileIn(
     if ((await readIfThere(root, file)) !== null) found.push({ file, manager });
   }
   return found.find(({ manager }) => manager === named) ?? found[0] ?? null;
+}
+
+/** The workspace of an application, unless it has a lock file of its own instead of the root's. */
+async function lockingWorkspaceOf(folder: string): Promise<Workspace | null> {
+  const workspace = await workspaceOf(folder);
+  if (workspace === null) return null;
+  const isApart = (await lockFileIn(folder, undefined)) !== null;
+  return isApart && (await lockFileIn(workspace.root, undefined)) === null ? null : workspace;
 }
 
 async function managerOf(root: string): Promise<PackageManager> {

@@ -57,9 +57,18 @@ export async function nextSteps(
 }
 
 async function imageSteps(root: string): Promise<string[]> {
-  const { missingLockFile } = await imagePackages(root);
-  if (missingLockFile === null) return [];
-  return [`Dockerfile: it copies ${missingLockFile}, which doesn't exist yet. Install the packages, and commit it.`];
+  const { missingLockFile, workspace } = await imagePackages(root);
+  const steps: string[] = [];
+  if (missingLockFile !== null) {
+    steps.push(
+      `Dockerfile: it copies ${missingLockFile}, which doesn't exist yet. Install the packages, and commit it.`,
+    );
+  }
+  if (workspace !== null) {
+    const { root: context, folder } = workspace;
+    steps.push(`Dockerfile: build it in ${context}, the workspace's root: docker build --file ${folder}/Dockerfile .`);
+  }
+  return steps;
 }
 
 /** What the application lacks for the services that it gets. */

@@ -107,6 +107,11 @@ export class Code {
     return this.text.slice(start, end).includes("\n");
   }
 
+  /** Whether the file may have what only TypeScript knows. */
+  get isTypeScript(): boolean {
+    return this.#path.endsWith(".ts");
+  }
+
   /** A text as a literal, in the file's quotes. */
   quote(text: string): string {
     const [quote = '"'] = /["'](?=[^"'\n]*["'];?[ \t]*\r?$)/m.exec(this.text) ?? [];

@@ -175,6 +175,17 @@ export function mixing(name: string, from: string): Edit {
   };
 }
 
+/** Says `override` at a static property of the class of users, if it has one, as TypeScript asks of what a mixin has, too. */
+export function overriding(name: string): Edit {
+  return (code) => {
+    const property = userOf(code)?.body.body.find(
+      (one) => one.type === "ClassProperty" && one.static && one.key.type === "Identifier" && one.key.name === name,
+    );
+    if (property?.type !== "ClassProperty" || property.override === true || !code.isTypeScript) return code;
+    return code.with({ at: property.key.start!, text: "override " });
+  };
+}
+
 /** What the class of users is composed of, from `Model` on, as it is written there. */
 export interface Composition {
   readonly className: string;

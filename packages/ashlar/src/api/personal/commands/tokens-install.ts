@@ -25,8 +25,10 @@ export async function run({ root, publish }: CommandContext): Promise<void> {
 
 async function stepsOf(root: string, hasPages: boolean): Promise<NonNullable<PublishedFiles["steps"]>> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
-  // Users whose address is not verified may have entered someone else's.
-  const verified = /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
+  const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
+  // Users whose address is not verified may have entered someone else's. Where no address ever is, no one would come through.
+  const verifies = user === null || /\b(?:MustVerifyEmail|hasVerifiedEmail)\b/.test(user);
+  const verified = verifies && /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
   const options = hasPages ? "" : ", { json: true }";
   const routes = `...Api.personalTokens(PersonalTokensController${options})${verified}`;
   return [

@@ -16,7 +16,7 @@ import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../se
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
 import { ViewProvider } from "../../../views/index.ts";
-import { hasOnlyJson, hasPages, usesVerification, verifiesAddresses } from "../features.ts";
+import { hasOnlyJson, hasPages, requiresVerification, usesVerification, verifiesAddresses } from "../features.ts";
 import { type Check, error, type Finding, type FindingId } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -117,7 +117,8 @@ function lackingMailables(hasAccounts: boolean): Finding {
 async function modelFindings(subject: Subject, model: unknown): Promise<Finding[]> {
   if (typeof model !== "function") return [];
   if (!isAuthenticatableClass(model)) return [await lackingMixin(subject, model.name, "Authenticates")];
-  if (verifiesAddresses(model) || !usesVerification(subject)) return [];
+  // Verification is the author's choice, unless something can't work without it.
+  if (verifiesAddresses(model) || !requiresVerification(subject)) return [];
   return [await lackingMixin(subject, model.name, "MustVerifyEmail")];
 }
 

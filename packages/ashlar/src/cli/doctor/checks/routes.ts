@@ -5,7 +5,7 @@ import { LoadUserMiddleware } from "../../../auth/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
-import { hasPages } from "../features.ts";
+import { hasPages, nameOf } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -147,9 +147,4 @@ function moving(from: string, to: string): string {
 function isPage({ handler, middleware }: CompiledRoute): boolean {
   const isView = typeof handler === "object" && "kind" in handler && handler.kind === "view";
   return isView || middleware.some((text) => nameOf(text) === "auth.page");
-}
-
-function nameOf(text: string): string {
-  const colon = text.indexOf(":");
-  return colon === -1 ? text : text.slice(0, colon);
 }

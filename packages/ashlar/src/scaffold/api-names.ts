@@ -1,0 +1,43 @@
+/** What an application calls the parts of its API, where its author may choose. */
+export interface ApiNames {
+  /** The table of the users whose tokens they are. */
+  readonly table: string;
+  /** The column with the digest of a user's token; `null` if the class of users has none, because they have several. */
+  readonly tokenColumn: string | null;
+  /** The column with the access epoch. */
+  readonly epochColumn: string;
+  /** The module with the routes, as the kernel binds it: `routes/api`. */
+  readonly location: string;
+  /** What the paths of these routes begin with; empty for nothing. */
+  readonly prefix: string;
+  /** The path where credentials are exchanged for a token. */
+  readonly authPath: string;
+  /** The path where a token is exchanged for a new one. */
+  readonly reauthPath: string;
+}
+
+/** The names in a new application. */
+export const USUAL_NAMES: ApiNames = Object.freeze({
+  table: "users",
+  tokenColumn: "api_token",
+  epochColumn: "access_epoch",
+  location: "routes/api",
+  prefix: "/api",
+  authPath: "/api/auth",
+  reauthPath: "/api/reauth",
+});
+
+/** The file with the API's routes. */
+export function routesFileOf({ location }: ApiNames): string {
+  return /\.[jt]s$/.test(location) ? location : `${location}.ts`;
+}
+
+/** The names as values for stubs. */
+export function nameValues(names: ApiNames): Readonly<Record<string, string>> {
+  const { prefix, authPath, reauthPath, table, epochColumn, tokenColumn } = names;
+  return {
+    ...{ authPath, reauthPath, table, epochColumn },
+    tokenColumn: tokenColumn ?? USUAL_NAMES.tokenColumn!,
+    mePath: `/${prefix}/me`.replaceAll(/\/{2,}/g, "/"),
+  };
+}
