@@ -96,6 +96,7 @@ const CONTENTS: readonly Part[] = [
         pages: guides(
           "deployment",
           "public-addresses",
+          "own-authority",
           "redis",
           "observability",
           "../operations",

@@ -10,7 +10,7 @@ import { type FeatureCommand, Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
 import type { AuditLog } from "../events/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
-import { ConfigurationError, isOrExtends } from "../support/index.ts";
+import { ConfigurationError, isOrExtends, readPem } from "../support/index.ts";
 import { type LimitName, limitsOf } from "../throttle/index.ts";
 import { GrantedAbilities } from "./abilities.ts";
 import { ForeignGuard } from "./foreign/foreign-guard.ts";
@@ -210,8 +210,11 @@ export class ApiProvider extends Provider {
   }
 
   #acceptIssuer(settings: CompleteForeignSettings): ForeignTokens {
-    if (this.application.environment === "production") requireHttps(settings, `${DRIVERS_PLACE}.${settings.name}`);
-    const keys = new IssuerKeys(settings, this.application.container.make("logger"));
+    const { environment, root, container } = this.application;
+    const where = `${DRIVERS_PLACE}.${settings.name}`;
+    if (environment === "production") requireHttps(settings, where);
+    const ca = settings.ca === null ? null : readPem(settings.ca, "certificate", { root, where: `${where}.ca` });
+    const keys = new IssuerKeys({ ...settings, ca, where }, container.make("logger"));
     this.#issuerKeys.push(keys);
     return new ForeignTokens(settings, keys);
   }

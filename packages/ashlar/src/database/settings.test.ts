@@ -30,7 +30,15 @@ const settings = ({ driver, ...options }: Record<string, unknown>): Record<strin
     : { ...readPostgresSettings(options, where("a")) };
 
 /** What settings with an address of their own don't need. */
-const POSTGRES_DEFAULTS = { url: null, transactionPooling: false, read: [], ownWritesSeconds: 10 };
+const NO_FILES = { ca: null, cert: null, key: null, servername: null };
+const POSTGRES_DEFAULTS = {
+  ...NO_FILES,
+  tls: { ...NO_FILES, verifiesName: true, isDirect: false },
+  url: null,
+  transactionPooling: false,
+  read: [],
+  ownWritesSeconds: 10,
+};
 
 test("defaults are filled in", () => {
   expect(settings(SQLITE)).toEqual({
@@ -46,7 +54,9 @@ test("defaults are filled in", () => {
     user: null,
     password: null,
     database: "shop",
-    ssl: false,
+    ssl: null,
+    ...NO_FILES,
+    tls: null,
     poolSize: 10,
     statementTimeoutMs: 15_000,
     acquireTimeoutMs: 10_000,
@@ -77,7 +87,7 @@ test.each([
   ["true", true],
   [false, false],
   ["false", false],
-  [null, false],
+  [null, null],
 ])("ssl: %j becomes %s", (ssl, expected) => {
   expect(settings({ driver: "postgres", ssl })).toMatchObject({ ssl: expected });
 });
@@ -277,23 +287,6 @@ test("an invalid URL is reported with what to write, and a time with its unit", 
     );
   }
 });
-
-test.each(["sslmode=require", "sslmode=prefer", "sslmode=no-verify", "ssl=no-verify", "uselibpqcompat=true"])(
-  "a URL of PostgreSQL with %s, which may not verify the certificate, is refused",
-  (mode) => {
-    const message = problem({ default: "a", a: { driver: "postgres", url: `postgres://u:hunter2@h/d?${mode}` } });
-    expect(message).toContain(`DATABASES.a.url: has ${mode}, which may not verify the server's certificate.`);
-    expect(message).not.toContain("hunter2");
-  },
-);
-
-test.each(["sslmode=verify-full&sslrootcert=/etc/ssl/own-ca.pem", "sslmode=disable", "application_name=shop"])(
-  "a URL of PostgreSQL with %s is accepted",
-  (parameters) => {
-    const url = `postgres://u@h/d?${parameters}`;
-    expect(settings({ driver: "postgres", url })).toMatchObject({ url });
-  },
-);
 
 test.each([
   ["postgres", "mariadb://u:hunter2@h/d", "a PostgreSQL"],

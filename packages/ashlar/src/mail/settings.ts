@@ -53,9 +53,9 @@ export interface SmtpSettings {
    */
   readonly requireTls?: boolean | undefined;
   /**
-   * The file with the certificates (PEM) of the authorities that the server's certificate must come from, relative to the
-   * application's folder: that of your own authority, or the server's own certificate if it has signed itself. Default: those of
-   * Node.js.
+   * The certificates of the authorities that the server's certificate must come from: that of your own authority, or the
+   * server's own certificate if it has signed itself. It is a PEM file, relative to the application's folder, or PEM itself.
+   * Default: the authorities that Node.js knows.
    */
   readonly ca?: Optional<string>;
   /** The name that the server's certificate must have; default: `host`. */

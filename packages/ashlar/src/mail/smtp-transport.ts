@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type {
   SendMailOptions,
   SMTPPoolOptions,
@@ -8,7 +6,7 @@ import type {
   Transporter,
 } from "nodemailer";
 import type { Container } from "../kernel/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, certificateRemedy, readPem } from "../support/index.ts";
 import type { MailMessage } from "./mail-message.ts";
 import type { Delivery, MailTransport } from "./mail-transport.ts";
 import { mimeOptions } from "./mime.ts";
@@ -39,7 +37,9 @@ export class SmtpTransport implements MailTransport {
    * @throws `E_INVALID_CONFIGURATION` if the file of `ca` can't be read, or has no certificate
    */
   constructor(settings: CompleteSmtpSettings, root = ".", where = "config/mail.ts: MAIL.smtp") {
-    this.#settings = { ...settings, where, authorities: authorities(settings.ca, root, where) };
+    const authorities =
+      settings.ca === null ? null : readPem(settings.ca, "certificate", { root, where: `${where}.ca` });
+    this.#settings = { ...settings, where, authorities };
   }
 
   get concurrency(): number {
@@ -126,7 +126,7 @@ function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
     requireTLS: requireTls,
     ...(ca === null && servername === null
       ? {}
-      : { tls: { ...(ca && { ca }), ...(servername !== null && { servername }) } }),
+      : { tls: { rejectUnauthorized: true, ...(ca !== null && { ca }), ...(servername !== null && { servername }) } }),
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
     // It limits the lookup of the host's address as well.
     connectionTimeout: timeouts.connectSeconds * 1000,
@@ -135,40 +135,7 @@ function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
   };
 }
 
-function authorities(ca: string | null, root: string, where: string): string | null {
-  if (ca === null) return null;
-  let text: string;
-  try {
-    text = readFileSync(resolve(root, ca), "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigurationError(`${where}.ca`, `is a file that can't be read (${code}).`, "Correct its path.");
-  }
-  // With no certificate in it, Node.js would trust none, and every mail would fail.
-  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-  throw new ConfigurationError(`${where}.ca`, "is a file without a certificate.", "Name a file in PEM form.");
-}
-
-/** What OpenSSL and Node.js call a certificate whose authority, or whose name, is not the expected one. */
-const UNTRUSTED: ReadonlySet<unknown> = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);
-
 /** Adds the setting to the message of an error about the server's certificate. */
 function explainCertificate(error: unknown, where: string): void {
-  if (!(error instanceof Error)) return;
-  const codes = [error, error.cause].map((one) => (one as NodeJS.ErrnoException | undefined)?.code);
-  const { reason } = error as { reason?: unknown };
-  if (
-    codes.some((code) => UNTRUSTED.has(code)) ||
-    /self-signed certificate|unable to (?:get|verify)/.test(error.message)
-  ) {
-    error.message += ` Set ${where}.ca to the file of the authority that has signed the server's certificate.`;
-  } else if (codes.includes("ERR_TLS_CERT_ALTNAME_INVALID") || /altnames/.test(`${error.message} ${reason ?? ""}`)) {
-    error.message += ` Set ${where}.servername to a name in the server's certificate.`;
-  }
+  if (error instanceof Error) error.message += certificateRemedy(error, where);
 }

@@ -3,7 +3,11 @@ import { createRedisClient } from "./redis-client.ts";
 import { readRedisSettings } from "./redis-settings.ts";
 
 test("a cluster gets the time of a command for its own questions, and no key of a node that has gone waits for another", async () => {
-  const settings = readRedisSettings({ url: "redis-cluster://127.0.0.1:6390", commandTimeoutMs: 1234 }, "test", "Shop");
+  const settings = readRedisSettings(
+    { url: "redis-cluster://127.0.0.1:6390", commandTimeoutMs: 1234 },
+    { where: "test", root: "." },
+    "Shop",
+  );
   const client = await createRedisClient(settings);
   expect((client as unknown as { readonly options: object }).options).toMatchObject({
     enableOfflineQueue: true,

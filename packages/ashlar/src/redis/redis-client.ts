@@ -85,6 +85,7 @@ function leavesReadOnlyServers(): (error: Error) => boolean {
   };
 }
 
+/** Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, doesn't count. */
 function tlsOptions(tls: NonNullable<CompleteRedisSettings["tls"]>): ConnectionOptions {
-  return Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== null));
+  return { ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== null)), rejectUnauthorized: true };
 }

@@ -45,7 +45,7 @@ class ToldClient extends EventEmitter {
 function make(url = "redis://127.0.0.1") {
   const client = new ToldClient();
   const [created, loaded] = [vi.fn(), Promise.withResolvers<void>()];
-  const settings = readRedisSettings({ url, commandTimeoutMs: 1000 }, "test", "Shop");
+  const settings = readRedisSettings({ url, commandTimeoutMs: 1000 }, { where: "test", root: "." }, "Shop");
   const connection = new RedisConnection(settings, async () => {
     created();
     await loaded.promise;
@@ -244,7 +244,7 @@ test("a client that has given up is told to begin again, unless it has begun by 
 });
 
 test("a connection whose client can't be created can be closed", async () => {
-  const settings = readRedisSettings({ url: "redis://127.0.0.1" }, "test", "Shop");
+  const settings = readRedisSettings({ url: "redis://127.0.0.1" }, { where: "test", root: "." }, "Shop");
   const connection = new RedisConnection(settings, () => Promise.reject(new Error("no code")));
   await expect(connection.command("PING")).rejects.toThrow("the connection was lost");
   connection.close();

@@ -20,7 +20,9 @@ withProgram("redis-server", () => {
   afterEach(() => server.remove());
 
   function connect(options: object = {}): RedisConnection {
-    const connection = new RedisConnection(readRedisSettings({ url: server.url, ...options }, WHERE, "Shop"));
+    const connection = new RedisConnection(
+      readRedisSettings({ url: server.url, ...options }, { where: WHERE, root: "." }, "Shop"),
+    );
     onTestFinished(() => connection.close());
     return connection;
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createRedisClient, type RedisClient } from "./redis-client.ts";
-import { RedisReason, reasonOf, redisUnavailable } from "./redis-failure.ts";
+import { NO_NODE, NO_SENTINEL, RedisReason, reasonOf, redisUnavailable } from "./redis-failure.ts";
 import type { CompleteRedisSettings } from "./redis-settings.ts";
 import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
 
@@ -225,7 +225,7 @@ export class RedisConnection {
       this.#settle(null);
     });
     client.on("error", (error) => {
-      if (client.status !== "ready") this.#settle(reasonOf(error));
+      if (client.status !== "ready") this.#settle(this.#reasonOf(error));
     });
     client.on("end", () => this.#goOn(client));
     this.#begin(client);
@@ -236,7 +236,7 @@ export class RedisConnection {
   #begin(client: RedisClient): void {
     // The first attempt has failed; the client goes on trying. The reason is the one that it has reported before.
     client.connect().catch((error: unknown) => {
-      if (client.status !== "ready") this.#settle(this.#failure ?? reasonOf(error));
+      if (client.status !== "ready") this.#settle(this.#failure ?? this.#reasonOf(error));
     });
   }
 
@@ -250,6 +250,14 @@ export class RedisConnection {
       if (!this.#isClosed && client.status === "end") this.#begin(client);
     };
     setTimeout(again, PAUSE_AFTER_END_MS).unref();
+  }
+
+  /** The client swallows why a Sentinel or a node could not be reached: with TLS, it may be the certificate. */
+  #reasonOf(error: unknown): string {
+    const reason = reasonOf(error);
+    return this.#settings.tls !== null && (reason === NO_SENTINEL || reason === NO_NODE)
+      ? `${reason}; next to the url, tls.ca and tls.servername have to fit the certificates`
+      : reason;
   }
 
   /** Tells those that wait for a connection that there is one, or why there is none. */

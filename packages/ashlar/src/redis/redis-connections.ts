@@ -45,7 +45,7 @@ export function leaseRedis(
   locate: (name: string) => unknown = createRequire(import.meta.url).resolve,
 ): RedisLease {
   const application = container.make("application");
-  const settings = readRedisSettings(options, where, application.settings.name);
+  const settings = readRedisSettings(options, { where, root: application.root }, application.settings.name);
   requireClient(where, locate);
   let ofApplication = connections.get(container);
   if (ofApplication === undefined) {

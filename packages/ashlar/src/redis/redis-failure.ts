@@ -1,4 +1,4 @@
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, certificateProblem } from "../support/index.ts";
 import "./errors.ts";
 
 /** What the codes of Redis's replies mean. Their text may repeat what was sent. */
@@ -17,6 +17,15 @@ const REPLIES: Readonly<Record<string, string>> = {
   MOVED: "the key is on another node; for a cluster, the url begins with redis-cluster",
 };
 
+/** Why there is no server, if there are Sentinels. */
+export const NO_SENTINEL = "no Sentinel could name a server that can be reached";
+
+const LOST = "the connection was lost";
+const NO_NODE_OF = "no node of the cluster can be reached";
+
+/** The same for a cluster whose nodes all end the connection, or refuse it for a reason that the client doesn't report. */
+export const NO_NODE: string = `${NO_NODE_OF}: ${LOST}`;
+
 /** A reason in words that may be told, such as that no answer came in time. */
 export class RedisReason extends Error {}
 
@@ -27,20 +36,31 @@ export class RedisReason extends Error {}
 export function reasonOf(error: unknown): string {
   if (error instanceof RedisReason) return error.message;
   const { name, message, code, address, port, lastNodeError } = Object(error) as Failure;
-  if (lastNodeError !== undefined) return `no node of the cluster can be reached: ${reasonOf(lastNodeError)}`;
+  if (lastNodeError !== undefined) return `${NO_NODE_OF}: ${reasonOf(lastNodeError)}`;
   if (typeof code === "string" && /^[A-Z][A-Z\d_]+$/.test(code)) {
     const place = address === undefined ? "" : ` ${address}${port === undefined ? "" : `:${port}`}`;
-    return code + place;
+    return code + place + certificateHint(error);
   }
   const text = String(message);
+  const hint = name === "ReplyError" ? "" : certificateHint(error);
+  if (hint !== "") return `the server's certificate is refused${hint}`;
   if (name === "ReplyError") {
     const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
     return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
   }
   if (text.includes("ETIMEDOUT")) return "no connection was made in time";
   if (text.includes("Socket timeout")) return "the server didn't answer in time";
-  if (text.includes("All sentinels are unreachable")) return "no Sentinel could name a server that can be reached";
-  return "the connection was lost";
+  if (text.includes("All sentinels are unreachable")) return NO_SENTINEL;
+  return LOST;
+}
+
+/** What to set if a server's certificate was refused; "" for another error. */
+function certificateHint(error: unknown): string {
+  const problem = certificateProblem(error);
+  if (problem === null) return "";
+  return problem === "authority"
+    ? "; next to the url, set tls.ca to the file of the authority that has signed the server's certificate"
+    : "; next to the url, set tls.servername to a name in the server's certificate";
 }
 
 /** What is known of an error by Node, by the client, or by the server. */

@@ -3,7 +3,7 @@ import { readRedisSettings } from "./redis-settings.ts";
 
 const WHERE = "config/session.ts: SESSION.store";
 
-const read = (options: unknown, name = "Shop") => readRedisSettings(options, WHERE, name);
+const read = (options: unknown, name = "Shop") => readRedisSettings(options, { where: WHERE, root: "." }, name);
 
 test("a URL is enough", () => {
   expect(read({ url: "redis://127.0.0.1" })).toEqual({
@@ -22,7 +22,8 @@ test("a URL is enough", () => {
 });
 
 test("everything can be set, numbers also as text, as in environment variables", () => {
-  const tls = { ca: "-----BEGIN", cert: "c", key: "k", servername: "cache" };
+  const pem = (kind: string) => `-----BEGIN ${kind}-----\n`;
+  const tls = { ca: pem("CERTIFICATE"), cert: pem("CERTIFICATE"), key: pem("EC PRIVATE KEY"), servername: "cache" };
   const options = {
     url: "rediss+sentinel://one/main",
     username: "ann",
@@ -72,6 +73,8 @@ test.each<[object, string, string]>([
     "is set, but the url names no Sentinels.",
   ],
   [{ url: "redis://one", tls: { ca: "c" } }, "tls", "is set, but the connection is not encrypted. Write rediss"],
+  [{ url: "rediss://one", tls: { ca: "missing.pem" } }, "tls.ca", "is a file that can't be read (ENOENT)."],
+  [{ url: "rediss://one", tls: { ca: "package.json" } }, "tls.ca", "is a file without a certificate."],
   [{ url: "rediss://one", tls: { rejectUnauthorized: false } }, "tls", "rejectUnauthorized"],
   [{ url: "redis://one", prefix: "a b" }, "prefix", "is not valid."],
   [{ url: "redis://one", prefix: "a{b}" }, "prefix", "is not valid."],

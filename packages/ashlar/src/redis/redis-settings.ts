@@ -4,6 +4,8 @@ import {
   integer,
   notBlank,
   type Optional,
+  type PemPlace,
+  readPem,
   setting,
   settings,
   text,
@@ -11,9 +13,12 @@ import {
 } from "../support/index.ts";
 import { parseRedisUrl, REDIS_URLS, type RedisAddress } from "./redis-address.ts";
 
-/** How the certificates of an encrypted connection are checked, beyond the authorities that Node knows. Each is PEM. */
+/**
+ * How the certificates of an encrypted connection are checked, beyond the authorities that Node knows. `ca`, `cert` and `key` are
+ * PEM files, relative to the application's root, or PEM itself.
+ */
 export interface RedisTlsSettings {
-  /** The certificate of the authority that signed the server's; default: those that Node knows. */
+  /** The certificates of the authorities that may have signed the server's, and the Sentinels'; default: those that Node knows. */
   readonly ca?: Optional<string>;
   /** The client's certificate, if the server asks for one. */
   readonly cert?: Optional<string>;
@@ -109,11 +114,15 @@ const SCHEMA = settings<RedisSettings>()(
 /**
  * Checks the settings, and fills in defaults.
  *
- * @param where the place of the store, for messages
+ * @param place the place of the store, for messages, and the folder that files are relative to
  * @param applicationName what the prefix is derived from if there is none
  * @throws `E_INVALID_CONFIGURATION`
  */
-export function readRedisSettings(options: unknown, where: string, applicationName: string): CompleteRedisSettings {
+export function readRedisSettings(
+  options: unknown,
+  { where, root }: PemPlace,
+  applicationName: string,
+): CompleteRedisSettings {
   const { url, username, password, tls, prefix, ...rest } = SCHEMA.read(options, where);
   const { isEncrypted, ...address } = url;
   return Object.freeze({
@@ -122,8 +131,15 @@ export function readRedisSettings(options: unknown, where: string, applicationNa
     username: url.username ?? username,
     password: url.password ?? password,
     prefix: prefix ?? prefixOf(applicationName),
-    tls: isEncrypted ? tls : null,
+    tls: isEncrypted ? withContents(tls, { where, root }) : null,
   });
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if a file can't be read, or has nothing of its kind in it */
+function withContents(tls: Complete<RedisTlsSettings>, { where, root }: PemPlace): Complete<RedisTlsSettings> {
+  const read = (name: "ca" | "cert" | "key", kind: "certificate" | "private key") =>
+    tls[name] === null ? null : readPem(tls[name], kind, { root, where: `${where}.tls.${name}` });
+  return { ...tls, ca: read("ca", "certificate"), cert: read("cert", "certificate"), key: read("key", "private key") };
 }
 
 /** `My Shop` → `my-shop:`. */

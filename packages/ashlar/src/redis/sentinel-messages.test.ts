@@ -81,7 +81,9 @@ withProgram("redis-server", () => {
     const url = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
     const where = "config/session.ts: SESSION.store";
     // It doesn't give up on an answer of the Sentinel that is held back.
-    const connection = new RedisConnection(readRedisSettings({ url, commandTimeoutMs: 60_000 }, where, "Shop"));
+    const connection = new RedisConnection(
+      readRedisSettings({ url, commandTimeoutMs: 60_000 }, { where, root: "." }, "Shop"),
+    );
     onTestFinished(() => connection.close());
     expect(await connection.command("PING")).toBe("PONG");
     await expect.poll(() => sentinel.listeners).toBe(1);
@@ -102,7 +104,7 @@ withProgram("redis-server", () => {
     const server = await RedisServer.start();
     onTestFinished(() => server.remove());
     const where = "config/session.ts: SESSION.store";
-    const connection = new RedisConnection(readRedisSettings({ url: server.url }, where, "Shop"));
+    const connection = new RedisConnection(readRedisSettings({ url: server.url }, { where, root: "." }, "Shop"));
     await connection.command("PING");
     const pauses = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => void vi.restoreAllMocks());

@@ -1,3 +1,4 @@
+export { certificateProblem, certificateRemedy, type PemPlace, readPem } from "./certificates.ts";
 export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./clock.ts";
 export { counted } from "./counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";

@@ -169,12 +169,44 @@ withOwnMariadb("a MariaDB server", () => {
     await admin.close();
   });
 
-  test("whose authority's file is missing ends with its place in the configuration", async () => {
-    const database = open({ host: "localhost", ca: "missing.pem" });
-    await expect(database.connect()).rejects.toMatchObject({
-      code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("DATABASES.main.ca: is a file that can't be read (ENOENT)."),
-    });
-    await database.close();
+  test("S189 whose authority is named in the URL is used, encrypted, and by no other authority or name", async () => {
+    const outcome = async (parameters: string, { host = "localhost", ...options } = {}): Promise<unknown> => {
+      const url = `mysql://root:hunter2@${host}:${server.port}/shop?${parameters}`;
+      const database = openOn(mariadb({ url, ...options }));
+      try {
+        const status = await sql<{ Value: string }>`show session status like 'Ssl_cipher'`.execute(database.kysely);
+        return status.rows[0]!.Value === "" ? "plain" : "encrypted";
+      } catch (error) {
+        return (error as Error).message;
+      } finally {
+        await database.close();
+      }
+    };
+    for (const mode of ["REQUIRED", "PREFERRED", "VERIFY_CA", "VERIFY_IDENTITY"]) {
+      expect(await outcome(`ssl-mode=${mode}&ssl-ca=ca.pem`)).toBe("encrypted");
+      for (const authority of ["&ssl-ca=other-ca.pem", ...(mode === "VERIFY_CA" ? [] : [""])]) {
+        const message = await outcome(`ssl-mode=${mode}${authority}`);
+        expect(message).toContain("Set config/database.ts: DATABASES.main.ca to the file of the authority");
+        expect(message).not.toContain("hunter2");
+      }
+    }
+    expect(await outcome("sslmode=verify-full&sslrootcert=ca.pem")).toBe("encrypted");
+    expect(await outcome("ssl-mode=DISABLED")).toBe("plain");
+    expect(await outcome("", { servername: "db.example", ca: "ca.pem" } as object)).toContain(
+      "DATABASES.main.servername",
+    );
+    const byAddress = { host: "127.0.0.1" };
+    expect(await outcome("ssl-mode=VERIFY_CA&ssl-ca=ca.pem", byAddress)).toBe("encrypted");
+    expect(await outcome("ssl-ca=ca.pem", { ...byAddress, servername: "localhost" } as object)).toBe("encrypted");
+  });
+
+  test("whose authority's file is missing, or has no certificate, ends the boot with its place in the configuration", () => {
+    const place = "DATABASES.main";
+    expect(() => open({ host: "localhost", ca: "missing.pem" })).toThrow(
+      `${place}.ca: is a file that can't be read (ENOENT).`,
+    );
+    expect(() => open({ host: "localhost", ca: "names" })).toThrow(`${place}.ca: is a file without a certificate.`);
+    const url = `mysql://root@localhost:${server.port}/shop?ssl-ca=missing.pem`;
+    expect(() => openOn(mariadb({ url }))).toThrow(`${place}.url: ssl-ca: is a file that can't be read (ENOENT).`);
   });
 });

@@ -75,7 +75,7 @@ await onPostgres("the lock of migrations on PostgreSQL", () => {
     const settings = readPostgresSettings(options, { where: "main" });
     const impatient = new Connection(
       "main",
-      (observer) => new PostgresDialect(settings, { where: "main", observer }, 0),
+      (observer) => new PostgresDialect(settings, { where: "main", root: ".", observer }, 0),
     );
     try {
       await own.database.connection().withMigrationLock(async () => {

@@ -1,52 +1,103 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { redisSessions } from "../../src/session/index.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { freePort } from "../support/free-port.ts";
 import { emptyApplication } from "../support/redis-application.ts";
 import { RedisServer } from "../support/redis-server.ts";
 import { withProgram } from "../support/system-programs.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
+const OTHER_AUTHORITY = "next to the url, set tls.ca to the file of the authority";
+const OTHER_NAME = "next to the url, set tls.servername to a name in the server's certificate";
+
+/** The client doesn't say why it could not reach a Sentinel, or a node of a cluster. */
+const HINT = "next to the url, tls.ca and tls.servername have to fit the certificates";
+const SWALLOWED = [HINT, HINT];
+
 withProgram("redis-server", () => {
-  test("an encrypted connection needs a certificate of an authority that is known, for the host that is asked", async () => {
-    const folder = folderWith({});
-    const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
-    execFileSync("openssl", [
-      ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"],
-      ...[
-        "-subj",
-        "/CN=cache",
-        "-addext",
-        "subjectAltName=DNS:cache.shop.example",
-        "-keyout",
-        key,
-        "-out",
-        certificate,
-      ],
-    ]);
+  const NAME = "cache.shop.example";
+  let certificate: string;
+  let stranger: string;
+  let files: readonly string[];
+
+  /** Starts a server that encrypts what comes to a port, and returns that port. */
+  async function encrypted(args: readonly string[] = []): Promise<{ port: number; server: RedisServer }> {
     const port = await freePort();
-    const files = ["--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate];
-    const server = await RedisServer.start({
-      args: ["--tls-port", String(port), "--tls-auth-clients", "no", ...files],
-    });
+    const server = await RedisServer.start({ args: ["--tls-port", String(port), ...files, ...args] });
     onTestFinished(() => server.remove());
+    return { port, server };
+  }
+
+  /** What a session store answers with these settings: `null`, or the message of the error. */
+  async function read(url: string, tls?: object): Promise<unknown> {
     const { container } = await emptyApplication();
-    const read = async (scheme: string, tls?: object) => {
-      const settings = { url: `${scheme}://127.0.0.1:${port}`, commandTimeoutMs: 60_000, ...(tls && { tls }) };
-      const store = redisSessions(settings)(container);
-      try {
-        return await store.read("one");
-      } catch (error) {
-        return (error as Error).message;
-      } finally {
-        await store.close();
-      }
-    };
-    const ca = readFileSync(certificate, "utf8");
-    expect(await read("rediss", { ca, servername: "cache.shop.example" })).toBeNull();
-    expect(await read("rediss")).toContain("DEPTH_ZERO_SELF_SIGNED_CERT");
-    expect(await read("rediss", { ca })).toContain("ERR_TLS_CERT_ALTNAME_INVALID");
+    const store = redisSessions({ url, commandTimeoutMs: 60_000, ...(tls && { tls }) })(container);
+    try {
+      return await store.read("one");
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await store.close();
+    }
+  }
+
+  beforeEach(() => {
+    const { key, chain } = makeCertificate(folderWith({}), NAME);
+    certificate = chain;
+    stranger = makeCertificate(folderWith({}), NAME).chain;
+    const names = ["--tls-cert-file", chain, "--tls-key-file", key, "--tls-ca-cert-file", chain];
+    files = [...names, "--tls-auth-clients", "no"];
+  });
+
+  /** The right authority and name connect; everything else is refused, with the setting to write. */
+  async function expectVerified(url: string, hints = [OTHER_AUTHORITY, OTHER_NAME]): Promise<void> {
+    const servername = NAME;
+    expect(await read(url, { ca: readFileSync(certificate, "utf8"), servername }), "as PEM").toBeNull();
+    expect(await read(url, { ca: certificate, servername }), "as a file").toBeNull();
+    for (const tls of [undefined, { servername }, { ca: stranger, servername }]) {
+      expect(await read(url, tls)).toContain(hints[0]);
+    }
+    expect(await read(url, { ca: certificate })).toContain(hints[1]);
+  }
+
+  test("S189 an encrypted connection needs a certificate of an authority that is known, for the host that is asked", async () => {
+    const { port } = await encrypted();
+    await expectVerified(`rediss://127.0.0.1:${port}`);
+    // Someone may have set it for another server.
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    onTestFinished(() => void delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
+    expect(await read(`rediss://127.0.0.1:${port}`)).toContain("DEPTH_ZERO_SELF_SIGNED_CERT");
+  });
+
+  test("S189 so do those to Sentinels, and to the server that they name", async () => {
+    const { port: server } = await encrypted();
+    const port = await freePort();
+    const file = (plain: number) => `
+      port ${plain}
+      tls-port ${port}
+      tls-replication yes
+      ${files.join(" ").replaceAll(" --", "\n").replace("--", "")}
+      sentinel monitor main 127.0.0.1 ${server} 1`;
+    const sentinel = await RedisServer.start({ file, args: ["--sentinel"] });
+    onTestFinished(() => sentinel.remove());
+    await expectVerified(`rediss+sentinel://127.0.0.1:${port}/main`, SWALLOWED);
+  });
+
+  test("S189 so do those to the nodes of a cluster", async () => {
+    const cluster = [
+      "--cluster-enabled",
+      "yes",
+      "--tls-cluster",
+      "yes",
+      "--cluster-announce-ip",
+      "127.0.0.1",
+      "--cluster-port",
+      String(await freePort()),
+    ];
+    const { port, server } = await encrypted(cluster);
+    await server.run("CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+    await expect.poll(async () => String(await server.run("CLUSTER", "INFO"))).toContain("cluster_state:ok");
+    await expectVerified(`rediss-cluster://127.0.0.1:${port}`, SWALLOWED);
   });
 });

@@ -9,9 +9,9 @@ import { FETCH_LIMITS, fetchJwks } from "./fetch-jwks.ts";
 const SIGNAL = new AbortController().signal;
 
 /** What a fetch ends with: the document, or the reason for the failure. */
-async function outcome({ url }: TokenIssuer, limits = FETCH_LIMITS): Promise<unknown> {
+async function outcome({ url }: TokenIssuer, limits = FETCH_LIMITS, ca: string | null = null): Promise<unknown> {
   try {
-    return (await fetchJwks(new URL(url), SIGNAL, limits)).document;
+    return (await fetchJwks(new URL(url), SIGNAL, ca, limits)).document;
   } catch (error) {
     return (error as Error).message;
   }
@@ -153,6 +153,26 @@ describe("S103", () => {
     expect(await outcome(other)).toMatch(/altnames|does not match/i);
     expect([issuer.requests, other.requests]).toEqual([1, 0]);
   });
+});
+
+test("S103 an issuer's own authority verifies its server, and no other", async () => {
+  const own = async (host: string) => {
+    const { key, chain } = makeCertificate(await temporaryFolder(), host);
+    return { key: readFileSync(key, "utf8"), cert: readFileSync(chain, "utf8") };
+  };
+  const [right, wrong, stranger] = [await own("localhost"), await own("id.example"), await own("localhost")];
+  const [issuer, other] = [await startIssuer([], right), await startIssuer([], wrong)];
+  expect(await outcome(issuer, FETCH_LIMITS, right.cert)).toEqual({ keys: [] });
+  expect(await outcome(issuer, FETCH_LIMITS, stranger.cert)).toMatch(/certificate/);
+  expect(await outcome(issuer)).toMatch(/certificate/);
+  expect(await outcome(other, FETCH_LIMITS, wrong.cert)).toMatch(/altnames|does not match/i);
+  issuer.respond = (_request, response) => void response.writeHead(302, { location: "/elsewhere" }).end();
+  expect(await outcome(issuer, FETCH_LIMITS, right.cert)).toBe("The status of the response is 302.");
+  issuer.respond = (_request, response) => void response.writeHead(200, issuer.headers).end("x".repeat(100));
+  expect(await outcome(issuer, { ...FETCH_LIMITS, maxBytes: 50 }, right.cert)).toBe(
+    "The response is larger than 50 bytes.",
+  );
+  expect([issuer.requests, other.requests]).toEqual([3, 0]);
 });
 
 test("a server that is not there is a failure with the reason", async () => {

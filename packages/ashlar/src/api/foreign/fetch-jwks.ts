@@ -30,16 +30,18 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  *
  * @param url `https:`, or `http:` if the caller has allowed it
  * @param signal ends it early
+ * @param ca the authorities that the server's certificate must come from, in PEM; `null` for those of Node.js
  * @throws an `Error` whose message says why it could not be fetched; it has nothing from the response but its status and type
  */
 export async function fetchJwks(
   url: URL,
   signal: AbortSignal,
+  ca: string | null = null,
   limits: FetchLimits = FETCH_LIMITS,
 ): Promise<FetchedJwks> {
   const timeout = AbortSignal.timeout(limits.timeoutMs);
   try {
-    const response = await respond(url, AbortSignal.any([signal, timeout]));
+    const response = await respond(url, AbortSignal.any([signal, timeout]), ca);
     const text = await textOf(requireJson(response), limits.maxBytes);
     return { document: parse(text), maxAgeSeconds: maxAgeOf(response.headers["cache-control"]) };
   } catch (error) {
@@ -48,14 +50,14 @@ export async function fetchJwks(
   }
 }
 
-function respond(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+function respond(url: URL, signal: AbortSignal, ca: string | null): Promise<IncomingMessage> {
   const send = url.protocol === "https:" ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const request = send(url, {
       headers: { accept: "application/jwk-set+json, application/json", "accept-encoding": "identity" },
       maxHeaderSize: MAX_HEADER_BYTES,
       // NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, must not let others name the keys.
-      ...(url.protocol === "https:" && { rejectUnauthorized: true }),
+      ...(url.protocol === "https:" && { rejectUnauthorized: true, ...(ca !== null && { ca }) }),
       signal,
     });
     request.once("error", reject);

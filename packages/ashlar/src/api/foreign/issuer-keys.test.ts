@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { makeCertificate } from "../../../test/support/certificate.ts";
+import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { type IssuerKey, issuerKey, startIssuer, type TokenIssuer } from "../../../test/support/token-issuer.ts";
 import { createLogger } from "../../boot/index.ts";
 import type { VerificationKey } from "../../security/jwt/index.ts";
@@ -7,6 +10,7 @@ import { IssuerKeys } from "./issuer-keys.ts";
 
 const SETTINGS = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
 const [FIRST, SECOND] = [issuerKey("first"), issuerKey("second")];
+const OWN = { ca: null, where: "config/api.ts: DRIVERS.partner", algorithms: ["ES256"] } as const;
 const SECOND_MS = 1000;
 const MINUTE = 60 * SECOND_MS;
 const HOUR = 60 * MINUTE;
@@ -23,7 +27,7 @@ async function start(published: readonly IssuerKey[] = [FIRST]): Promise<Started
   const issuer = await startIssuer(published);
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger(SETTINGS, { write: (line) => void lines.push(JSON.parse(line)) });
-  const keys = new IssuerKeys({ jwks: new URL(issuer.url), algorithms: ["ES256"] }, logger);
+  const keys = new IssuerKeys({ ...OWN, jwks: new URL(issuer.url) }, logger);
   onTestFinished(() => keys.close());
   return { issuer, keys, lines };
 }
@@ -205,4 +209,24 @@ test("nothing is fetched or logged once the application has shut down", async ()
   pass(HOUR);
   await keys.prepare(named("first"));
   expect([issuer.requests, lines]).toEqual([1, []]);
+});
+
+test("S103 if the server's certificate comes from an unknown authority, the log names the setting; with it, keys are fetched", async () => {
+  const { key, chain } = makeCertificate(await temporaryFolder(), "localhost");
+  const ca = readFileSync(chain, "utf8");
+  const issuer = await startIssuer([FIRST], { key: readFileSync(key, "utf8"), cert: ca });
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger(SETTINGS, { write: (line) => void lines.push(JSON.parse(line)) });
+  const fetched = async (authority: string | null): Promise<number | undefined> => {
+    const keys = new IssuerKeys({ ...OWN, ca: authority, jwks: new URL(issuer.url) }, logger);
+    await keys.refresh();
+    keys.close();
+    return keys.current?.length;
+  };
+  expect(await fetched(null)).toBeUndefined();
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    "The keys of the issuer cannot be fetched. Its tokens cannot be verified. " +
+      "Set config/api.ts: DRIVERS.partner.ca to the file of the authority that has signed the server's certificate.",
+  ]);
+  expect(await fetched(ca)).toBe(1);
 });

@@ -1,12 +1,16 @@
 import type { Logger } from "../../kernel/index.ts";
 import { type JwtAlgorithm, readJwks, type VerificationKey } from "../../security/jwt/index.ts";
-import { type MaybePromise, now } from "../../support/index.ts";
+import { certificateRemedy, type MaybePromise, now } from "../../support/index.ts";
 import { fetchJwks } from "./fetch-jwks.ts";
 
 /** Where an issuer's keys are, and what they are for. */
 export interface IssuerKeysSettings {
   /** The address of the JWK Set. */
   readonly jwks: URL;
+  /** The authorities that its server's certificate must come from, in PEM; `null` for those of Node.js. */
+  readonly ca: string | null;
+  /** The driver's place in the settings: `config/api.ts: DRIVERS.partner`. */
+  readonly where: string;
   /** The algorithms that tokens may be signed with. */
   readonly algorithms: readonly JwtAlgorithm[];
 }
@@ -84,10 +88,10 @@ export class IssuerKeys {
   }
 
   async #fetch(): Promise<void> {
-    const { jwks, algorithms } = this.#settings;
+    const { jwks, ca, algorithms } = this.#settings;
     this.#attemptedAt = now();
     try {
-      const { document, maxAgeSeconds } = await fetchJwks(jwks, this.#closing.signal);
+      const { document, maxAgeSeconds } = await fetchJwks(jwks, this.#closing.signal, ca);
       const { keys, ignored } = readJwks(document, algorithms, MAX_KEYS);
       this.#accept(keys, ignored, maxAgeSeconds);
     } catch (error) {
@@ -112,12 +116,13 @@ export class IssuerKeys {
     );
   }
 
-  #failed({ message }: Error): void {
+  #failed(error: Error): void {
     if (this.#isAway || this.#closing.signal.aborted) return;
     this.#isAway = true;
     const until = this.current === null ? "Its tokens cannot be verified" : "The last ones are used for up to 24 hours";
-    const about = { jwks: this.#settings.jwks.href, reason: message };
-    this.#logger.warn(about, `The keys of the issuer cannot be fetched. ${until}.`);
+    const about = { jwks: this.#settings.jwks.href, reason: error.message };
+    const remedy = certificateRemedy(error, this.#settings.where, null);
+    this.#logger.warn(about, `The keys of the issuer cannot be fetched. ${until}.${remedy}`);
   }
 }
 

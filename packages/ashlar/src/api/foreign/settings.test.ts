@@ -25,6 +25,7 @@ test("what is left out has a default", () => {
     kind: "foreign",
     name: "idp",
     jwks: new URL(IDP.jwks),
+    ca: null,
     algorithms: ["ES256", "ES384", "ES512", "RS256", "PS256", "EdDSA", "Ed25519"],
     typ: "at+jwt",
     user: null,
@@ -119,6 +120,21 @@ test("S102 two drivers that could accept each other's tokens end the boot", asyn
   await expect(boot({ ...both, jwt: { ...both.jwt, issuer, audience } })).rejects.toMatchObject(refused);
   const { container } = await boot({ ...both, two: { ...IDP, audience: "https://admin.shop.example" } });
   expect(container.make("apiDrivers").names).toEqual(["jwt", "one", "two"]);
+});
+
+test("S103 an authority of the issuer's server that can't be read, or that no https uses, ends the boot", async () => {
+  const boot = (options: object) =>
+    buildApplication({
+      routes: [],
+      providers: [DatabaseProvider, AuthProvider, ApiProvider],
+      config: { api: { DRIVERS: { idp: { ...IDP, ...options } } } },
+      databases: { default: "main", main: { driver: "sqlite", path: ":memory:" } },
+    });
+  const place = "config/api.ts: DRIVERS.idp.ca";
+  await expect(boot({ ca: "missing.pem" })).rejects.toThrow(`${place}: is a file that can't be read (ENOENT).`);
+  await expect(boot({ ca: "-----BEGIN PUBLIC KEY-----" })).rejects.toThrow(`${place}: is PEM without a certificate.`);
+  const plain = { jwks: "http://127.0.0.1:1/jwks.json", ca: "ca.pem" };
+  await expect(boot(plain)).rejects.toThrow(`${place}: is set, although jwks is not https.`);
 });
 
 test("an application may have only drivers of other issuers", async () => {

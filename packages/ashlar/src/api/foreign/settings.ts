@@ -40,6 +40,11 @@ export interface ForeignSettings {
   readonly audience: Optional<string>;
   /** Where the issuer publishes its keys (a JWK Set). It must be https; outside of production, http on this machine will do. */
   readonly jwks: string | URL | null | undefined;
+  /**
+   * The certificates of the authorities that the server of `jwks` must have its certificate from: a PEM file, relative to the
+   * application's root, or PEM itself. Default: the authorities that Node.js knows.
+   */
+  readonly ca?: Optional<string>;
   /** The class of the users that `user` returns. */
   readonly model: AuthenticatableClass;
   /**
@@ -86,27 +91,36 @@ const JWKS: Setting<URL, string | URL> = setting({
   },
 });
 
-const SCHEMA = settings<ForeignSettings>()({
-  issuer: text(),
-  audience: text(),
-  jwks: JWKS,
-  model: setting<AuthenticatableClass>({
-    what: "the class of your users: User",
-    accept: (value) => (isAuthenticatableClass(value) ? value : undefined),
-    code: "E_INVALID_MODEL",
-  }),
-  algorithms: derived(listOf('a list of algorithms: ["ES256"]', oneOf(PAIR_ALGORITHMS), []), (list) =>
-    list.length === 0 ? USUAL_ALGORITHMS : list,
-  ),
-  typ: setting<string | null, string>({
-    what: 'a type, such as "at+jwt" or "JWT", or null for any',
-    takesNull: true,
-    accept: (value) => (value === null || (typeof value === "string" && value !== "") ? value : undefined),
-    fallback: USUAL_TYPE,
-  }),
-  user: shape("a function that finds the user: (claims) => …", isFunction, null),
-  clockSkewSeconds: integer({ from: 1, to: 600, unit: "seconds" }, 30),
-});
+const SCHEMA = settings<ForeignSettings>()(
+  {
+    issuer: text(),
+    audience: text(),
+    jwks: JWKS,
+    ca: text(null),
+    model: setting<AuthenticatableClass>({
+      what: "the class of your users: User",
+      accept: (value) => (isAuthenticatableClass(value) ? value : undefined),
+      code: "E_INVALID_MODEL",
+    }),
+    algorithms: derived(listOf('a list of algorithms: ["ES256"]', oneOf(PAIR_ALGORITHMS), []), (list) =>
+      list.length === 0 ? USUAL_ALGORITHMS : list,
+    ),
+    typ: setting<string | null, string>({
+      what: 'a type, such as "at+jwt" or "JWT", or null for any',
+      takesNull: true,
+      accept: (value) => (value === null || (typeof value === "string" && value !== "") ? value : undefined),
+      fallback: USUAL_TYPE,
+    }),
+    user: shape("a function that finds the user: (claims) => …", isFunction, null),
+    clockSkewSeconds: integer({ from: 1, to: 600, unit: "seconds" }, 30),
+  },
+  {
+    check({ jwks, ca }, refuse) {
+      if (ca === null || jwks.protocol === "https:") return;
+      throw refuse("ca", "is set, although jwks is not https.", "Leave it out, or write the address with https.");
+    },
+  },
+);
 
 /** Reports whether an entry of `DRIVERS` is about another issuer's tokens. */
 export function isForeign(entry: Readonly<Record<string, unknown>>): boolean {

@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { resolve } from "node:path";
+import type { ConnectionOptions as TlsOptions } from "node:tls";
 import type * as Mysql from "mysql2";
-import type { Connection, ConnectionOptions, FieldPacket, ResultSetHeader } from "mysql2";
-import { ConfigurationError } from "../../support/index.ts";
+import type { Connection, ConnectionOptions, FieldPacket, ResultSetHeader, SslOptions } from "mysql2";
 import type { Row } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { MARIADB, type MariadbServer, serverOf, sessionStatements } from "./mariadb-server.ts";
@@ -31,9 +29,8 @@ export interface Answer {
 /** What a client is opened with. */
 export interface ClientSetup {
   readonly settings: CompleteMariadbSettings;
-  /** The application's root: the file of `ca` is relative to it. */
-  readonly root: string;
-  readonly where: string;
+  /** How connections are encrypted; `null` if they aren't. */
+  readonly ssl: TlsOptions | null;
 }
 
 /** A connection to the server that a driver keeps, with limits for the time that anything takes. */
@@ -157,15 +154,16 @@ function answerOf(result: Row[] | ResultSetHeader, fields: FieldPacket[] | undef
   return { rows: null, affectedRows, insertId, warnings: warningStatus };
 }
 
-function optionsFor({ settings, root, where }: ClientSetup): ConnectionOptions {
-  const { host, port, user, password, database, acquireTimeoutMs } = settings;
+function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
+  const { host, port, user, password, database, acquireTimeoutMs, tls } = settings;
   return {
-    host,
+    // The connection is made here, so the driver needs it for the certificate only.
+    host: tls === null || tls === false ? host : (tls.servername ?? host),
     port,
     ...(user !== null && { user }),
     ...(password !== null && { password }),
     ...(database !== null && { database }),
-    ...(settings.ssl && { ssl: { ...authorities(settings.ca, root, where), verifyIdentity: true } }),
+    ...(ssl !== null && tls && { ssl: { ...driverOptions(ssl), verifyIdentity: tls.verifiesName } }),
     connectTimeout: acquireTimeoutMs,
     charset: "UTF8MB4_BIN",
     timezone: "Z",
@@ -181,12 +179,11 @@ function optionsFor({ settings, root, where }: ClientSetup): ConnectionOptions {
   };
 }
 
-function authorities(ca: string | null, root: string, where: string): { ca?: Buffer } {
-  if (ca === null) return {};
-  try {
-    return { ca: readFileSync(resolve(root, ca)) };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigurationError(`${where}.ca`, `is a file that can't be read (${code}).`, "Correct its path.");
-  }
+/** Those that the driver knows. */
+function driverOptions({ ca, cert, key }: TlsOptions): SslOptions {
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  } as SslOptions;
 }

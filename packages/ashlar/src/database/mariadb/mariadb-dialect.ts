@@ -26,6 +26,7 @@ import type {
   TestDatabase,
   TransactionOptions,
 } from "../dialect.ts";
+import { tlsOptions } from "../tls-settings.ts";
 import type { Writes } from "../writes.ts";
 import type { MariadbClient } from "./mariadb-client.ts";
 import { BYTE_BY_BYTE, MariadbCompiler } from "./mariadb-compiler.ts";
@@ -127,7 +128,10 @@ export class MariadbDialect implements Dialect {
     this.#settings = settings;
     this.#setup = { where, root };
     this.#observer = observer;
-    this.#pool = new MariadbPool({ settings, where, root }, load);
+    this.#pool = new MariadbPool(
+      { settings, ssl: settings.tls ? tlsOptions(settings.tls, { where, root }) : null },
+      load,
+    );
     this.#migrationLock = new MigrationLock(migrationTimeoutMs, settings.statementTimeoutMs);
     this.writes = mariadbWrites(() => hasReturning ?? this.#hasReturning());
     this.shared = {

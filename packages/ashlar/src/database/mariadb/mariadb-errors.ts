@@ -1,4 +1,4 @@
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, certificateRemedy } from "../../support/index.ts";
 import { ColumnValueError } from "../column-value-error.ts";
 import {
   DatabaseError,
@@ -9,6 +9,7 @@ import {
   UniqueViolationError,
   UnknownColumnError,
 } from "../errors.ts";
+import { settingsAt } from "../tls-settings.ts";
 import "../errors.ts";
 
 /**
@@ -25,6 +26,8 @@ interface DriverError extends Error {
 
 const DUPLICATE = 1062;
 const UNKNOWN_COLUMN = 1054;
+/** The driver's error if the server doesn't encrypt, and the application wants it to. */
+const NO_TLS = "HANDSHAKE_NO_SSL_SUPPORT";
 const NO_SUCH_TABLE = 1146;
 const UNKNOWN_DATABASE = 1049;
 /** The password is wrong, or the user may not use the database. */
@@ -168,6 +171,13 @@ export function unreachableRemedy(where: string | null): string {
   return where === null ? "" : ` Start the server, or correct its address in ${where}.`;
 }
 
+/** What to do about a server that doesn't encrypt, or whose certificate is refused. */
+function tlsRemedy(error: DriverError, where: string | null): string {
+  if (where === null) return "";
+  if (error.code === NO_TLS) return " Turn TLS on in the server, or set ssl to false on a network that you trust.";
+  return certificateRemedy(error, settingsAt(where));
+}
+
 function remedyFor(errno: number, where: string | null): string {
   if (errno === NO_SUCH_TABLE) return MIGRATE;
   if (where === null) return "";
@@ -182,7 +192,7 @@ function unfit(errno: number): string {
 function unreachable(error: DriverError, server: string, where: string | null): DatabaseError {
   const reason =
     error instanceof AggregateError && error.message === "" ? (error.errors[0] as Error).message : error.message;
-  const message = `${server}: ${reason.replace(/\.$/, "")}.${unreachableRemedy(where)}`;
+  const message = `${server}: ${reason.replace(/\.$/, "")}.${tlsRemedy(error, where) || unreachableRemedy(where)}`;
   // The driver attaches the text of the statement.
   const cause = Object.assign(new Error(reason), { code: error.code ?? null });
   return new DatabaseError(message, error.code ?? null, cause, "E_DATABASE_UNAVAILABLE");

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { flag, fromText, type Optional, setting, settings, text } from "../../support/index.ts";
+import { type Optional, setting, settings } from "../../support/index.ts";
 import type { DialectSetup } from "../dialect.ts";
 import {
   ADDRESS_NAMES,
@@ -10,25 +10,31 @@ import {
   SERVER_SETTINGS,
   withServerDefaults,
 } from "../server-settings.ts";
+import {
+  checkTls,
+  type DatabaseTlsSettings,
+  isTlsParameter,
+  type ReadTls,
+  TLS_SETTINGS,
+  type TlsChoice,
+  tlsOf,
+} from "../tls-settings.ts";
 
 /** The settings of `mariadb`. */
-export interface MariadbSettings extends DatabaseServerSettings {
-  /** The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`. */
+export interface MariadbSettings extends DatabaseServerSettings, DatabaseTlsSettings {
+  /**
+   * The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`, and with the
+   * parameters `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key` if you like. A certificate is verified in every mode but `DISABLED`,
+   * and so is the host's name in it, except with `VERIFY_CA`.
+   */
   readonly url?: Optional<string>;
   /** Whether to encrypt; the server's certificate, and the host's name in it, are then verified. Default: `false`. */
   readonly ssl?: Optional<boolean | "true" | "false">;
-  /**
-   * A file with the certificates of the authorities that may have signed the server's, in PEM, relative to the
-   * application's root; `ssl` is then on. Default: the authorities that Node.js knows.
-   */
-  readonly ca?: Optional<string>;
 }
 
 /** {@link MariadbSettings}, checked and complete. */
-export interface CompleteMariadbSettings extends CompleteServerSettings {
-  readonly ssl: boolean;
-  /** A file's path; `null` for the authorities that Node.js knows. */
-  readonly ca: string | null;
+export interface CompleteMariadbSettings extends CompleteServerSettings, ReadTls {
+  readonly tls: TlsChoice;
 }
 
 const PROTOCOLS: ReadonlySet<string> = new Set(["mariadb:", "mysql:"]);
@@ -43,8 +49,7 @@ const SCHEMA = settings<MariadbSettings>()(
       fallback: null,
     }),
     ...SERVER_SETTINGS,
-    ssl: fromText(flag(null)),
-    ca: text(null),
+    ...TLS_SETTINGS,
     // Messages never quote it either.
     read: setting<readonly string[]>({
       what: "a list of addresses of MariaDB or MySQL databases: [mariadb://user:password@host:3306/database]",
@@ -57,18 +62,17 @@ const SCHEMA = settings<MariadbSettings>()(
     check(read, refuse) {
       const surplus = read.url === null ? undefined : ADDRESS_NAMES.find((name) => read[name] !== null);
       if (surplus !== undefined) throw refuse(surplus, "is set together with url.", "Leave out one of the two.");
-      if (read.ca !== null && read.ssl === false) {
-        throw refuse("ca", "is set, although ssl is false.", "Leave out one of the two.");
-      }
-      if (read.ssl !== true && read.ca === null) return;
+      checkTls(read, read.url, "url", refuse);
+      for (const url of read.read) checkTls(read, url, "read", refuse);
+      const problem = "is a numeric address, which no certificate is verified against.";
+      const remedy = "Write the host's name, or set servername to the name in the certificate.";
       const { host, name } =
         read.url === null
-          ? ({ host: read.host, name: "host" } as const)
+          ? ({ host: read.host ?? "127.0.0.1", name: "host" } as const)
           : { ...addressIn(read.url), name: "url" as const };
-      const problem = "is a numeric address, which no certificate is verified against.";
-      if (host !== null && isIP(host) !== 0) throw refuse(name, problem, "Write the host's name.");
-      if (read.read.some((url) => isIP(addressIn(url).host) !== 0)) {
-        throw refuse("read", `has ${problem.slice("is ".length)}`, "Write the hosts' names.");
+      if (isIP(host) !== 0 && needsName(tlsOf(read, read.url))) throw refuse(name, problem, remedy);
+      if (read.read.some((url) => isIP(addressIn(url).host) !== 0 && needsName(tlsOf(read, url)))) {
+        throw refuse("read", `has ${problem.slice("is ".length)}`, remedy);
       }
     },
   },
@@ -88,12 +92,19 @@ export function readMariadbSettings(
   refuseOtherServer(Object(options).url, [...PROTOCOLS], { where, ...server });
   const { url, ...read } = SCHEMA.read(options, where);
   const address = url === null ? {} : addressIn(url);
-  return { ...withServerDefaults({ ...read, ...address }, 3306), ssl: read.ssl ?? read.ca !== null };
+  return { ...withServerDefaults({ ...read, ...address }, 3306), tls: tlsOf(read, url) };
 }
 
 /** The settings of a read replica. */
 export function replicaSettings(settings: CompleteMariadbSettings, n: number): CompleteMariadbSettings {
-  return { ...settings, ...addressIn(settings.read[n]!), acquireTimeoutMs: replicaTimeoutMs(settings), read: [] };
+  const url = settings.read[n]!;
+  const [address, tls] = [addressIn(url), tlsOf(settings, url, "read")];
+  return { ...settings, ...address, tls, acquireTimeoutMs: replicaTimeoutMs(settings), read: [] };
+}
+
+/** Whether the host has to be the name in a certificate. */
+function needsName(tls: TlsChoice): boolean {
+  return tls !== null && tls !== false && tls.verifiesName && tls.servername === null;
 }
 
 function addressIn(url: string): Pick<CompleteMariadbSettings, "host" | "port" | "user" | "password" | "database"> {
@@ -111,11 +122,14 @@ function textOr(part: string): string | null {
   return part === "" ? null : decodeURIComponent(part);
 }
 
-/** `null` if it isn't a URL of such a database, or has parameters: drivers turn protections off with them. */
+/**
+ * `null` if it isn't a URL of such a database, or has parameters about something else than encryption: drivers turn protections
+ * off with them.
+ */
 function parsedUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "") return null;
-  if (url.search !== "" || url.hash !== "") return null;
+  if (url.hash !== "" || ![...url.searchParams.keys()].every(isTlsParameter)) return null;
   return [url.username, url.password, url.pathname].every(isDecodable) ? url : null;
 }
 
@@ -132,7 +146,7 @@ function problemOfUrl(value: unknown): string {
   if (typeof value !== "string") return "not text";
   const url = URL.parse(value);
   if (url !== null && PROTOCOLS.has(url.protocol) && url.search !== "") {
-    return 'an address with parameters after "?": set ssl, ca and the others next to url';
+    return 'an address with parameters after "?" that are not about encryption: write settings next to url';
   }
   return "not the address of a MariaDB or MySQL database";
 }

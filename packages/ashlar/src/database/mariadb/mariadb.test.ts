@@ -11,14 +11,16 @@ const problem = (options: object): string => {
   return "accepted";
 };
 
+const NO_FILES = { ca: null, cert: null, key: null, servername: null };
 const DEFAULTS = {
   host: "127.0.0.1",
   port: 3306,
   user: null,
   password: null,
   database: null,
-  ssl: false,
-  ca: null,
+  ssl: null,
+  ...NO_FILES,
+  tls: null,
   poolSize: 10,
   statementTimeoutMs: 15_000,
   acquireTimeoutMs: 10_000,
@@ -47,7 +49,8 @@ test("numbers and booleans may be text, 0 means no limit of statements, and ca t
   const written = { poolSize: "3", statementTimeoutMs: "0", acquireTimeoutMs: "5", maxWaiting: "7", port: "3310" };
   expect(read({ ...written, host: "db.example", ca: "ca.pem" })).toEqual({
     ...DEFAULTS,
-    ...{ host: "db.example", port: 3310, ssl: true, ca: "ca.pem" },
+    ...{ host: "db.example", port: 3310, ca: "ca.pem" },
+    tls: { ...NO_FILES, ca: { value: "ca.pem", setting: "ca" }, verifiesName: true, isDirect: false },
     ...{ poolSize: 3, statementTimeoutMs: null, acquireTimeoutMs: 5, maxWaiting: 7 },
   });
 });
@@ -93,10 +96,10 @@ test.each([
   expect(problem({ url })).not.toContain("hunter2");
 });
 
-test("a URL with parameters is refused: drivers turn the verification of certificates off with them", () => {
-  for (const parameters of ["ssl-mode=REQUIRED", 'ssl={"rejectUnauthorized":false}', "multipleStatements=true"]) {
+test("a URL with parameters about something else than encryption is refused: drivers turn protections off with them", () => {
+  for (const parameters of ["multipleStatements=true", "ssl-mode=REQUIRED&flags=LOCAL_FILES"]) {
     expect(problem({ url: `mysql://u:hunter2@h/d?${parameters}` })).toContain(
-      'DATABASES.main.url: is an address with parameters after "?": set ssl, ca and the others next to url.',
+      'DATABASES.main.url: is an address with parameters after "?" that are not about encryption: write settings next to url.',
     );
   }
 });

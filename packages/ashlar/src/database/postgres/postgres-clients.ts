@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ConnectionOptions } from "node:tls";
 import type { Pool, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
 import type { ConnectionUsage, DialectSetup, Reservation } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
+import { tlsOptions } from "../tls-settings.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { translatePostgresError, unreachableRemedy } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";
@@ -27,14 +29,18 @@ export class PostgresClients {
   readonly #returnedAt = new WeakMap<PoolClient, number>();
   /** Connections that have failed or were closed by the server. */
   readonly #dead = new WeakSet<PoolClient>();
+  /** How connections are encrypted; `null` if nothing is said about it. */
+  readonly #ssl: ConnectionOptions | false | null;
   #pool: Promise<Pool> | null = null;
   /** The same, once it is open. */
   #openPool: Pool | null = null;
   #closed = false;
 
-  constructor(settings: CompletePostgresSettings, setup: Pick<DialectSetup, "where" | "observer">) {
+  /** @throws `E_INVALID_CONFIGURATION` if a file of a certificate can't be read */
+  constructor(settings: CompletePostgresSettings, setup: Pick<DialectSetup, "where" | "root" | "observer">) {
     this.#settings = settings;
     this.#setup = setup;
+    this.#ssl = settings.tls === null || settings.tls === false ? settings.tls : tlsOptions(settings.tls, setup);
   }
 
   /** How much of the pool is in use. */
@@ -96,7 +102,7 @@ export class PostgresClients {
 
   async #open(): Promise<Pool> {
     try {
-      const pool = await openPool(this.#settings);
+      const pool = await openPool(this.#settings, this.#ssl);
       this.#openPool = pool;
       pool.on("connect", (client) => {
         const die = (): unknown => this.#dead.add(client);

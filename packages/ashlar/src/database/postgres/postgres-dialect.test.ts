@@ -58,6 +58,7 @@ test("a server that accepts connections but never responds causes a timeout", as
 test("tables are empty once the call has ended", async () => {
   const dialect = new PostgresDialect(readPostgresSettings({}, { where: "main" }), {
     where: "main",
+    root: ".",
     observer: { notify: null },
   });
   const statements: string[] = [];
@@ -177,7 +178,7 @@ await onPostgres("PostgreSQL", () => {
     const settings = readPostgresSettings(options, { where: "main" });
     const other = new Connection(
       "main",
-      (observer) => new PostgresDialect(settings, { where: "main", observer }, timeoutMs),
+      (observer) => new PostgresDialect(settings, { where: "main", root: ".", observer }, timeoutMs),
     );
     onTestFinished(() => other.close());
     return other;

@@ -79,7 +79,7 @@ export class PostgresDialect implements Dialect {
   readonly shared: Executor;
   readonly replicas: Replicas | null;
   readonly #settings: CompletePostgresSettings;
-  readonly #where: string;
+  readonly #place: Pick<DialectSetup, "where" | "root">;
   readonly #clients: PostgresClients;
   readonly #replicas: readonly PostgresClients[];
   readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
@@ -87,12 +87,12 @@ export class PostgresDialect implements Dialect {
   /** @param migrationTimeoutMs how long migrations wait for those of another process */
   constructor(
     settings: CompletePostgresSettings,
-    setup: Pick<DialectSetup, "where" | "observer">,
+    setup: Pick<DialectSetup, "where" | "root" | "observer">,
     migrationTimeoutMs?: number,
   ) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.#settings = settings;
-    this.#where = setup.where;
+    this.#place = { where: setup.where, root: setup.root };
     this.#clients = new PostgresClients(settings, setup);
     this.#replicas = settings.read.map(
       (_, n) => new PostgresClients(replicaSettings(settings, n), { ...setup, where: `${setup.where}.read` }),
@@ -226,7 +226,7 @@ export class PostgresDialect implements Dialect {
    * dropping a database may wait for a checkpoint, for longer than the application allows for its statements.
    */
   async #administer(text: string): Promise<void> {
-    const server = new PostgresDialect(unlimited(this.#settings), { where: this.#where, observer: { notify: null } });
+    const server = new PostgresDialect(unlimited(this.#settings), { ...this.#place, observer: { notify: null } });
     try {
       await server.shared.execute(CompiledQuery.raw(text));
     } finally {

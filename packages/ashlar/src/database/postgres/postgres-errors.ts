@@ -1,4 +1,4 @@
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, certificateRemedy } from "../../support/index.ts";
 import { ColumnValueError } from "../column-value-error.ts";
 import {
   type ConstraintDetails,
@@ -10,6 +10,7 @@ import {
   UniqueViolationError,
   UnknownColumnError,
 } from "../errors.ts";
+import { settingsAt } from "../tls-settings.ts";
 import "../errors.ts";
 
 /**
@@ -40,6 +41,8 @@ const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 export const IN_FAILED_TRANSACTION = "25P02";
 /** PgBouncer's refusal of a client that says at the start how long a statement may take. */
 const POOLER_REFUSAL = "unsupported startup parameter: statement_timeout";
+/** The driver's error if the server doesn't encrypt, and the application wants it to. */
+const NO_TLS = "The server does not support SSL connections";
 const DATA_EXCEPTION = "22";
 /** The codes among them that are about a value as it was sent: too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
@@ -148,12 +151,19 @@ function remedyFor(error: unknown, where: string | null): string {
   const code = isServerError(error) ? error.code : null;
   if (code === UNDEFINED_TABLE) return MIGRATE;
   if (where === null) return "";
-  if (code === null) return unreachableRemedy(where);
+  if (code === null) return tlsRemedy(error as Error, where) || unreachableRemedy(where);
   if ((error as Error).message.startsWith(POOLER_REFUSAL)) return ` Set transactionPooling to true in ${where}.`;
   if (code === INVALID_CATALOG_NAME) return ` Create it, with createdb for example, or correct its name in ${where}.`;
   if (code.startsWith(INVALID_AUTHORIZATION)) return ` Correct the user or the password in ${where}.`;
   // The server is starting, stopping or busy.
   return "";
+}
+
+/** What to do about a server that doesn't encrypt, or whose certificate is refused. What is set for replicas is not in `read`. */
+function tlsRemedy(error: Error, where: string): string {
+  if (error.message === NO_TLS)
+    return " Turn TLS on in the server, or write sslmode=disable on a network that you trust.";
+  return certificateRemedy(error, settingsAt(where));
 }
 
 /** What to do about a server that does not respond; see {@link remedyFor}. */

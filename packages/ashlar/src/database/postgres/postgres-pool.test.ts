@@ -61,7 +61,7 @@ test("without the driver, the error names the package to install", async () => {
   const missing = Object.assign(new Error("Cannot find package 'pg' imported from here"), {
     code: "ERR_MODULE_NOT_FOUND",
   });
-  const opening = openPool(readPostgresSettings({}, { where: "main" }), () => Promise.reject(missing));
+  const opening = openPool(readPostgresSettings({}, { where: "main" }), null, () => Promise.reject(missing));
   await expect(opening).rejects.toMatchObject({
     code: "E_MISSING_PACKAGE",
     message: 'A connection to PostgreSQL needs the package "pg". Run: npm install pg',

@@ -1,6 +1,8 @@
+import type { ConnectionOptions } from "node:tls";
 import type * as Pg from "pg";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
 import { optionalPackage } from "../optional-package.ts";
+import { withoutTls } from "../tls-settings.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
 // Object identifiers of types, from the catalog pg_type.
@@ -11,11 +13,13 @@ const TIMESTAMP = 1114;
 /**
  * Opens a pool, without connecting yet.
  *
+ * @param ssl how connections are encrypted; `null` if nothing is said about it
  * @param load imports the driver
  * @throws `E_MISSING_PACKAGE` if `pg` is not installed
  */
 export async function openPool(
   settings: CompletePostgresSettings,
+  ssl: ConnectionOptions | false | null,
   load: () => Promise<typeof Pg> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
@@ -26,6 +30,10 @@ export async function openPool(
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(settings),
+    ...(ssl !== null && { ssl }),
+    ...(settings.tls !== null &&
+      settings.tls !== false &&
+      settings.tls.isDirect && { sslnegotiation: "direct" as const }),
     Client: withStandardStrings(pg),
     types,
     max: settings.poolSize,
@@ -61,15 +69,14 @@ function withStandardStrings({ Client }: Pick<typeof Pg, "Client">): new () => C
   };
 }
 
-function address({ url, host, port, user, password, database, ssl }: CompletePostgresSettings): PoolConfig {
-  if (url !== null) return { connectionString: url };
+function address({ url, host, port, user, password, database }: CompletePostgresSettings): PoolConfig {
+  if (url !== null) return { connectionString: withoutTls(url) };
   return {
     host,
     port,
     ...(user !== null && { user }),
     ...(password !== null && { password }),
     ...(database !== null && { database }),
-    ...(ssl && { ssl: true }),
   };
 }
 

@@ -9,14 +9,26 @@ import {
   SERVER_SETTINGS,
   withServerDefaults,
 } from "../server-settings.ts";
+import {
+  checkTls,
+  type DatabaseTlsSettings,
+  type ReadTls,
+  TLS_SETTINGS,
+  type TlsChoice,
+  tlsOf,
+} from "../tls-settings.ts";
 
 /** The settings of `postgres`. */
-export interface PostgresSettings extends DatabaseServerSettings {
-  /** The server and the database as one URL: `postgres://user:password@host:5432/database`. */
+export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSettings {
+  /**
+   * The server and the database as one URL: `postgres://user:password@host:5432/database`, with libpq's parameters `sslmode`,
+   * `sslrootcert`, `sslcert`, `sslkey` and `sslnegotiation` if you like. A certificate is verified in every mode but `disable`, and
+   * so is the host's name in it, except with `verify-ca`.
+   */
   readonly url?: Optional<string>;
   /**
-   * Whether to encrypt, if there is no `url`; the server's certificate is then verified. A URL says it with
-   * `?sslmode=verify-full`.
+   * Whether to encrypt, if there is no `url`; the server's certificate, and the host's name in it, are then verified. A URL
+   * says it with `?sslmode=verify-full`.
    */
   readonly ssl?: Optional<boolean | "true" | "false">;
   /**
@@ -27,20 +39,15 @@ export interface PostgresSettings extends DatabaseServerSettings {
 }
 
 /** {@link PostgresSettings}, checked and complete. */
-export interface CompletePostgresSettings extends CompleteServerSettings {
+export interface CompletePostgresSettings extends CompleteServerSettings, ReadTls {
   /** The server and the database as one URL; if it is set, the settings of the address are not. */
   readonly url: string | null;
-  readonly ssl: boolean;
+  readonly tls: TlsChoice;
   readonly transactionPooling: boolean;
 }
 
 /** What a URL contains: the address, and whether to encrypt. */
 const NAMES_IN_URL = [...ADDRESS_NAMES, "ssl"] as const;
-
-/** What the driver reads as full verification, or as none of TLS, in every version. */
-const STRICT: ReadonlySet<string> = new Set([
-  ...["sslmode=verify-full", "sslmode=disable", "ssl=true", "ssl=1", "ssl=false", "ssl=0", "uselibpqcompat=false"],
-]);
 
 const SCHEMA = settings<PostgresSettings>()(
   {
@@ -52,7 +59,7 @@ const SCHEMA = settings<PostgresSettings>()(
       fallback: null,
     }),
     ...SERVER_SETTINGS,
-    ssl: fromText(flag(null)),
+    ...TLS_SETTINGS,
     transactionPooling: fromText(flag(false)),
     read: setting<readonly string[]>({
       what: "a list of addresses of PostgreSQL databases: [postgres://user:password@host:5432/database]",
@@ -65,10 +72,8 @@ const SCHEMA = settings<PostgresSettings>()(
     check(read, refuse) {
       const surplus = read.url === null ? undefined : NAMES_IN_URL.find((name) => read[name] !== null);
       if (surplus !== undefined) throw refuse(surplus, "is set together with url.", "Leave out one of the two.");
-      const mode = read.url === null ? null : laxMode(read.url);
-      if (mode === null) return;
-      const problem = `has ${mode}, which may not verify the server's certificate.`;
-      throw refuse("url", problem, "Write sslmode=verify-full, or sslmode=disable on a network that you trust.");
+      checkTls(read, read.url, "url", refuse);
+      for (const url of read.read) checkTls(read, url, "read", refuse);
     },
   },
 );
@@ -86,22 +91,19 @@ export function readPostgresSettings(
   const server = { what: "PostgreSQL", example, variable: "POSTGRES_URL" };
   refuseOtherServer(Object(options).url, ["postgres:", "postgresql:"], { where, ...server });
   const read = SCHEMA.read(options, where);
-  return { ...withServerDefaults(read, 5432), ssl: read.ssl ?? false };
+  return { ...withServerDefaults(read, 5432), tls: tlsOf(read, read.url) };
 }
 
 /** The settings of a read replica. */
 export function replicaSettings(settings: CompletePostgresSettings, n: number): CompletePostgresSettings {
-  return { ...settings, url: settings.read[n]!, acquireTimeoutMs: replicaTimeoutMs(settings), read: [] };
-}
-
-/** The parameter of a URL with which the driver might encrypt without knowing to whom; `null` if there is none. */
-function laxMode(url: string): string | null {
-  const parameters = new URL(url).searchParams;
-  for (const name of ["sslmode", "ssl", "uselibpqcompat"]) {
-    const value = parameters.get(name);
-    if (value !== null && !STRICT.has(`${name}=${value}`)) return `${name}=${value}`;
-  }
-  return null;
+  const url = settings.read[n]!;
+  return {
+    ...settings,
+    url,
+    tls: tlsOf(settings, url, "read"),
+    acquireTimeoutMs: replicaTimeoutMs(settings),
+    read: [],
+  };
 }
 
 function isPostgresUrl(value: unknown): value is string {
