@@ -21,6 +21,18 @@ export function columnName(name: unknown): string {
 }
 
 /**
+ * Checks a name before a query filters or orders by it: that may be a request's, whatever its static type says.
+ *
+ * @throws `E_INVALID_INPUT` (422) if it is not an identifier, or `E_INVALID_QUERY` for what no request can contain
+ */
+export function queriedColumn(name: unknown): string {
+  if (isColumnName(name)) return name;
+  if (!mayBeInput(name)) return columnName(name);
+  const shown = typeof name === "string" ? JSON.stringify(name.slice(0, 80)) : kindOf(name);
+  throw new ColumnValueError(null, `A column cannot be named ${shown}.`);
+}
+
+/**
  * Checks a value before a column is compared with it or set to it, whatever its static type: drivers interpret a list
  * or an object from a request differently.
  *

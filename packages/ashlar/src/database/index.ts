@@ -42,7 +42,7 @@ export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOpt
 export { Model } from "./model.ts";
 export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./model-database.ts";
 export { metadataOf } from "./model-metadata.ts";
-export { type ComparisonOperator, ModelQuery, type Page } from "./model-query.ts";
+export { type ComparisonOperator, ModelQuery, type OrderOptions, type Page } from "./model-query.ts";
 export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey, Normalizers } from "./model-types.ts";
 export { optionalPackage } from "./optional-package.ts";
 export {

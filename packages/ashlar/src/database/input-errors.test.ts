@@ -42,6 +42,11 @@ test.each<[string, Error, string]>([
   ["one in Japanese, with the table first", unknown('リレーション"notes"の列"isbn"は存在しません'), "isbn"],
   ["one of SQLite", ofSqlite("table notes has no column named isbn"), "isbn"],
   ["one of SQLite in an update", ofSqlite("no such column: isbn"), "isbn"],
+  [
+    "a quoted one of SQLite",
+    ofSqlite('no such column: "isbn" - should this be a string literal in single-quotes?'),
+    "isbn",
+  ],
 ])("%s is the client's mistake", (_, error, field) => {
   expect(asInputError(metadataOf(Note), VALUES, error)).toMatchObject({
     code: "E_INVALID_INPUT",

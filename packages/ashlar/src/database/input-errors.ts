@@ -20,3 +20,22 @@ export function asInputError(metadata: ModelMetadata, values: Row, error: unknow
   if (name === undefined || !isFillable(metadata, name)) return error;
   return new ColumnValueError(name, `"${name}" is not a column of the table "${metadata.table}".`);
 }
+
+/**
+ * The error to throw for a query that names these columns: `E_INVALID_INPUT` (422) if the table lacks one of them, and nothing
+ * in the model's class names it, because such a name comes from a request. If the class names it, its migration has not run.
+ */
+export function asQueryError(metadata: ModelMetadata, columns: readonly string[], error: unknown): unknown {
+  if (!(error instanceof UnknownColumnError)) return error;
+  const unknown = columns.find((column) => error.names.includes(column));
+  if (unknown === undefined) return error;
+  // What is remembered must not grow with what requests contain.
+  metadata.lookups.delete(unknown);
+  if (isNamed(metadata, unknown)) return error;
+  return new ColumnValueError(unknown, `"${unknown}" is not a column of the table "${metadata.table}".`);
+}
+
+function isNamed({ primaryKey, casts, hidden, guarded, fillable }: ModelMetadata, column: string): boolean {
+  if (column === primaryKey || casts.has(column) || hidden.has(column) || guarded.has(column)) return true;
+  return fillable?.has(column) ?? false;
+}

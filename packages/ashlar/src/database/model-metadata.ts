@@ -1,6 +1,6 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { Cast } from "./casts.ts";
-import { columnName, columnValue, isColumnName, isStorableText, keyValue } from "./column-names.ts";
+import { columnName, columnValue, isColumnName, isStorableText, keyValue, queriedColumn } from "./column-names.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
@@ -114,7 +114,7 @@ export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, col
 /**
  * Fetches the first row whose column has a value. The statement is compiled once for each column.
  *
- * @throws `E_INVALID_QUERY` if the column's name or the value is not valid
+ * @throws `E_INVALID_INPUT` or `E_INVALID_QUERY` if the column's name or the value is not valid
  */
 export function lookUp(metadata: ModelMetadata, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
   const statement = metadata.lookups.get(column) ?? compileLookup(metadata, column);
@@ -129,7 +129,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
 
 function compileLookup(metadata: ModelMetadata, column: string): string {
   const { kysely } = metadata.connection;
-  const query = kysely.selectFrom(metadata.table).selectAll().where(columnName(column), "=", null);
+  const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "=", null);
   // Kysely's limit would be a parameter; written out, the value is the only one.
   const limited = `${query.compile().sql} limit 1`;
   metadata.lookups.set(column, limited);
@@ -137,7 +137,8 @@ function compileLookup(metadata: ModelMetadata, column: string): string {
 }
 
 async function firstWithout(metadata: ModelMetadata, column: string): Promise<Row | undefined> {
-  const query = metadata.connection.kysely.selectFrom(metadata.table).selectAll().where(columnName(column), "is", null);
+  const { kysely } = metadata.connection;
+  const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "is", null);
   return await query.limit(1).executeTakeFirst();
 }
 

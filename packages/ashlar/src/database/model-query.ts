@@ -1,10 +1,10 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, currentDate } from "../support/index.ts";
 import { newValue } from "./casts.ts";
-import { columnName, columnValue } from "./column-names.ts";
+import { columnValue, queriedColumn } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
-import { asInputError } from "./input-errors.ts";
+import { asInputError, asQueryError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
 import { type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
@@ -34,14 +34,31 @@ export interface Page<M> {
 type Builder = ExpressionBuilder<any, any>;
 type Condition = (builder: Builder) => Expression<SqlBool>;
 
+/** What a request may order rows by, see {@link ModelQuery.orderBy}. */
+export interface OrderOptions<M extends Model> {
+  /** The columns that it may name, also hidden ones. */
+  readonly allow: readonly Column<M>[];
+  /** `asc` or `desc`, from the request or not; default: `asc`. */
+  readonly direction?: unknown;
+}
+
+interface Order {
+  readonly column: string;
+  readonly direction: "asc" | "desc";
+  /** Whether the column may be a hidden one. */
+  readonly isAllowed: boolean;
+}
+
 interface State {
   readonly conditions: readonly Condition[];
-  readonly order: readonly { readonly column: string; readonly direction: "asc" | "desc" }[];
+  /** The columns that the conditions name. */
+  readonly columns: readonly string[];
+  readonly order: readonly Order[];
   readonly limit: number | null;
   readonly offset: number | null;
 }
 
-const EVERYTHING: State = { conditions: [], order: [], limit: null, offset: null };
+const EVERYTHING: State = { conditions: [], columns: [], order: [], limit: null, offset: null };
 
 /**
  * A query for models. Each method returns a new query and leaves the original unchanged; the database is not queried
@@ -61,14 +78,16 @@ export class ModelQuery<M extends Model> {
    * Only rows whose column has a value, or matches it by the operator. `null` can be compared with `=` and `!=`, with
    * the expected results.
    *
-   * @throws `E_INVALID_INPUT` (422) if the value is a list, an object or anything else that a column cannot hold;
-   * `E_INVALID_QUERY` if the column's name or the operator is not valid, or the value is `undefined`
+   * A column that the table does not have is an error of the query: `E_INVALID_INPUT` (422) unless the model's class names it.
+   *
+   * @throws `E_INVALID_INPUT` (422) if the value is a list, an object or anything else that a column cannot hold, or the name
+   * cannot be a column's; `E_INVALID_QUERY` if the operator is not valid, or the value is `undefined`
    */
   where(column: Column<M>, value: ColumnValue): ModelQuery<M>;
   where(column: Column<M>, operator: ComparisonOperator, value: ColumnValue): ModelQuery<M>;
   where(column: Column<M>, ...rest: [ColumnValue] | [ComparisonOperator, ColumnValue]): ModelQuery<M> {
     const [operator, value] = rest.length === 1 ? (["=", rest[0]] as const) : rest;
-    const name = columnName(column);
+    const name = queriedColumn(column);
     if (!OPERATORS.includes(operator)) {
       throw new AshlarError(
         "E_INVALID_QUERY",
@@ -76,7 +95,7 @@ export class ModelQuery<M extends Model> {
       );
     }
     columnValue(name, value);
-    if (value !== null) return this.#if((builder) => builder(name, operator, value));
+    if (value !== null) return this.#if(name, (builder) => builder(name, operator, value));
     if (operator === "=") return this.whereNull(column);
     if (operator === "!=" || operator === "<>") return this.whereNotNull(column);
     throw new AshlarError("E_INVALID_QUERY", `The column "${name}" cannot be compared with null by "${operator}".`);
@@ -89,34 +108,61 @@ export class ModelQuery<M extends Model> {
    * @throws `E_INVALID_INPUT` (422) if they are not a list or too many, or if a column cannot hold one of them
    */
   whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
-    const name = columnName(column);
+    const name = queriedColumn(column);
     if (!Array.isArray(values)) throw new ColumnValueError(name, `The column "${name}" must be compared with a list.`);
     if (values.length > MAX_LISTED) {
       throw new ColumnValueError(name, `The column "${name}" cannot be compared with more than ${MAX_LISTED} values.`);
     }
-    if (values.length === 0) return this.#if(() => sql<SqlBool>`1 = 0`);
+    if (values.length === 0) return this.#if(name, () => sql<SqlBool>`1 = 0`);
     for (const value of values) columnValue(name, value);
-    return this.#if((builder) => builder(name, "in", values));
+    return this.#if(name, (builder) => builder(name, "in", values));
   }
 
   /** Only rows whose column is empty. */
   whereNull(column: Column<M>): ModelQuery<M> {
-    const name = columnName(column);
-    return this.#if((builder) => builder(name, "is", null));
+    const name = queriedColumn(column);
+    return this.#if(name, (builder) => builder(name, "is", null));
   }
 
   /** Only rows whose column is not empty. */
   whereNotNull(column: Column<M>): ModelQuery<M> {
-    const name = columnName(column);
-    return this.#if((builder) => builder(name, "is not", null));
+    const name = queriedColumn(column);
+    return this.#if(name, (builder) => builder(name, "is not", null));
   }
 
-  /** Orders by a column, after the columns that the query is already ordered by. */
-  orderBy(column: Column<M>, direction: "asc" | "desc" = "asc"): ModelQuery<M> {
+  /**
+   * Orders by a column, after the columns that the query is already ordered by.
+   *
+   * If a request names the column, say which ones it may name. Any other is refused, and `null` and `undefined` add nothing:
+   *
+   * ```ts
+   * const direction = request.input("direction", "asc");
+   * await Order.rows().orderBy(request.input("sort"), { allow: ["number", "user_id"], direction }).get();
+   * ```
+   *
+   * Security: the order of rows tells what is in the column, one comparison at a time. So rows are not ordered by a hidden
+   * column, such as a password's hash, unless `allow` contains it.
+   *
+   * @throws `E_INVALID_INPUT` (422) if the column is not allowed, or the direction is neither `asc` nor `desc`; from the query
+   * itself if the column is hidden, or the table does not have it
+   */
+  orderBy(column: Column<M>, direction?: "asc" | "desc"): ModelQuery<M>;
+  orderBy(column: unknown, options: OrderOptions<M>): ModelQuery<M>;
+  orderBy(column: unknown, given: "asc" | "desc" | OrderOptions<M> = "asc"): ModelQuery<M> {
+    if (typeof given !== "object" || given === null) return this.#orderedBy(queriedColumn(column), given, false);
+    if (column === null || column === undefined) return this;
+    const { allow, direction = "asc" } = given;
+    if (typeof column === "string" && (allow as readonly string[]).includes(column)) {
+      return this.#orderedBy(queriedColumn(column), direction, true);
+    }
+    throw new ColumnValueError("column", `Rows can be ordered by ${allow.join(", ")}, and by nothing else.`);
+  }
+
+  #orderedBy(column: string, direction: unknown, isAllowed: boolean): ModelQuery<M> {
     if (direction !== "asc" && direction !== "desc") {
       throw new ColumnValueError("direction", 'The direction of an order must be "asc" or "desc".');
     }
-    return this.#with({ order: [...this.#state.order, { column: columnName(column), direction }] });
+    return this.#with({ order: [...this.#state.order, { column, direction, isAllowed }] });
   }
 
   /** At most this many rows. */
@@ -133,6 +179,7 @@ export class ModelQuery<M extends Model> {
   async get(): Promise<M[]> {
     const { table, connection } = this.#metadata;
     const { conditions, order, limit, offset } = this.#state;
+    this.#refuseHidden();
     let query = connection.kysely.selectFrom(table).selectAll();
     for (const condition of conditions) query = query.where(condition);
     for (const { column, direction } of order) query = query.orderBy(column, direction);
@@ -140,7 +187,12 @@ export class ModelQuery<M extends Model> {
     // SQLite and MariaDB only allow an offset after a limit.
     else if (offset !== null) query = query.limit(Number.MAX_SAFE_INTEGER);
     if (offset !== null) query = query.offset(offset);
-    const rows = (await query.execute()) as Row[];
+    let rows: Row[];
+    try {
+      rows = (await query.execute()) as Row[];
+    } catch (error) {
+      throw this.#explained(error);
+    }
     return rows.map((row) => this.#modelClass.fromRow(row));
   }
 
@@ -155,7 +207,11 @@ export class ModelQuery<M extends Model> {
     const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`count(*)`.as("count"));
     for (const condition of this.#state.conditions) query = query.where(condition);
-    return Number((await query.executeTakeFirstOrThrow()).count);
+    try {
+      return Number((await query.executeTakeFirstOrThrow()).count);
+    } catch (error) {
+      throw this.#explained(error);
+    }
   }
 
   /** Returns whether there is a row. */
@@ -163,7 +219,11 @@ export class ModelQuery<M extends Model> {
     const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`1`.as("found"));
     for (const condition of this.#state.conditions) query = query.where(condition);
-    return (await query.limit(1).executeTakeFirst()) !== undefined;
+    try {
+      return (await query.limit(1).executeTakeFirst()) !== undefined;
+    } catch (error) {
+      throw this.#explained(error);
+    }
   }
 
   /**
@@ -196,14 +256,14 @@ export class ModelQuery<M extends Model> {
     const changes: Row = {};
     for (const [name, value] of Object.entries(values)) {
       if (value === undefined) continue;
-      changes[name] = newValue(metadata.casts.get(columnName(name)), name, normalForm(metadata, name, value));
+      changes[name] = newValue(metadata.casts.get(queriedColumn(name)), name, normalForm(metadata, name, value));
     }
     if (Object.keys(changes).length === 0) throw new AshlarError("E_INVALID_QUERY", "There is nothing to update.");
     if (metadata.timestamps) changes.updated_at ??= currentDate();
     let query = metadata.connection.kysely.updateTable(metadata.table).set(changes);
     for (const condition of this.#state.conditions) query = query.where(condition);
     const result = await query.executeTakeFirst().catch((error: unknown) => {
-      throw asInputError(metadata, values as Row, error);
+      throw asInputError(metadata, values as Row, this.#explained(error));
     });
     return Number(result.numUpdatedRows);
   }
@@ -220,7 +280,11 @@ export class ModelQuery<M extends Model> {
     const { table, connection } = this.#metadata;
     let query = connection.kysely.deleteFrom(table);
     for (const condition of this.#state.conditions) query = query.where(condition);
-    return Number((await query.executeTakeFirst()).numDeletedRows);
+    try {
+      return Number((await query.executeTakeFirst()).numDeletedRows);
+    } catch (error) {
+      throw this.#explained(error);
+    }
   }
 
   get #metadata(): ModelMetadata {
@@ -231,8 +295,27 @@ export class ModelQuery<M extends Model> {
     return new ModelQuery(this.#modelClass, { ...this.#state, ...change });
   }
 
-  #if(condition: Condition): ModelQuery<M> {
-    return this.#with({ conditions: [...this.#state.conditions, condition] });
+  #if(column: string, condition: Condition): ModelQuery<M> {
+    const { conditions, columns } = this.#state;
+    return this.#with({ conditions: [...conditions, condition], columns: [...columns, column] });
+  }
+
+  /** The error for a failed statement, which may name a column that the table does not have. */
+  #explained(error: unknown): unknown {
+    const { columns, order } = this.#state;
+    return asQueryError(this.#metadata, [...columns, ...order.map(({ column }) => column)], error);
+  }
+
+  /** In any case: SQLite and MariaDB don't distinguish it. */
+  #refuseHidden(): void {
+    const { order } = this.#state;
+    if (order.length === 0) return;
+    const hidden = new Set([...this.#metadata.hidden].map((column) => column.toLowerCase()));
+    const refused = order.find(({ column, isAllowed }) => !isAllowed && hidden.has(column.toLowerCase()));
+    if (refused === undefined) return;
+    const { column } = refused;
+    const remedy = `If that is meant: orderBy("${column}", { allow: ["${column}"] }).`;
+    throw new ColumnValueError(column, `Rows are not ordered by the hidden column "${column}". ${remedy}`);
   }
 
   /** Databases disagree on what these mean in such statements. */

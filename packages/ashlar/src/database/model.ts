@@ -6,7 +6,7 @@ import { tableName } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
 import type { Database } from "./database.ts";
 import type { ColumnValue, Row } from "./dialect.ts";
-import { asInputError } from "./input-errors.ts";
+import { asInputError, asQueryError } from "./input-errors.ts";
 import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
 import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
@@ -130,7 +130,7 @@ export class Model {
   /**
    * The first row whose column has a value, or `null`.
    *
-   * @throws `E_INVALID_INPUT` (422) as `find`
+   * @throws `E_INVALID_INPUT` (422) as `find`, and if the table does not have the column, unless the model's class names it
    */
   static findBy<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): Promise<M | null> {
     return findModel(this, column, value);
@@ -370,8 +370,14 @@ async function findModel<M extends Model>(
   column: string,
   value: ColumnValue,
 ): Promise<M | null> {
-  const found = lookUp(metadataOf(modelClass), column, value);
-  const row = found instanceof Promise ? await found : found;
+  const metadata = metadataOf(modelClass);
+  let row: Row | undefined;
+  try {
+    const found = lookUp(metadata, column, value);
+    row = found instanceof Promise ? await found : found;
+  } catch (error) {
+    throw asQueryError(metadata, [column], error);
+  }
   return row === undefined ? null : modelClass.fromRow(row);
 }
 

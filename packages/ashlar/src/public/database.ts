@@ -31,6 +31,7 @@ export {
   type Normalizers,
   NotNullViolationError,
   type Observer,
+  type OrderOptions,
   type Page,
   type ParameterValues,
   type PhysicalConnection,

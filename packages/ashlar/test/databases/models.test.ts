@@ -332,7 +332,7 @@ await onEachDatabase("models", (engine) => {
       "a query refuses the column %j",
       async (name) => {
         const column = name as "email";
-        const refused = { code: "E_INVALID_QUERY" };
+        const refused = { code: "E_INVALID_INPUT", status: 422 };
         await expect(User.findBy(column, "x")).rejects.toMatchObject(refused);
         for (const use of [
           () => User.where(column, "x"),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
+import { metadataOf } from "../../src/database/model-metadata.ts";
 import { setClock } from "../../src/support/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
@@ -90,6 +91,89 @@ await onEachDatabase("queries", (engine) => {
     expect(() => Book.rows().orderBy("pages", "asc; --" as "asc")).toThrow(
       expect.objectContaining({ code: "E_INVALID_INPUT" }),
     );
+  });
+
+  test("S168 a column that the table does not have is the client's mistake, unless the class names it", async () => {
+    const name = "shelf" as "title";
+    const queries: (() => Promise<unknown>)[] = [
+      () => Book.findBy(name, "x"),
+      () => Book.findBy(name, null as never),
+      () => Book.where(name, "x").get(),
+      () => Book.where("title", "Emma").where(name, "like", "x%").first(),
+      () => Book.where(name, "x").count(),
+      () => Book.where(name, "x").exists(),
+      () => Book.where(name, "x").paginate(),
+      () => Book.where(name, "x").delete(),
+      () => Book.where(name, "x").update({ title: "x" }),
+      () => Book.rows().whereIn(name, ["x"]).get(),
+      () => Book.rows().whereNull(name).get(),
+      () => Book.rows().whereNotNull(name).get(),
+      () => Book.rows().orderBy("pages").orderBy(name, "desc").get(),
+      () => Book.rows().orderBy(name).first(),
+      () => Book.rows().orderBy(name).paginate(),
+    ];
+    for (const query of queries) {
+      await expect(query(), String(query)).rejects.toMatchObject({
+        code: "E_INVALID_INPUT",
+        status: 422,
+        message: '"shelf" is not a column of the table "books".',
+      });
+    }
+    class Shelved extends Book {
+      static override table = "books";
+      static override casts = { shelf: "json" } as const;
+    }
+    await expect(Shelved.where(name, "x").get()).rejects.toMatchObject({ code: "E_DATABASE", status: 500 });
+    await expect(Shelved.findBy(name, "x")).rejects.toMatchObject({ code: "E_DATABASE", status: 500 });
+  });
+
+  test("S168 what is remembered of lookups doesn't grow with names that no column has", async () => {
+    await Book.findBy("title", "Emma");
+    const before = metadataOf(Book).lookups.size;
+    for (let index = 0; index < 20; index++) await Book.findBy(`none_${index}` as "title", "x").catch(() => {});
+    expect(metadataOf(Book).lookups.size).toBe(before);
+  });
+
+  test("S169 rows are ordered by a hidden column only if that is allowed, in any case of its name", async () => {
+    class Secretive extends Book {
+      static override table = "books";
+      static override hidden = ["pages"];
+    }
+    for (const name of ["pages", "PAGES", "Pages"]) {
+      const query = Secretive.rows()
+        .orderBy("title")
+        .orderBy(name as "pages");
+      for (const run of [() => query.get(), () => query.first(), () => query.paginate()]) {
+        await expect(run()).rejects.toMatchObject({ code: "E_INVALID_INPUT", status: 422 });
+      }
+    }
+    const allowed = await Secretive.rows()
+      .orderBy("pages", { allow: ["pages"] })
+      .get();
+    expect(allowed.map(({ title }) => title)).toEqual(["Emil", "Dune", "Emma", "Ulysses"]);
+  });
+
+  test("S169 a request orders by the columns that it may, and by nothing else", async () => {
+    const sorted = async (column: unknown, direction?: unknown) =>
+      (
+        await Book.rows()
+          .orderBy(column, { allow: ["title", "pages"], direction })
+          .get()
+      ).map(({ title }) => title);
+    expect(await sorted("title")).toEqual(["Dune", "Emil", "Emma", "Ulysses"]);
+    expect(await sorted("pages", "desc")).toEqual(["Ulysses", "Emma", "Dune", "Emil"]);
+    expect((await sorted(undefined)).toSorted()).toEqual(["Dune", "Emil", "Emma", "Ulysses"]);
+    expect((await sorted(null, "desc")).toSorted()).toEqual(["Dune", "Emil", "Emma", "Ulysses"]);
+    for (const column of ["id", "TITLE", "title desc", "", ["title"], { title: 1 }, 1, true, "__proto__"]) {
+      await expect(sorted(column)).rejects.toMatchObject({
+        code: "E_INVALID_INPUT",
+        status: 422,
+        message: "Rows can be ordered by title, pages, and by nothing else.",
+      });
+    }
+    for (const direction of ["", "DESC", "desc; --", ["asc"], null, 1]) {
+      await expect(sorted("title", direction)).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
+    }
   });
 
   test("order, limit and offset apply to the query", async () => {

@@ -275,7 +275,7 @@ function translated({ message }: Error): AshlarError {
   if (message.startsWith("UNIQUE")) return new UniqueViolationError(details);
   if (message.startsWith("FOREIGN KEY")) return new ForeignKeyViolationError(details);
   if (message.startsWith("NOT NULL")) return new NotNullViolationError(details);
-  const unknown = /no column named (\w+)|no such column: (\w+)/.exec(message);
+  const unknown = /no column named (\w+)|no such column: "?(\w+)/.exec(message);
   if (unknown !== null) return new UnknownColumnError(message, [unknown[1] ?? unknown[2]!], null);
   return new DatabaseError(message, null);
 }

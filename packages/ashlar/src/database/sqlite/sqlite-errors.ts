@@ -45,7 +45,7 @@ const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
 ]);
 
 /** The two messages about a column that does not exist; they have no code of their own. */
-const NO_COLUMN = /^(?:table .* has no column named|no such column:) (\w+)/;
+const NO_COLUMN = /^(?:table .* has no column named|no such column:) "?(\w+)/;
 
 /** The code of an error by SQLite's result code. */
 export function sqliteErrorCode(errcode: number): DatabaseErrorCode {
