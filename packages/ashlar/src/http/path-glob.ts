@@ -5,12 +5,40 @@ function segmentsOf(path: string): string[] {
   return path.slice(start, end).split("/");
 }
 
+/** Returns text as a request means it: decoded once, letters with accents in one form. What can't be decoded stays. */
+function meant(text: string): string {
+  try {
+    return decodeURIComponent(text).normalize();
+  } catch {
+    return text;
+  }
+}
+
+/** Reports whether a segment matches one of a glob, in which a `*` is any text, also none. Nothing is tried twice. */
+function matchesSegment(given: string, wanted: string): boolean {
+  const [first, ...others] = wanted.split("*").map(meant);
+  const last = others.pop();
+  if (last === undefined) return given === first;
+  if (given.length < first!.length + last.length || !given.startsWith(first!) || !given.endsWith(last)) return false;
+  const end = given.length - last.length;
+  let at = first!.length;
+  for (const part of others) {
+    const found = given.indexOf(part, at);
+    if (found === -1 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
 /**
  * Reports whether a path matches a glob, anchored at both ends.
  *
- * An inner `*` is exactly one segment, a trailing `*` one or more, a lone `*` everything. An asterisk next to other
- * characters stands for itself. A leading slash is optional and a trailing one makes no difference. Each segment is
- * checked once, so that no pattern and no path can make this slow.
+ * An inner `*` is exactly one segment, a trailing `*` one or more, a lone `*` everything. Next to other characters, it is any
+ * text within the segment: `/user*` matches `/users`, but not `/users/7`. A leading slash is optional and a trailing one
+ * makes no difference. Each segment is checked once, so that no pattern and no path can make this slow.
+ *
+ * Escapes are decoded, in path and glob: `/%61dmin` is `/admin`. An escaped slash is part of its segment, and `%2A` in a
+ * glob an asterisk.
  *
  * @param path the path of a URL, unchanged
  * @param glob such as `/orders/*`
@@ -21,5 +49,7 @@ export function matchesGlob(path: string, glob: string): boolean {
   const given = segmentsOf(path);
   const open = wanted.at(-1) === "*";
   if (open ? given.length < wanted.length : given.length !== wanted.length) return false;
-  return wanted.every((segment, index) => (segment === "*" ? given[index] !== "" : given[index] === segment));
+  return wanted.every((segment, index) =>
+    segment === "*" ? given[index] !== "" : matchesSegment(meant(given[index]!), segment),
+  );
 }

@@ -119,7 +119,10 @@ export class HttpRequest extends RequestWithBody {
     return requestPath(this.raw);
   }
 
-  /** Reports whether the path matches a glob: an inner `*` is one segment, a trailing one or more, a lone one everything. */
+  /**
+   * Reports whether the path matches a glob: a segment `*` is one segment, at the end one or more, and alone everything. Next to
+   * other characters, a `*` is any text within its segment (`/user*`, `/files/*.pdf`). Escapes are decoded, in both.
+   */
   contains(glob: string): boolean {
     return matchesGlob(this.getPath(), glob);
   }

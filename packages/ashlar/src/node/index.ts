@@ -5,6 +5,7 @@ export {
   type PreparedResponse,
   parsedUrl,
   preparedByNode,
+  requestForFile,
   takenBytes,
   unblockStandardStream,
   unfinishedResponse,

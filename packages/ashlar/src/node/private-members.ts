@@ -53,6 +53,16 @@ export function parsedUrl(raw: Request): { readonly pathname: string; readonly s
   return (raw as NodeRequest)._url;
 }
 
+/**
+ * Returns what srvx needs of a request to serve a file: method, headers, and the file's path instead of the URL's. srvx decodes
+ * it as a URL, which would leave escapes of `#`, `?`, `&` and others as they are.
+ *
+ * @param path within the folder, with a leading slash, not encoded
+ */
+export function requestForFile({ method, headers }: Request, path: string): Request {
+  return { method, headers, _url: { pathname: path.replaceAll("%", "%25"), search: "" } } as unknown as Request;
+}
+
 /** Reports whether srvx made a response. Reading such a response's body costs it its shortcut to the socket. */
 export function isNodeResponse(response: Response): boolean {
   return "_toNodeResponse" in response;

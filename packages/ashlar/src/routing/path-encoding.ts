@@ -7,6 +7,9 @@ const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 /** Characters that need no escape in a path (RFC 3986 §3.3); everything else is escaped. */
 const UNUSUAL = /[^\w/.~!$&'()*+,;=:@-]/;
 const UNESCAPED = /[^\w%/.~!$&'()*+,;=:@-]+/g;
+/** What a parameter's value never contains, in UTF-8: controls are U+0000 to U+001F and U+007F to U+009F. */
+const REFUSED_ESCAPE = /%(?:2F|5C|[01][\dA-F]|7F|C2%[89][\dA-F])/i;
+const REFUSED_TEXT = /[/\\\p{Cc}]/u;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
 /** Matches a path that contains escapes, or characters that should have been escaped. */
@@ -45,9 +48,19 @@ export function decodeText(text: string): string | null {
   }
 }
 
-/** Returns a value as a segment of a path, or `null` if it would not survive the round trip. */
+/**
+ * Decodes a segment of a path in normal form, or returns `null` if an escape is malformed, or stands for what no value of a
+ * parameter contains: a slash, a backslash, a control character.
+ *
+ * Security: a handler that uses the value in the name of a file, in a header or in a URL would get `../` or a line break.
+ */
+export function decodeSegment(segment: string): string | null {
+  return REFUSED_ESCAPE.test(segment) ? null : decodeText(segment);
+}
+
+/** Returns a value as a segment of a path, or `null` if no request could have it there. */
 export function encodeSegment(value: string): string | null {
-  if (value === "" || value === "." || value === ".." || value.includes("\0") || !value.isWellFormed()) return null;
+  if (value === "" || value === "." || value === ".." || REFUSED_TEXT.test(value) || !value.isWellFormed()) return null;
   return encodeURIComponent(value);
 }
 

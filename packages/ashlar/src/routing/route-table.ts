@@ -3,7 +3,7 @@ import { compileRouter } from "rou3/compiler";
 import { type Dictionary, dictionary } from "../support/index.ts";
 import type { BoundRoute } from "./compiled-route.ts";
 import { HTTP_METHODS } from "./controller-action.ts";
-import { decodeText } from "./path-encoding.ts";
+import { decodeSegment } from "./path-encoding.ts";
 import type { RouteVariant } from "./route-variant.ts";
 
 /** A route and what its pattern captured. */
@@ -86,12 +86,13 @@ function findNext(tree: RouterContext<Leaf>, path: string): TableMatch | null {
   return null;
 }
 
-/** Returns what a variant captured, decoded; `null` if a compiler refuses a value. */
+/** Returns what a variant captured, decoded; `null` if a value contains what none may, or its compiler refuses it. */
 function read(variant: RouteVariant, raw: Readonly<Record<string, string>> | undefined): TableMatch | null {
   const params = dictionary<string | null>();
   for (const { name, compiler } of variant.captured) {
     const segment = raw![name]!;
-    const value = segment.includes("%") ? decodeText(segment)! : segment;
+    const value = segment.includes("%") ? decodeSegment(segment) : segment;
+    if (value === null) return null;
     const accepted = compiler.read === undefined ? value : compiler.read(value);
     if (accepted === null) return null;
     params[name] = accepted;

@@ -41,11 +41,20 @@ describe("the path of a named route", () => {
   });
 
   test("values are encoded so that they decode unchanged", () => {
-    expect(router.to("home", { id: "a b/c?d#e%f&g+h" })).toBe("/home/a%20b%2Fc%3Fd%23e%25f%26g%2Bh");
+    expect(router.to("home", { id: "a b'c?d#e%f&g+h" })).toBe("/home/a%20b'c%3Fd%23e%25f%26g%2Bh");
     expect(router.to("home", { id: "é😀" })).toBe("/home/%C3%A9%F0%9F%98%80");
     expect(router.to("literal")).toBe("/caf%C3%A9/a%20b/%5Bx%5D");
     expect(router.match("GET", router.to("literal"), null)?.route.name).toBe("literal");
   });
+
+  test.each(["a/b", "/", "a\\b", "a\nb", "\r", "\0", "\x7f", "a\u0085", "..", "."])(
+    "S165 no URL is made for a value that no request can have in a segment: %j",
+    (value) => {
+      const error = invalid("is not what a segment of a path can carry");
+      expect(() => router.to("home", { id: value })).toThrow(error);
+      if (!value.includes("/")) expect(() => router.to("files", { path: `a/${value}/b` })).toThrow(invalid(`":any"`));
+    },
+  );
 
   test("slashes in a rest parameter stay slashes", () => {
     expect(router.to("files", { path: "a b/c.txt" })).toBe("/files/a%20b/c.txt");

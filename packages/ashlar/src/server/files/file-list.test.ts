@@ -38,11 +38,13 @@ test("a path without a file does not touch the disk", async () => {
   let time = 1_000_000;
   setClock(() => time);
   const list = new FileList(folder);
-  for (let index = 0; index < 100; index++) expect(list.has(`/none-${index}`)).toBe(false);
+  for (let index = 0; index < 100; index++) expect(list.find(`/none-${index}`)).toBeNull();
   expect(list.reads).toBe(1);
   // Once the list is old, any number of lookups share one reading.
   time += 60_000;
-  expect(await Promise.all(Array.from({ length: 100 }, (_, index) => list.has(`/none-${index}`)))).not.toContain(true);
+  expect(await Promise.all(Array.from({ length: 100 }, (_, index) => list.find(`/none-${index}`)))).toEqual(
+    Array(100).fill(null),
+  );
   expect(list.reads).toBe(2);
 });
 
@@ -88,11 +90,11 @@ test("a file that was just added is found at once in development, and after a wh
 
 test("a path with a trailing slash matches the index of a folder, but never a file", () => {
   const list = new FileList(folder);
-  expect(["/help/", "/app.css/", "/about/", "/help/index.html/"].map((path) => list.has(path))).toEqual([
-    true,
-    false,
-    false,
-    false,
+  expect(["/help/", "/app.css/", "/about/", "/help/index.html/"].map((path) => list.find(path))).toEqual([
+    "/help/index.html",
+    null,
+    null,
+    null,
   ]);
 });
 
@@ -107,15 +109,15 @@ test("added files are found a second after the last reading, and when the clock 
   const add = (name: string) => writeFileSync(join(own, name), "");
   add("second.txt");
   time += 999;
-  expect(list.has("/second.txt")).toBe(false);
+  expect(list.find("/second.txt")).toBeNull();
   time += 1;
-  expect(await list.has("/second.txt")).toBe(true);
+  expect(await list.find("/second.txt")).toBe("/second.txt");
   add("third.txt");
   time += 1000;
-  expect(await list.has("/third.txt")).toBe(true);
+  expect(await list.find("/third.txt")).toBe("/third.txt");
   add("fourth.txt");
   time -= 3_600_000;
-  expect(await list.has("/fourth.txt")).toBe(true);
+  expect(await list.find("/fourth.txt")).toBe("/fourth.txt");
   expect(list.reads).toBe(4);
 });
 
@@ -126,9 +128,9 @@ test("a list is used for a hundred times as long as it took to read", async () =
   onTestFinished(() => measure.mockRestore());
   const list = new FileList(folder);
   time += 4999;
-  expect(list.has("/none")).toBe(false);
+  expect(list.find("/none")).toBeNull();
   time += 1;
-  expect(await list.has("/none")).toBe(false);
+  expect(await list.find("/none")).toBeNull();
   expect(list.reads).toBe(2);
 });
 
@@ -139,13 +141,13 @@ test("a folder that cannot be read is retried once a second, and keeps its old l
   const list = new FileList(own);
   rmSync(own, { recursive: true });
   time += 1000;
-  expect(await list.has("/two.txt")).toBe(false);
+  expect(await list.find("/two.txt")).toBeNull();
   // A synchronous result means that the folder was not read.
-  expect([list.has("/one.txt"), list.has("/two.txt")]).toEqual([true, false]);
+  expect([list.find("/one.txt"), list.find("/two.txt")]).toEqual(["/one.txt", null]);
   mkdirSync(own);
   writeFileSync(join(own, "two.txt"), "");
   time += 1000;
-  expect([await list.has("/two.txt"), list.has("/one.txt")]).toEqual([true, false]);
+  expect([await list.find("/two.txt"), list.find("/one.txt")]).toEqual(["/two.txt", null]);
 });
 
 describe("links", () => {
@@ -217,8 +219,8 @@ describe("links", () => {
     mkdirSync(join(site, "assets"));
     writeFileSync(join(site, "assets/new.txt"), "new");
     expect(await status("/alias/new.txt")).toBe(200);
-    expect(list.has("/alias/none.txt")).toBe(true);
-    for (const path of ["/none.txt", "/aliased/logo.svg", "/none/alias/logo.svg"]) expect(list.has(path)).toBe(false);
+    expect(list.find("/alias/none.txt")).toBe("/alias/none.txt");
+    for (const path of ["/none.txt", "/aliased/logo.svg", "/none/alias/logo.svg"]) expect(list.find(path)).toBeNull();
     expect(list.reads).toBe(1);
   });
 

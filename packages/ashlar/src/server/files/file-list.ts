@@ -11,6 +11,8 @@ const REST = 100;
 /** The contents of a folder and its subfolders, as paths relative to it, separated by slashes. */
 interface Content {
   readonly files: Set<string>;
+  /** The names with letters beyond ASCII, by their normal form: a letter with an accent may be one character or two. */
+  readonly normalized: Map<string, string>;
   /** With a slash at the end: they may contain anything, so the disk is checked. */
   readonly links: string[];
 }
@@ -24,7 +26,7 @@ interface Content {
  */
 export class FileList {
   readonly #folder: string;
-  #content: Content = { files: new Set(), links: [] };
+  #content: Content = { files: new Set(), normalized: new Map(), links: [] };
   #readAt = 0;
   #lastsMs = FRESH_MS;
   #reading: Promise<void> | null = null;
@@ -46,23 +48,31 @@ export class FileList {
   }
 
   /**
-   * Reports whether a file may be served for the path of a URL: whether one of its candidate names is a file.
+   * Returns the path of the file that may be served for the path of a URL, as it is on disk: the first of its candidate names
+   * that is a file. What is behind a link is looked up under the path itself.
    *
    * @param path decoded, with a leading slash
+   * @returns with a leading slash; `null` if there is none
    */
-  has(path: string): boolean | Promise<boolean> {
-    const names = namesOf(path);
-    if (this.#hasOne(names)) return true;
-    if (now() - this.#readAt < this.#lastsMs && now() >= this.#readAt) return false;
+  find(path: string): string | null | Promise<string | null> {
+    const found = this.#findNow(path);
+    if (found !== null) return found;
+    if (now() - this.#readAt < this.#lastsMs && now() >= this.#readAt) return null;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null;
     });
-    return this.#reading.then(() => this.#hasOne(names));
+    return this.#reading.then(() => this.#findNow(path));
   }
 
-  #hasOne(names: readonly string[]): boolean {
-    const { files, links } = this.#content;
-    return names.some((name) => files.has(name) || links.some((link) => name.startsWith(link)));
+  #findNow(path: string): string | null {
+    const { files, normalized, links } = this.#content;
+    for (const name of namesOf(path)) {
+      if (files.has(name)) return `/${name}`;
+      if (links.some((link) => name.startsWith(link))) return path;
+      const other = normalized.size === 0 ? undefined : normalized.get(name.normalize());
+      if (other !== undefined) return `/${other}`;
+    }
+    return null;
   }
 
   async #read(): Promise<void> {
@@ -88,13 +98,16 @@ export class FileList {
 
 /** Walks a folder: yields the path of one folder after another and expects its contents in return. */
 function* contentOf(): Generator<string, Content, readonly Dirent[]> {
-  const content: Content = { files: new Set(), links: [] };
+  const content: Content = { files: new Set(), normalized: new Map(), links: [] };
   const folders = [""];
   for (const folder of folders) {
     for (const entry of yield folder) {
       const path = `${folder}${entry.name}`;
       if (entry.isDirectory()) folders.push(`${path}/`);
-      else content.files.add(path);
+      else {
+        content.files.add(path);
+        if (!/^[ -~]*$/.test(path)) content.normalized.set(path.normalize(), path);
+      }
       if (entry.isSymbolicLink()) content.links.push(`${path}/`);
     }
   }

@@ -2,18 +2,12 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerMiddleware } from "srvx";
 import { staticMiddleware } from "srvx/static";
-import {
-  baseOf,
-  CheckedHeaders,
-  FastResponse,
-  FreshResponse,
-  requestPath,
-  requestSearch,
-  splitUrl,
-} from "../../http/index.ts";
+import { CheckedHeaders, FastResponse, FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
+import { requestForFile } from "../../node/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
+import { publicPath } from "./public-path.ts";
 import { withoutOpenFile } from "./static-body.ts";
 
 /** How long a browser may show a file without checking whether it has changed. */
@@ -28,7 +22,8 @@ const MAX_REMEMBERED = 10_000;
 const VERSION = /^\?v=([\da-f]+)$/;
 
 /**
- * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges.
+ * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges. A file is
+ * found under every correct encoding of its name, also if its letters with accents are composed in another way.
  *
  * A file that is requested with the fingerprint of its content, as in the URLs that `asset()` writes in views, may be
  * cached forever. A different fingerprint is ignored: while one server has the new files and another still has the old
@@ -54,37 +49,29 @@ export function staticFiles(
   const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
   const none = new FastResponse(null);
   const versionOf = fileVersions(MAX_CHECKED_BYTES);
-  const respond = async (request: Request): Promise<Response | null> => {
-    const path = requestPath(request);
-    const raw = baseOf(request) === "" ? request : withPath(request, path);
-    if (!isPlainPath(path)) return null;
-    if (list !== null && !(await list.has(decodeURIComponent(path)))) return null;
-    const version = VERSION.exec(requestSearch(request))?.[1];
+  const respond = async (raw: Request): Promise<Response | null> => {
+    const path = requestPath(raw);
+    const wanted = publicPath(path);
+    if (wanted === null) return null;
+    const name = list === null ? wanted : await list.find(wanted);
+    if (name === null) return null;
+    const version = VERSION.exec(requestSearch(raw))?.[1];
     // Ask before the file is read: if the file is replaced meanwhile, the old one is not taken for the new one.
-    const isForGood = version !== undefined && version === versionOf(join(folder, decodeURIComponent(path)));
-    const found = await serve(raw, () => none);
+    const isForGood = version !== undefined && version === versionOf(join(folder, name));
+    let asked = requestForFile(raw, name);
+    let found = await serve(asked, () => none);
+    if (found === none && list === null && !/^[ -~]*$/.test(name)) {
+      // A letter with an accent may be written in another way on disk.
+      asked = requestForFile(raw, (await new FileList(folder).find(name)) ?? name);
+      found = await serve(asked, () => none);
+    }
     if (found === none) return null;
     if (served.size < MAX_REMEMBERED) served.add(path);
-    const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(raw, () => none));
+    const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(asked, () => none));
     headers.set("x-content-type-options", "nosniff");
     for (const [name, values] of more.entries) headers.set(name, values.join(", "));
     if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
     return new FreshResponse(body, { status, headers: [...headers] });
   };
   return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
-}
-
-/** A file is where the path within the application says. */
-function withPath({ method, headers, url }: Request, path: string): Request {
-  return new Request(`${splitUrl(url).origin}${path}`, { method, headers });
-}
-
-/** Refuses what no file of a site is named: malformed escapes, control characters, backslashes, escaped slashes. */
-function isPlainPath(path: string): boolean {
-  try {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
-    return !/[\u0000-\u001f\u007f\\]|%2f|%5c/i.test(decodeURIComponent(path)) && !/%2f|%5c/i.test(path);
-  } catch {
-    return false;
-  }
 }
