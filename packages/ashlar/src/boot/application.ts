@@ -50,6 +50,7 @@ import {
   hasPossibleHost,
   hostListener,
   isAddress,
+  isKnownCoding,
   type RequestHandler,
   type RunningServer,
 } from "../server/index.ts";
@@ -272,6 +273,7 @@ export class Application {
     this.#warnings?.look(request);
     if (servedExchange(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
     if (!hasPossibleHost(request)) return new FastResponse(null, { status: 400 });
+    if (!isKnownCoding(request.headers.get("transfer-encoding"))) return new FastResponse(null, { status: 501 });
     const forwarded = throughProxies(request, this.settings.trustedProxies);
     return runApart(this, fetchTraced, () => dispatcher.dispatch(forwarded));
   };

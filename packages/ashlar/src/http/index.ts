@@ -30,6 +30,7 @@ export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./redirect-
 export { type FormFields, repeatedFields } from "./repeated-fields.ts";
 export { HttpRequest } from "./request.ts";
 export { mayBringIds, REQUEST_ID_HEADER, requestIdOf, sentRequestId } from "./request-id.ts";
+export { ambiguousTarget, isAmbiguousTarget, targetPath } from "./request-target.ts";
 export {
   baseOf,
   isMarkedForwarded,
@@ -38,7 +39,7 @@ export {
   requestAuthority,
   requestPath,
   requestSearch,
-  splitUrl,
+  sentTarget,
 } from "./request-url.ts";
 export { isResponse, toResponse } from "./respond.ts";
 export { HttpResponse } from "./response.ts";

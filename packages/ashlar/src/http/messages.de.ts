@@ -11,6 +11,7 @@ export const MESSAGES: Readonly<Record<keyof typeof HTTP_MESSAGES, string>> = {
   "input.list": "Das Feld „{name}“ muss eine Liste sein.",
   "input.invalid": "Das Feld „{name}“ ist ungültig.",
   "input.invalidAsWhole": "Die Eingaben sind ungültig.",
+  "request.target": "Die Adresse der Anfrage lässt sich auf mehr als eine Weise lesen.",
   "body.compressed": "Der Inhalt der Anfrage darf nicht komprimiert sein.",
   "body.cutOff": "Der Inhalt der Anfrage ist unvollständig.",
   "body.tooLarge": "Der Inhalt der Anfrage ist größer als {max} Bytes.",

@@ -12,6 +12,7 @@ export const HTTP_MESSAGES = {
   "input.list": 'The field "{name}" must be a list.',
   "input.invalid": 'The field "{name}" is not valid.',
   "input.invalidAsWhole": "The input is not valid.",
+  "request.target": "The address of the request can be read in more than one way.",
   "body.compressed": "The body must not be compressed.",
   "body.cutOff": "The body ended before it was complete.",
   "body.tooLarge": "The body is larger than {max} bytes.",

@@ -1,4 +1,4 @@
-import { parsedUrl } from "../node/index.ts";
+import { nodeExchange, parsedUrl } from "../node/index.ts";
 
 /** A request's URL, split and otherwise unchanged. */
 export interface SplitUrl {
@@ -78,6 +78,14 @@ export function baseOf(raw: Request): string {
 /** Returns the query of a request's URL with its question mark; empty if there is none. */
 export function requestSearch(raw: Request): string {
   return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
+}
+
+/**
+ * Returns a request's target as the client sent it, if a server of `node:http` keeps it with the request; otherwise the URL,
+ * which most platforms have already resolved.
+ */
+export function sentTarget(raw: Request): string {
+  return nodeExchange(raw)?.req?.url ?? raw.url;
 }
 
 /** Makes a request's URL override its `Host` header, since a trusted proxy reported the requested host. */

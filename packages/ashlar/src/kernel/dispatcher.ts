@@ -1,13 +1,16 @@
 import {
+  ambiguousTarget,
   enterBase,
   FastResponse,
   type HttpContext,
   type HttpServices,
   hasBody,
+  isAmbiguousTarget,
   OVERRIDING_METHODS,
   type RouteMatch,
   requestAuthority,
   requestPath,
+  sentTarget,
   toResponse,
 } from "../http/index.ts";
 import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
@@ -133,6 +136,8 @@ export class Dispatcher {
   }
 
   #respond(raw: Request, startedAt: number): Response | Promise<Response> {
+    // Before anything looks at the path, middleware and mounts included.
+    if (isAmbiguousTarget(sentTarget(raw))) return this.#refuse(raw, startedAt);
     const { keptBase } = this.#dependencies;
     if (keptBase !== "" && !enterBase(raw, keptBase)) return this.#outside(raw, startedAt);
     const path = requestPath(raw);
@@ -194,9 +199,14 @@ export class Dispatcher {
     return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
   }
 
+  /** Responds to a request whose target others could read as another path. */
+  #refuse(raw: Request, startedAt: number): Response | Promise<Response> {
+    return this.#failed(this.#unseenContext(raw, startedAt), ambiguousTarget(), startedAt);
+  }
+
   /** Creates the context of a response that no middleware sees. */
-  #unseenContext(raw: Request): HttpContext {
-    const context = this.#contextOf(raw, null, 0);
+  #unseenContext(raw: Request, startedAt = 0): HttpContext {
+    const context = this.#contextOf(raw, null, startedAt);
     this.#dependencies.cors?.permit(context);
     return context;
   }

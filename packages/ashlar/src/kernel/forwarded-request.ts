@@ -1,4 +1,11 @@
-import { isMarkedForwarded, markForwarded, peerAddress, setPeerAddress, type TrustedProxies } from "../http/index.ts";
+import {
+  isAmbiguousTarget,
+  isMarkedForwarded,
+  markForwarded,
+  peerAddress,
+  setPeerAddress,
+  type TrustedProxies,
+} from "../http/index.ts";
 
 /** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
@@ -23,7 +30,8 @@ export class ProxyList extends Array<string> {
  * the server.
  */
 export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
-  if (proxies.isEmpty) return raw;
+  // An ambiguous URL is refused as it is: a copy would have it resolved.
+  if (proxies.isEmpty || isAmbiguousTarget(raw.url)) return raw;
   const peer = peerAddress(raw);
   const forwarded = asForwarded(raw, peer, proxies);
   if (forwarded !== raw && peer !== null) setPeerAddress(forwarded, peer);

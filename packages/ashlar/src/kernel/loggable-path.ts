@@ -1,4 +1,11 @@
-import { baseOf, type HttpContext, requestAuthority } from "../http/index.ts";
+import {
+  baseOf,
+  type HttpContext,
+  isAmbiguousTarget,
+  requestAuthority,
+  sentTarget,
+  targetPath,
+} from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { isSecretName } from "../support/index.ts";
 import type { Mounts } from "./mounts.ts";
@@ -10,6 +17,10 @@ const CUT = "…";
 const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
 /** A segment that is safe to log if no route takes a parameter there. */
 const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
+/** What separates the words of a path for any server, and so is kept of a path that servers read differently. */
+const SEPARATOR = /([/\\]|%2f|%5c|(?<=^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=[/\\;]|%2f|%5c|$))/i;
+/** How much of a path that is refused is logged. */
+const MAX_REFUSED_LENGTH = 200;
 /** Text no one typed: at least 20 characters with digits, small and capital letters among them, or a JSON Web Token. */
 const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
 
@@ -27,6 +38,8 @@ export class LoggablePaths {
   isFile: (path: string) => boolean = () => false;
   #secretPatterns: ReadonlySet<string> | null = null;
   #root: Node | null = null;
+  /** The text in the patterns of all routes. */
+  #words: ReadonlySet<string> | null = null;
 
   /** @param router called at the first request */
   constructor(router: () => Router, mounts: Mounts) {
@@ -41,6 +54,8 @@ export class LoggablePaths {
    *   of a secret. A segment that looks like a token is removed.
    * - The pattern of the route that another method of the path has.
    * - The path of a public file.
+   * - The path as it was sent if it was refused because others could read it as another one. Of its words, those that
+   *   routes have as text are kept.
    * - Otherwise, the part of the path that matches static segments of routes: a mistyped link may contain a token just like
    *   a correct one. A first segment that is a plain word is kept, unless routes take a parameter there.
    */
@@ -53,6 +68,8 @@ export class LoggablePaths {
     const path = request.getPath();
     const route = request.route();
     if (route !== null) return this.#isSecret(route.pattern) ? route.pattern : withoutTokens(path);
+    const sent = sentTarget(request.raw);
+    if (isAmbiguousTarget(sent)) return this.#ofAmbiguous(sent);
     if (this.isFile(path)) return path;
     const { raw } = request;
     if (path === "/*" && servedExchange(raw)?.req.url === "*") return "*";
@@ -82,14 +99,33 @@ export class LoggablePaths {
     }
   }
 
-  #cut(path: string): string {
+  #ofAmbiguous(target: string): string {
+    const root = this.#routes();
+    this.#words ??= wordsOf(this.#router().routes.map(({ pattern }) => pattern));
+    const pieces = targetPath(target).split(SEPARATOR);
+    const kept = pieces.map((piece, index) => {
+      const isSeparator = index % 2 === 1;
+      const isPlain = index === 2 && !root.takesParameter && PLAIN_WORD.test(piece);
+      return piece === "" || isSeparator || isPlain || this.#words!.has(decoded(piece)) ? piece : CUT;
+    });
+    const path = kept.join("");
+    const shown = path.length > MAX_REFUSED_LENGTH ? `${path.slice(0, MAX_REFUSED_LENGTH)}${CUT}` : path;
+    return target.includes("#") ? `${shown}#${CUT}` : shown;
+  }
+
+  #routes(): Node {
     this.#root ??= treeOf(this.#router().routes.map(({ pattern }) => pattern));
+    return this.#root;
+  }
+
+  #cut(path: string): string {
+    const root = this.#routes();
     const segments = path.split("/").slice(1);
-    let node: Node | undefined = this.#root;
+    let node: Node | undefined = root;
     let kept = "";
     for (const [index, segment] of segments.entries()) {
       const next: Node | undefined = node?.children.get(segment);
-      const isPlain = index === 0 && !this.#root.takesParameter && PLAIN_WORD.test(segment);
+      const isPlain = index === 0 && !root.takesParameter && PLAIN_WORD.test(segment);
       if (next === undefined && !isPlain) {
         const isEnd = segment === "" && index === segments.length - 1;
         return isEnd ? `${kept}/` : `${kept}/${CUT}`;
@@ -108,6 +144,18 @@ export function withoutTokens(path: string): string {
 
 function hasSecretParameter(pattern: string): boolean {
   return [...pattern.matchAll(PARAMETER)].some(([, name, compiler]) => isSecretName(name!) || compiler === "signed");
+}
+
+function wordsOf(patterns: readonly string[]): Set<string> {
+  return new Set(patterns.flatMap((pattern) => pattern.split("/")).filter((word) => !/^[@?]/.test(word)));
+}
+
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return CUT;
+  }
 }
 
 function treeOf(patterns: readonly string[]): Node {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isAmbiguousTarget } from "../http/index.ts";
 import type { Logger } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 
@@ -51,7 +52,8 @@ async function answer(
   respond: (request: Request) => Promise<Response>,
 ): Promise<void> {
   const { authorization } = message.headers;
-  const url = URL.parse(message.url ?? "", "http://localhost");
+  const target = message.url ?? "";
+  const url = isAmbiguousTarget(target) ? null : URL.parse(target, "http://localhost");
   if (url === null || message.method === "TRACE" || message.method === "CONNECT") {
     response.writeHead(400).end();
     return;

@@ -1,5 +1,12 @@
 import type { IncomingMessage } from "node:http";
-import { markForwarded, peerAddress, setPeerAddress } from "../http/index.ts";
+import {
+  ambiguousTarget,
+  isAmbiguousTarget,
+  markForwarded,
+  peerAddress,
+  sentTarget,
+  setPeerAddress,
+} from "../http/index.ts";
 import { parsedUrl } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { hasPossibleHost, hostCheck, isRequestTarget } from "./request-host.ts";
@@ -39,6 +46,7 @@ function isMessage(request: HostRequest): request is IncomingMessage {
 
 function ofRequest(request: Request): Request {
   if (!hasPossibleHost(request)) throw new AshlarError("E_BAD_REQUEST");
+  if (isAmbiguousTarget(sentTarget(request))) throw ambiguousTarget();
   const { method, url, headers } = request;
   const copy = new Request(url, { method, headers });
   // A request from a server that uses srvx has the requested host in its URL.
@@ -53,11 +61,12 @@ function ofMessage(message: IncomingMessage, method: string): Request {
   const headers = headersOf(message);
   const parts = { url: requestedUrl(message), headers: { host: headers.get("host") ?? authorityOf(message) } };
   if (!isRequestTarget(parts) || !hasValidHost(parts)) throw new AshlarError("E_BAD_REQUEST");
+  if (isAmbiguousTarget(parts.url)) throw ambiguousTarget();
   const { url } = parts;
   const origin = `${"encrypted" in message.socket ? "https" : "http"}://${parts.headers.host || "localhost"}`;
   const target = url === "*" ? "/*" : url;
   const parsed = URL.parse(target.startsWith("/") ? `${origin}${target}` : target);
-  if (parsed === null || parsed.username !== "" || parsed.password !== "") throw new AshlarError("E_BAD_REQUEST");
+  if (parsed === null) throw new AshlarError("E_BAD_REQUEST");
   // The host of an absolute target counts, not that of the header (RFC 9112 §3.2.2).
   return markForwarded(new Request(parsed, { method, headers }));
 }

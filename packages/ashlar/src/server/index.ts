@@ -22,3 +22,4 @@ export {
   type ServerSettings,
   serverSettings,
 } from "./settings.ts";
+export { isKnownCoding } from "./transfer-coding.ts";

@@ -25,6 +25,7 @@ import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 import { sendStream } from "./send-stream.ts";
+import { isKnownCoding } from "./transfer-coding.ts";
 
 /** Handles the requests of a server. */
 export interface RequestHandler {
@@ -133,9 +134,10 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
   return (message, response, waits = false) => {
     // A request after one whose response closed the connection.
     if (isLingering(message.socket)) return;
-    if (!isRequestTarget(message) || !hasValidHost(message)) {
+    const isKnown = isKnownCoding(message.headers["transfer-encoding"]);
+    if (!isKnown || !isRequestTarget(message) || !hasValidHost(message)) {
       lingerIfUnread(message, response, waits);
-      refuse(response, 400);
+      refuse(response, isKnown ? 400 : 501);
       return;
     }
     const trace: RequestTrace = { id: null, logger, application, isHandedOver: false, waiting: null };

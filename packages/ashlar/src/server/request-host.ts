@@ -45,21 +45,20 @@ function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forward
   if (typeof value === "string") headers[name] = value.replace(FINAL_DOT, "").replace(EMPTY_PORT, "");
 }
 
+/** A complete URL of the schemes http and https: scheme, authority and the rest. */
+const COMPLETE = /^(https?:\/\/)([^/\\?#]+)(.*)$/is;
+
 /**
  * Reports whether a request has a target as RFC 9112 §3.2 defines them: a path, a complete URL, or the asterisk of
- * OPTIONS. The host of a complete URL loses its trailing dot, like that of the header.
+ * OPTIONS. The host of a complete URL loses its trailing dot, like that of the header; the rest stays as it was sent. A URL
+ * with a user or a password is an error (RFC 9110 §4.2.4).
  */
 export function isRequestTarget(message: Pick<IncomingMessage, "url">): boolean {
   const { url = "" } = message;
   if (url.charCodeAt(0) === 47 || url === "*") return true;
-  const target = URL.parse(url);
-  if (target === null || (target.protocol !== "http:" && target.protocol !== "https:") || target.host === "") {
-    return false;
-  }
-  const plain = target.hostname.replace(FINAL_DOT, "");
-  if (plain !== target.hostname) {
-    target.hostname = plain;
-    message.url = target.href;
-  }
+  const [, scheme = "", authority = "", rest = ""] = COMPLETE.exec(url) ?? [];
+  if (!HOST.test(authority) || !URL.canParse(url)) return false;
+  const plain = authority.replace(FINAL_DOT, "");
+  if (plain !== authority) message.url = `${scheme}${plain}${rest}`;
   return true;
 }
