@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import { AshlarError } from "../support/index.ts";
 import { alreadyRead, clientGone, hasBody, inviteBody, nodeMessage, tooLarge } from "./body.ts";
 import { closeWithResponse } from "./response-end.ts";
-import "./errors.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

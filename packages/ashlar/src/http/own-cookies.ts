@@ -51,11 +51,9 @@ export function domainProblem(domain: string, url: string | null): string | null
  * The attribute `Domain` of a cookie in the response to a request. A host that is not in the domain, such as one of
  * `APP.hosts`, gets a cookie of its own: browsers would refuse the other.
  */
-export function domainFor(
-  { origin, request }: Pick<HttpContext, "origin" | "request">,
-  domain: string | null,
-): { readonly domain?: string } {
+export function domainFor(context: HttpContext, domain: string | null): { readonly domain?: string } {
   if (domain === null) return NO_DOMAIN;
+  const { origin, request } = context;
   return isWithin(new URL(origin ?? request.raw.url).hostname, domain) ? { domain } : NO_DOMAIN;
 }
 

@@ -4,7 +4,6 @@ import { bodyStream, notStreamed, refuseAnnounced, streamedBody } from "./body-s
 import { RequestInputs } from "./request-inputs.ts";
 import type { HttpServices, RouteInfo } from "./services.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
-import "./errors.ts";
 
 /** The body of a request: when it is read, and what can be had of it besides the inputs. */
 export abstract class RequestWithBody extends RequestInputs {

@@ -82,10 +82,15 @@ export function requestSearch(raw: Request): string {
 
 /**
  * Returns a request's target as the client sent it, if a server of `node:http` keeps it with the request; otherwise the URL,
- * which most platforms have already resolved.
+ * which most platforms have already resolved. A platform's `Request` keeps the fragment that it was created with, which was
+ * never sent.
  */
 export function sentTarget(raw: Request): string {
-  return nodeExchange(raw)?.req?.url ?? raw.url;
+  const sent = nodeExchange(raw)?.req?.url;
+  if (sent !== undefined) return sent;
+  const { url } = raw;
+  const fragment = url.indexOf("#");
+  return fragment === -1 ? url : url.slice(0, fragment);
 }
 
 /** Makes a request's URL override its `Host` header, since a trusted proxy reported the requested host. */

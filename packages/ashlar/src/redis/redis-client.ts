@@ -1,5 +1,4 @@
 import type { ConnectionOptions } from "node:tls";
-import type * as IoRedis from "ioredis";
 import type { CompleteRedisSettings } from "./redis-settings.ts";
 
 /** How long a new TCP connection may take, in milliseconds. */
@@ -9,12 +8,19 @@ const MAX_PAUSE_MS = 1000;
 /** A server that says it is read-only is left for another at most this often: its address may lead to the same one. */
 const RECONNECT_EVERY_MS = 1000;
 
-/** What is used of the client, for one server as for a cluster. */
-export type RedisClient = Pick<IoRedis.Redis, "call" | "connect" | "defineCommand" | "disconnect"> & {
+/**
+ * What is used of the client, for one server as for a cluster. Not ioredis's own type: an application without Redis doesn't have
+ * that package, and its compiler may read these declarations.
+ */
+export interface RedisClient {
   readonly status: string;
+  call(command: string, ...args: (string | number)[]): Promise<unknown>;
+  connect(): Promise<void>;
+  defineCommand(name: string, definition: { readonly lua: string; readonly numberOfKeys: number }): void;
+  disconnect(reconnect?: boolean): void;
   on(event: "ready" | "close" | "end", listener: () => void): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
-};
+}
 
 /** Creates a client. It doesn't connect yet, and keeps trying to, once told to. */
 export async function createRedisClient(settings: CompleteRedisSettings): Promise<RedisClient> {

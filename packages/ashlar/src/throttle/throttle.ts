@@ -443,7 +443,7 @@ function readInput(context: HttpContext, name: string): unknown {
   }
 }
 
-/** @internal The error for an attempt that does not pass. */
+/** The error for an attempt that does not pass. */
 export function tooManyRequests({ resetInSeconds }: ThrottleResult, sentence?: Message): AshlarError {
   const said = sentence ?? message("throttle.wait", { wait: waitOf(resetInSeconds) });
   return new AshlarError("E_TOO_MANY_REQUESTS", said, {

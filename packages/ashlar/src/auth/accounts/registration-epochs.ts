@@ -2,7 +2,6 @@ import { createHmac, type KeyObject } from "node:crypto";
 import type { HttpContext } from "../../http/index.ts";
 import { deriveKey, KeyPurpose } from "../../security/index.ts";
 import { makeAccessEpoch } from "../access-epoch.ts";
-import "../../session/index.ts";
 
 const REGISTRATION = new KeyPurpose("registration");
 const EPOCH_BYTES = 16;
