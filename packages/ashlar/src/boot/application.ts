@@ -205,8 +205,8 @@ export class Application {
    *
    * During a request for a host of `APP.hosts`, and in the work that it leaves behind, it is that host's origin.
    *
-   * Security: never any other host of a request, because the client chooses that: a reset link to another host hands over
-   * the account.
+   * Security: never any other host of a request, because the client chooses that. A link that hands over access to an account
+   * must not begin with it where tenants bring their own domains; mails about accounts lead to `APP_URL` then.
    */
   get url(): string {
     return this.origin + this.settings.basePath;
@@ -405,6 +405,15 @@ export class Application {
   /** @internal Runs work that continues a request, for which {@link url} was `origin`. */
   underOrigin<T>(origin: string | null, work: () => T): T {
     return this.#requestedOrigins === null ? work() : this.#requestedOrigins.run(origin, work);
+  }
+
+  /**
+   * @internal Runs work whose links hand over access to an account: under the origin that holds now if that is of the site of
+   * `APP_URL`, else under that of `APP_URL`.
+   */
+  underSiteOrigin<T>(work: () => T): T {
+    const origins = this.#requestedOrigins;
+    return origins === null || origins.current === null ? work() : origins.run(origins.currentOfSite, work);
   }
 
   /** @internal The origin of the host of `APP.hosts` that the running code works for; `null` for that of `APP_URL`. */

@@ -144,7 +144,8 @@ export interface ApplicationSettings {
    * function that is asked on each request for a host other than that of {@link url}, with its name in lower case.
    *
    * Security: the sender of a request chooses its host. List only names that are yours, or let the function find the
-   * tenant in the database: a mail that a request to any other host causes leads to {@link url}.
+   * tenant in the database: a mail that a request to any other host causes leads to {@link url}. Mails about accounts lead
+   * there as well if the host isn't of the same site as {@link url}, because its owner could collect the tokens in their links.
    */
   readonly hosts?: string | readonly string[] | ((host: string) => boolean | Promise<boolean>) | undefined;
 }

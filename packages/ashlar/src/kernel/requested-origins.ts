@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type OwnHosts, requestAuthority } from "../http/index.ts";
+import { type OwnHosts, parseHost, requestAuthority } from "../http/index.ts";
 import { isThenable, type MaybePromise } from "../support/index.ts";
 
 /** The origin that an application has for the running code, inside of what surrounds it. */
@@ -34,6 +34,17 @@ export class RequestedOrigins {
     let scope = scopes.getStore();
     while (scope !== undefined && scope.owner !== this) scope = scope.around;
     return scope?.origin ?? null;
+  }
+
+  /**
+   * {@link current}, if its host belongs to the site of `APP_URL`: to the same registrable domain by the public suffix list.
+   *
+   * Security: for what hands over access to an account. A domain that a tenant brought may point to the tenant's own server,
+   * which would collect the tokens of all who follow a link.
+   */
+  get currentOfSite(): string | null {
+    const { current } = this;
+    return current !== null && siteOf(current) === siteOf(this.#ownUrl()) ? current : null;
   }
 
   /** Runs work, and everything that it starts, under an origin that {@link current} has returned. */
@@ -75,6 +86,13 @@ export function underSameOrigin<T>(work: () => T): () => T {
 
 function hostOf(raw: Request): string | null {
   return URL.parse(`http://${requestAuthority(raw)}/`)?.hostname.replace(/\.$/, "") ?? null;
+}
+
+/** The registrable domain of an origin's host; the host itself if it has none. */
+function siteOf(origin: string): string {
+  const { hostname } = new URL(origin);
+  // What isn't a valid name belongs to no site but that of the same text.
+  return parseHost(hostname).host || hostname;
 }
 
 function withHost(own: URL, host: string): string {

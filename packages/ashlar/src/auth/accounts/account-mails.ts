@@ -1,3 +1,4 @@
+import type { Application } from "../../boot/index.ts";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
@@ -16,6 +17,7 @@ import type { RemainingTokenSource } from "./remaining-tokens.ts";
 
 /** The dependencies of {@link AccountMails}. */
 export interface AccountMailsDependencies {
+  readonly application: Application;
   readonly container: Container;
   /** The application's own mails. */
   readonly mailables: AccountMailables;
@@ -76,7 +78,7 @@ export class AccountMails {
     const { guard, language: visitors = null, ...data } = queued;
     // Closed while the mail was to be made: its owner is to hear no more.
     if (isClosed(data.user)) return;
-    const { declared, mailables, pages, remainingTokens } = this.#dependencies;
+    const { application, container, declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
       declared.get(name) ??
       (this.#builtIn!.BUILT_IN_MAILS as AccountMailables)[name]) as AccountMailableClass<AccountMailMap[N]>;
@@ -86,9 +88,11 @@ export class AccountMails {
       newPasswordUrl: pages.urlIfAny(guard, "change_password"),
     } as unknown as AccountMailMap[N];
     const mail = new mailable(complete);
-    const language = this.#dependencies.container.make("messages").ofUser(data.user) ?? visitors;
+    const language = container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);
-    await (mailer ?? this.#dependencies.container.make("mail")).queue(mail, to);
+    const sender = mailer ?? container.make("mail");
+    // The application's own mails may make their links themselves.
+    await application.underSiteOrigin(() => sender.queue(mail, to));
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Application } from "../../boot/index.ts";
 import type { QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { GuardPages } from "../guard-pages.ts";
@@ -9,8 +10,7 @@ import type { FrontEnd } from "./front-end.ts";
 export interface AccountPagesDependencies {
   readonly pages: GuardPages;
   readonly links: AccountLinks;
-  /** Returns the origin of `APP_URL`. */
-  readonly origin: () => string;
+  readonly application: Application;
   /** Where the pages are, if not in this application. */
   readonly frontEnd: FrontEnd;
 }
@@ -44,22 +44,25 @@ export class AccountPages {
   }
 
   /**
-   * The URL of a guard's page, under the origin of `APP_URL`, or under `ACCOUNTS.frontEndUrl`.
+   * The URL of a guard's page, under the origin of `APP_URL` or of a requested host of the same site, or under
+   * `ACCOUNTS.frontEndUrl`.
    *
-   * Security: never under the host of a request. The sender chooses it, and a reset link to the sender's own host would
-   * hand over the account.
+   * Security: never under another host of a request, even if `APP.hosts` has it. The sender chooses it, and a reset link to
+   * a domain that a tenant controls would hand over the account.
    *
    * @throws `E_UNKNOWN_ROUTE`
    */
   url(guard: string, page: string, parameters: RouteParameters, query: QueryParameters = {}): string {
     const elsewhere = this.#urlElsewhere(guard, page, parameters, query);
     if (elsewhere !== null) return elsewhere;
-    const { pages } = this.#dependencies;
+    const { application, pages } = this.#dependencies;
     // Without pages, there is still what the form would be sent to, at the same path.
     const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);
-    const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);
-    // A route with a domain has its own origin.
-    return url.startsWith("/") ? this.#dependencies.origin() + url : url;
+    return application.underSiteOrigin(() => {
+      const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);
+      // A route with a domain has its own origin.
+      return url.startsWith("/") ? application.origin + url : url;
+    });
   }
 
   /** The URL of a page in the front end; `null` if it has none. */

@@ -79,11 +79,12 @@ export class AccountServices {
     const pages = new AccountPages({
       pages: container.make("auth").pages,
       links,
-      origin: () => application.origin,
+      application,
       frontEnd,
     });
     const remainingTokens = new RemainingTokenSource();
     const mails = new AccountMails({
+      application,
       container,
       mailables,
       declared: accountMailsOf(container),

@@ -17,10 +17,10 @@ async function linksAfterRequest(
   return (await accounts.mails()).map((mail) => new URL(linkIn(mail)).origin);
 }
 
-test("S186 a mail leads to the host of APP.hosts that was requested, with the scheme and the port of APP_URL", async () => {
+test("S186 a link to an account leads to the host of APP.hosts that was requested, with the scheme and port of APP_URL, if it is of the same site", async () => {
   const accounts = await testAccounts({ environment: { APP_HOSTS } });
   expect(await linksAfterRequest(accounts, TENANT)).toEqual([TENANT]);
-  expect(await linksAfterRequest(accounts, "https://acme.example")).toEqual(["https://acme.example"]);
+  expect(await linksAfterRequest(accounts, "https://acme.example")).toEqual(["https://shop.example"]);
   expect(await linksAfterRequest(accounts, "https://ACME.shop.example:9999")).toEqual([TENANT]);
   expect(await linksAfterRequest(accounts, "http://acme.shop.example")).toEqual([TENANT]);
 });
@@ -38,11 +38,11 @@ test.each([
 });
 
 test("S186 a forwarded host counts only behind a trusted proxy, and only if it is listed", async () => {
-  const forwarded = { "x-forwarded-host": "acme.example" };
+  const forwarded = { "x-forwarded-host": "acme.shop.example" };
   const alone = await testAccounts({ environment: { APP_HOSTS } });
   expect(await linksAfterRequest(alone, "https://shop.example", forwarded)).toEqual(["https://shop.example"]);
   const behind = await testAccounts({ environment: { APP_HOSTS, TRUSTED_PROXIES: "203.0.113.7" } });
-  expect(await linksAfterRequest(behind, "https://shop.example", forwarded)).toEqual(["https://acme.example"]);
+  expect(await linksAfterRequest(behind, "https://shop.example", forwarded)).toEqual([TENANT]);
   const evil = { "x-forwarded-host": "evil.example" };
   expect(await linksAfterRequest(behind, "https://shop.example", evil)).toEqual(["https://shop.example"]);
 });
@@ -51,13 +51,13 @@ test("S186 a function confirms a host, once for each request", async () => {
   const asked: string[] = [];
   const hosts = async (host: string): Promise<boolean> => {
     asked.push(host);
-    return host === "acme.example";
+    return host === "acme.shop.example";
   };
   const accounts = await testAccounts({ config: { app: { APP: { hosts } } } });
-  expect(await linksAfterRequest(accounts, "https://acme.example")).toEqual(["https://acme.example"]);
-  expect(await linksAfterRequest(accounts, "https://evil.example")).toEqual(["https://shop.example"]);
+  expect(await linksAfterRequest(accounts, TENANT)).toEqual([TENANT]);
+  expect(await linksAfterRequest(accounts, "https://other.shop.example")).toEqual(["https://shop.example"]);
   expect(await linksAfterRequest(accounts, "https://shop.example")).toEqual(["https://shop.example"]);
-  expect(asked).toEqual(["acme.example", "evil.example"]);
+  expect(asked).toEqual(["acme.shop.example", "other.shop.example"]);
 });
 
 test("a host that can't be looked up is an error of the request, and of no other", async () => {
@@ -101,20 +101,24 @@ test("S186 mails of requests to several hosts at once lead each to its own, in m
   }
 });
 
-test("S186 what a process has promised and another one does leads to the host that was requested", async () => {
+test.each([
+  [TENANT, TENANT],
+  ["https://evil.example", "https://shop.example"],
+])("S186 what a process has promised at %s and another one does leads to %s", async (requested, expected) => {
   class User extends FullUser {}
-  const environment = { APP_HOSTS, APP_KEY: generateSecret() };
-  const accounts = await testAccounts({ User, environment });
+  const config = { app: { APP: { hosts: () => true } } };
+  const environment = { APP_KEY: generateSecret() };
+  const accounts = await testAccounts({ User, config, environment });
   const { background, container } = accounts.application;
   const { runUnpredictably } = background;
   background.runUnpredictably = () => {};
-  await accounts.visitor({ origin: TENANT }).post("/change_password", { email: ADA.email });
+  await accounts.visitor({ origin: requested }).post("/change_password", { email: ADA.email });
   background.runUnpredictably = runUnpredictably;
   const claimed = { available_at: 0, claim: "a dead process" };
   await container.make("database").kysely.updateTable("mail_outbox").set(claimed).execute();
-  const other = await testAccounts({ restarted: accounts, User, environment });
+  const other = await testAccounts({ restarted: accounts, User, config, environment });
   (await other.application.container.make("mail").outbox())!.start();
-  expect((await other.mails()).map((mail) => new URL(linkIn(mail)).origin)).toEqual([TENANT]);
+  expect((await other.mails()).map((mail) => new URL(linkIn(mail)).origin)).toEqual([expected]);
 });
 
 test("S186 a request in a request has the host that it was sent to, and the outer one keeps its own", async () => {
