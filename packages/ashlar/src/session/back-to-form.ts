@@ -7,7 +7,8 @@ import { isSafeMethod } from "./safe-methods.ts";
 
 /**
  * The response to a form with mistakes in it: back to the form's page (303, RFC 9110 §15.4.4), which then shows the
- * messages and what was typed. If the session has no room for all of that, the response is the form's page itself (422).
+ * messages and what was typed. If the session has no room for all of that, the response is the form's page itself (422),
+ * provided that it may be shown there: see `formPageOf`.
  *
  * @param error what was thrown
  * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
@@ -34,9 +35,9 @@ async function showInPlace(
   router: Router,
   input: Dictionary,
 ): Promise<HttpResponse | Response> {
-  const page = formPageOf(context, router, isOwnForm(context, held));
+  const page = formPageOf(context, held, router, isOwnForm(context, held));
   // Where a front end of another origin, or no page at all, showed the form, as much is kept as fits.
-  if (page !== null && !isOfAnotherOrigin(context)) {
+  if (page?.mayBeShown === true && !isOfAnotherOrigin(context)) {
     const shown = await showForm(context, held, error, page, { errors: error.errors, input });
     if (shown !== null) return shown;
     held.flashMistakes(error.errors, input, error.detail);

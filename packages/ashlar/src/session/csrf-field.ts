@@ -1,6 +1,7 @@
-import type { HttpContext, HttpRequest } from "../http/index.ts";
+import { type HttpContext, type HttpRequest, requestAuthority } from "../http/index.ts";
 import { escapeHtml } from "../support/index.ts";
 import { requireSession, shownSession } from "./request-session.ts";
+import { isSafeMethod } from "./safe-methods.ts";
 
 /** The name of the header that carries the token. */
 export const CSRF_HEADER = "x-csrf-token";
@@ -17,13 +18,24 @@ export function sentCsrfToken(request: HttpRequest): unknown {
 }
 
 /**
+ * What a token says of the page that it is in.
+ *
+ * @param path as the request for the page was sent, below the base path, without a query
+ */
+export function pageAddress({ request }: HttpContext, path: string): string {
+  return `${requestAuthority(request.raw)}${path}`;
+}
+
+/**
  * Returns a CSRF token for a page of this request, with a new mask on each call. From then on, the session is saved.
  *
  * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
  */
 export function csrfToken(context: HttpContext): string {
   const { session, manager } = requireSession(context);
-  return manager.tokens.issue(session.id);
+  const { request } = context;
+  const isPage = isSafeMethod(request.raw.method);
+  return manager.tokens.issue(session.id, isPage ? pageAddress(context, request.getPath()) : null);
 }
 
 /**

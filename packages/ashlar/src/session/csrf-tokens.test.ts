@@ -87,3 +87,40 @@ describe("tokens", () => {
     );
   });
 });
+
+describe("S163 a token proves which page it was shown in", () => {
+  const PAGE = "shop.example/orders/create";
+
+  test("to its session, with any key that is still accepted", () => {
+    const token = tokens.issue(ID, PAGE);
+    const next = new CsrfTokens(generateSecret(), { previousSecrets: [SECRET] });
+    expect([tokens, next].map((one) => one.provesPage(ID, PAGE, token))).toEqual([true, true]);
+    expect(tokens.matches(ID, token)).toBe(true);
+    expect(new Set(Array.from({ length: 100 }, () => tokens.issue(ID, PAGE).slice(0, 21))).size).toBe(100);
+  });
+
+  test("and nothing of another page or session, nor if it is a token of none, of an earlier version or no token", () => {
+    const token = tokens.issue(ID, PAGE);
+    const proofs = [
+      tokens.provesPage(ID, "shop.example/orders", token),
+      tokens.provesPage(ID, "", token),
+      tokens.provesPage(randomToken(), PAGE, token),
+      tokens.provesPage(ID, PAGE, tokens.issue(ID)),
+      tokens.provesPage(ID, PAGE, null),
+      tokens.provesPage(ID, PAGE, ""),
+      new CsrfTokens(generateSecret()).provesPage(ID, PAGE, token),
+    ];
+    expect(proofs).toEqual(proofs.map(() => false));
+  });
+
+  test("which no one can change who has a token and so its secret", () => {
+    const bytes = Buffer.from(tokens.issue(ID, PAGE), "base64url");
+    for (let bit = 0; bit < 256; bit++) {
+      const changed = Buffer.from(bytes);
+      // The same bit of both halves, so that the secret stays.
+      for (const half of [0, 32]) changed[half + (bit >> 3)]! ^= 1 << (bit & 7);
+      const token = changed.toString("base64url");
+      expect([tokens.matches(ID, token), tokens.provesPage(ID, PAGE, token)]).toEqual([true, false]);
+    }
+  });
+});

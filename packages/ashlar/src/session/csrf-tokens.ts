@@ -2,7 +2,9 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:c
 import { deriveKeys, KeyPurpose, type RotationOptions } from "../security/index.ts";
 
 const CSRF = new KeyPurpose("csrf");
+const PAGE = new KeyPurpose("csrf-page");
 const MASK_BYTES = 32;
+const NONCE_BYTES = 16;
 /** 64 bytes in base64url. */
 const TOKEN = /^[\w-]{86}$/;
 
@@ -11,9 +13,13 @@ const TOKEN = /^[\w-]{86}$/;
  *
  * A token is bound to a session: it is the HMAC of the session's id. It is masked with different random bytes each
  * time, so that the length of a compressed page reveals nothing about it (BREACH).
+ *
+ * The mask of a token in a page is 16 random bytes and 16 of an HMAC over them, the session's id and the page's address. It
+ * proves that the page was shown to the session. It needs a key: who has a token can remove its mask.
  */
 export class CsrfTokens {
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
+  readonly #pageKeys: readonly [KeyObject, ...KeyObject[]];
 
   /**
    * @param secret the application's key
@@ -22,11 +28,16 @@ export class CsrfTokens {
    */
   constructor(secret: string, options: RotationOptions = {}) {
     this.#keys = deriveKeys(secret, options.previousSecrets ?? [], CSRF);
+    this.#pageKeys = deriveKeys(secret, options.previousSecrets ?? [], PAGE);
   }
 
-  /** A token for a session's pages: 86 characters of base64url, different each time. */
-  issue(sessionId: string): string {
-    const mask = randomBytes(MASK_BYTES);
+  /**
+   * A token for a session's pages: 86 characters of base64url, different each time.
+   *
+   * @param page the host and path of the page that it is in, which it then proves; `null` to prove none
+   */
+  issue(sessionId: string, page: string | null = null): string {
+    const mask = page === null ? randomBytes(MASK_BYTES) : pageMask(sessionId, page, this.#pageKeys[0]);
     return Buffer.concat([mask, xor(mask, expected(sessionId, this.#keys[0]))]).toString("base64url");
   }
 
@@ -42,6 +53,19 @@ export class CsrfTokens {
     const matching = this.#keys.filter((key) => timingSafeEqual(presented, expected(sessionId, key)));
     return matching.length > 0;
   }
+
+  /** Reports whether a token was issued for a session in a page. */
+  provesPage(sessionId: string, page: string, token: unknown): boolean {
+    if (!this.matches(sessionId, token)) return false;
+    const mask = Buffer.from(token as string, "base64url").subarray(0, MASK_BYTES);
+    const nonce = mask.subarray(0, NONCE_BYTES);
+    return this.#pageKeys.some((key) => timingSafeEqual(mask, pageMask(sessionId, page, key, nonce)));
+  }
+}
+
+function pageMask(sessionId: string, page: string, key: KeyObject, nonce = randomBytes(NONCE_BYTES)): Buffer {
+  const proof = createHmac("sha256", key).update(nonce).update(`${sessionId}\0${page}`).digest();
+  return Buffer.concat([nonce, proof.subarray(0, MASK_BYTES - NONCE_BYTES)]);
 }
 
 function expected(sessionId: string, key: KeyObject): Buffer {

@@ -1,8 +1,8 @@
-import { FastResponse, type HttpContext } from "../http/index.ts";
+import { FastResponse, type HttpContext, type HttpResponse } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
+import { formPageOf, isOwnForm, type Mistakes, showForm } from "./form-page.ts";
 import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import "./errors.ts";
@@ -27,8 +27,9 @@ export class ExpiredPageError extends AshlarError {
 /**
  * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
  * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
- * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If a form has
- * expired and its page now redirects elsewhere, such as to the login page, the visitor is redirected there.
+ * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
+ * may not be shown here (see `formPageOf`), a visitor with a session is redirected to it, with as much as fits. If a form
+ * has expired and its page now redirects elsewhere, such as to the login page, the visitor is redirected there.
  *
  * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
  * Otherwise another site could fill in the form that the visitor is about to send.
@@ -68,17 +69,32 @@ async function showAgain(
   held: RequestSession,
   error: AshlarError,
   router: Router,
-): Promise<Response | null> {
+): Promise<HttpResponse | Response | null> {
   const isExpired = error instanceof ExpiredPageError;
   const isOwn = await readOwnForm(context, held);
-  const page = formPageOf(context, router, isOwn);
+  const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
   const errors = { "": [isExpired ? EXPIRED : error.detail] };
+  const input = isOwn ? inputsOf(context) : {};
+  if (!page.mayBeShown) return redirectToPage(context, held, error, page.target!, { errors, input });
   const follow = (shown: Response) => (isExpired && isRedirect(shown) ? leadOn(held, shown) : null);
-  const shown = await showForm(context, held, error, page, { errors, input: isOwn ? inputsOf(context) : {} }, follow);
+  const shown = await showForm(context, held, error, page, { errors, input }, follow);
   // A request that is refused and not shown a form does not start a session.
   if (shown === null && !held.isKnown) held.session.invalidate();
   return shown;
+}
+
+/** Redirects to a page that may not be shown here, with what fits into the session. */
+function redirectToPage(
+  context: HttpContext,
+  held: RequestSession,
+  error: AshlarError,
+  target: string,
+  { errors, input }: Mistakes,
+): HttpResponse | null {
+  if (!held.isKnown) return null;
+  held.flashMistakes(errors, input, error.detail);
+  return context.response.redirect(target).status(303);
 }
 
 function isRedirect({ status, headers }: Response): boolean {

@@ -10,7 +10,7 @@ import {
 } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
-import { PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
+import { PAGE_INPUT, pageAddress, sentCsrfToken } from "./csrf-field.ts";
 import { comesFromHere } from "./request-origin.ts";
 import type { RequestSession } from "./request-session.ts";
 
@@ -19,6 +19,12 @@ export interface FormPage {
   readonly match: CompiledMatch;
   /** Its path, below the application's own, and its query; `null` if those of the form's own request are all that is known. */
   readonly target: string | null;
+  /**
+   * Whether it may be shown in the response to the form.
+   *
+   * Security: a proxy or a guard in front may have rules for its path, and has seen only the form's.
+   */
+  readonly mayBeShown: boolean;
 }
 
 /** What a form is shown again with. */
@@ -31,24 +37,48 @@ export interface Mistakes {
  * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`. If the
  * browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, it is the one at the form's own path.
  *
- * Security: the address of the page counts only if the form is known to come from this site.
+ * Security: the address of the page counts only if the form is known to come from this site. Its page may be shown in the
+ * response if it has the form's own path, or if the form's token proves that the page was shown to this session before.
  *
  * @param isOwn whether it is
  * @returns `null` if there is no such page
  */
-export function formPageOf(context: HttpContext, router: Router, isOwn: boolean): FormPage | null {
+export function formPageOf(
+  context: HttpContext,
+  held: RequestSession,
+  router: Router,
+  isOwn: boolean,
+): FormPage | null {
   const { request, services } = context;
-  const authority = requestAuthority(request.raw);
   const sent = isOwn ? sentPageOf(context) : null;
-  const again = sent === null ? null : router.match("GET", sent.replace(/\?.*$/, ""), authority);
-  if (again !== null) return { match: again, target: sent };
+  const again = sent === null ? null : namedPage(context, held, router, sent);
+  if (again !== null) return again;
   const path = isOwn ? ownPath(context, request.header("referer")) : null;
   const target = path === null ? "" : redirectTarget(path.replace(/#.*$/, ""), "");
   const from = target === "" ? "" : (withoutBase(services.basePath, target) ?? "");
-  const named = from === "" ? null : router.match("GET", from.replace(/\?.*$/, ""), authority);
-  if (named !== null) return { match: named, target: from };
-  const match = router.match("GET", request.getPath(), authority);
-  return match === null ? null : { match, target: null };
+  const named = from === "" ? null : namedPage(context, held, router, from);
+  if (named !== null) return named;
+  const match = router.match("GET", request.getPath(), requestAuthority(request.raw));
+  return match === null ? null : { match, target: null, mayBeShown: true };
+}
+
+/** The page that a form names itself. */
+function namedPage(context: HttpContext, held: RequestSession, router: Router, target: string): FormPage | null {
+  const { request } = context;
+  const path = target.replace(/[?#].*$/s, "");
+  const match = router.match("GET", path, requestAuthority(request.raw));
+  if (match === null) return null;
+  const mayBeShown = path === request.getPath() || held.provesPage(pageAddress(context, path), sentToken(context));
+  return { match, target, mayBeShown };
+}
+
+/** A body that cannot be parsed has no inputs, and so no token. */
+function sentToken({ request }: HttpContext): unknown {
+  try {
+    return sentCsrfToken(request);
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -66,13 +96,7 @@ export function sentPageOf({ request }: HttpContext): string | null {
 
 /** Reports whether the browser or the token says that a form was sent from a page of this site. */
 export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
-  if (comesFromHere(context.request, context.origin)) return true;
-  try {
-    return held.matchesToken(sentCsrfToken(context.request));
-  } catch {
-    // A body that cannot be parsed has no inputs.
-    return false;
-  }
+  return comesFromHere(context.request, context.origin) || held.matchesToken(sentToken(context));
 }
 
 /**

@@ -108,6 +108,11 @@ export class RequestSession {
     return this.manager.tokens.matches(this.session.identity.id, token);
   }
 
+  /** Reports whether a token was issued in a page that was shown to this session, by the page's host and path. */
+  provesPage(page: string, token: unknown): boolean {
+    return this.manager.tokens.provesPage(this.session.identity.id, page, token);
+  }
+
   /**
    * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
    *

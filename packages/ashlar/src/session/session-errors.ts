@@ -55,6 +55,18 @@ export function readStoredErrors(stored: unknown, t: (message: Message) => strin
   return errors;
 }
 
+/** Calls a function when the text of a message is read. Counting the messages, or looking at their rules, is not reading. */
+export function noteReading(errors: FieldErrors, onRead: () => void): void {
+  for (const one of Object.values(errors).flat()) {
+    const { message } = one;
+    const get = (): string => {
+      onRead();
+      return message;
+    };
+    Object.defineProperty(one, "message", { get, enumerable: true });
+  }
+}
+
 function fromStored(stored: StoredMessage): Message {
   if (typeof stored === "string") return asMessage(stored);
   return { ...stored, params: mapped(stored.params, fromStoredValue) as MessageParams };

@@ -12,7 +12,7 @@ import {
   restoreOnRollback,
 } from "../support/index.ts";
 import { encodeContents, type SessionContents } from "./session-contents.ts";
-import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
+import { noteReading, readStoredErrors, toStoredErrors } from "./session-errors.ts";
 import { fittingInput, inputAt, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
 import { checkKey, isOwnKey, toSessionValue } from "./session-value.ts";
 import "./errors.ts";
@@ -215,7 +215,7 @@ export class Session {
     return this.#flashFor(ERRORS, toSessionValue("errors", toStoredErrors(errors)));
   }
 
-  /** @internal Whether anything has read the messages, as a page that shows them does. */
+  /** @internal Whether the text of a message of this request was read, as by a page that shows it, not only counted. */
   get hasShownErrors(): boolean {
     return this.#hasShownErrors;
   }
@@ -233,8 +233,10 @@ export class Session {
    * and the sentences in the visitor's language. Those of the whole form are under `""`.
    */
   errors(): FieldErrors {
-    this.#hasShownErrors = true;
-    return readStoredErrors(this.#valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
+    const errors = readStoredErrors(this.#valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
+    // A page's title may say that there are mistakes, and its form nothing of them.
+    if (ERRORS in this.#next) noteReading(errors, () => (this.#hasShownErrors = true));
+    return errors;
   }
 
   /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */
