@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { TestClient } from "../../src/testing/index.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { type TestClient, travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
@@ -17,6 +17,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
   });
   afterAll(() => shop.close());
   beforeEach(() => shop.reset());
+  afterEach(travelBack);
 
   /** A client with the cookies that another one has at this moment. */
   function copyOf(client: TestClient): TestClient {
@@ -61,6 +62,17 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     for (let time = 0; time < 3; time++) {
       expect([await shop.isIn(copy), await opensVault(owner)]).toEqual([false, true]);
     }
+  });
+
+  test("without the button counting as a proof of the password, which it doesn't ask for", async () => {
+    const owner = await shop.loggedIn();
+    await shop.loggedIn();
+    expect(await opensVault(owner)).toBe(true);
+    // The password was confirmed too long ago.
+    travel(2);
+    expect(await opensVault(owner)).toBe(false);
+    await logOutOthers(owner);
+    expect([await shop.isIn(owner), await opensVault(owner)]).toEqual([true, false]);
   });
 
   test("after a new password, and after a new address, by which all other logins end", async () => {

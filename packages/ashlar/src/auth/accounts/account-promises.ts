@@ -47,7 +47,8 @@ export class AccountPromises {
     this.#works.set(name, work as AccountWork<never, never>);
     return async (context, data, known) => {
       const { background, container } = this.#application;
-      const now = () => work(context, data, known ?? null);
+      // It may be started by whoever waits for all jobs, outside of any request.
+      const now = () => runFor(this.#application, work, context, data, known ?? null);
       if (!container.has("mail")) return background.runUnpredictably(title, now);
       await container.make("mail").promise(name, title, this.#stored(context, data), now);
     };
