@@ -16,20 +16,20 @@ export function isSpeculative({ headers }: Request): boolean {
  * itself, such as an image, a frame, or what a script fetches.
  *
  * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say so (W3C Fetch Metadata §2), which no page can set. Browsers send neither over
- * plain http, and Safari sends none before 16.4. Then a navigation is what asks for HTML by name, as only navigations, frames,
+ * plain http, and Safari sends none before 16.4; Node's `fetch`, which is no browser, sends the first alone. Then a navigation is what asks for HTML by name, as only navigations, frames,
  * and scripts that want a page do.
  */
 export function isNavigation(raw: Request): boolean {
   const { headers } = raw;
   if (isSpeculative(raw)) return false;
-  const mode = headers.get("sec-fetch-mode");
-  if (mode !== null) return mode === "navigate" && (headers.get("sec-fetch-dest") ?? "document") === "document";
+  const destination = headers.get("sec-fetch-dest");
+  if (destination !== null) return destination === "document" && headers.get("sec-fetch-mode") === "navigate";
   return NAMES_HTML.test(headers.get("accept") ?? "") && !headers.has("x-requested-with");
 }
 
 /** Reports whether a request says that it is no navigation. One that says nothing may come from any program. */
 export function isInBackground(raw: Request): boolean {
   const { headers } = raw;
-  const says = headers.has("sec-fetch-mode") || headers.has("accept") || headers.has("x-requested-with");
+  const says = headers.has("sec-fetch-dest") || headers.has("accept") || headers.has("x-requested-with");
   return (says || isSpeculative(raw)) && !isNavigation(raw);
 }
