@@ -41,7 +41,12 @@ export async function comparePassword<T>(context: HttpContext, guess: Guess, com
   }
 }
 
-async function countGuess(context: HttpContext, { guard, user, identifier }: Guess): Promise<void> {
+/**
+ * Counts a guess at an account's password, before it is compared.
+ *
+ * @throws `E_TOO_MANY_REQUESTS` if the account allows no more
+ */
+export async function countGuess(context: HttpContext, { guard, user, identifier }: Guess): Promise<void> {
   const { auth } = context;
   if (auth.throttle === null) return;
   const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {

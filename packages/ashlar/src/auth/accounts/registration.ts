@@ -14,6 +14,8 @@ import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { isAddress, normalizeIdentifier } from "../credentials.ts";
 import { announce } from "../events.ts";
+import { countGuess } from "../guesses.ts";
+import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
@@ -38,7 +40,7 @@ export interface RegistrationAttributes {
 
 const EMAIL = "email";
 
-/** For how long a registration that arrives again is not mailed its link again. */
+/** For how long a registration that arrives again is taken for the same, and is not mailed its link again. */
 const REPEATED_WITHIN_MS = 10 * 60_000;
 
 /** The age of an account is never set by a form. */
@@ -135,20 +137,25 @@ export class Registration {
    * The account of this visitor, if the registration has arrived before: of a double click, or of a form that was sent
    * again because the response was lost. Nothing is stored or mailed again.
    *
-   * Security: its epoch proves that this visitor has registered it, with this password. Once the first response has
-   * arrived, the session is another one, and the visitor is logged in to the account; the password is then proved as in
-   * any form that asks for it, within the same limit.
+   * Security: its epoch proves that this visitor has registered it, with this password. A copy of the session from before
+   * could try passwords against it, so this counts as a guess at the account, and ends ten minutes after `created_at`.
+   * Once the first response has arrived, the session is another one, and the visitor is logged in to the account; the
+   * password is then proved as in any form that asks for it, within the same limit.
+   *
+   * @throws `E_TOO_MANY_REQUESTS` if the account allows no more guesses
    */
   async #registeredBefore(context: HttpContext, account: NewAccount, password: unknown): Promise<AccountUser | null> {
     const { users, verification } = this.#dependencies;
-    const guard = context.auth.guardName;
+    const { auth } = context;
+    const guard = auth.guardName;
     const owner = await users.of(guard).findByEmail(account.email);
-    if (owner === null) return null;
-    if (accessEpochOf(owner) !== account.accessEpoch) {
-      const user = (await context.auth.user()) as AccountUser | null;
-      const isOwn = user !== null && String(user.authId()) === String(owner.authId());
-      if (!isOwn || !(await provesOwnPassword(context, guard, owner, password))) return null;
-    }
+    if (owner === null || isFromLongAgo(owner)) return null;
+    const user = (await auth.user()) as AccountUser | null;
+    const isOwn = user !== null && String(user.authId()) === String(owner.authId());
+    const proves = isOwn
+      ? await provesOwnPassword(context, guard, owner, password)
+      : await provesRegistration(context, guard, owner, account);
+    if (!proves) return null;
     verification.wasSent(owner);
     return owner;
   }
@@ -209,6 +216,25 @@ export class Registration {
 
 function isUnverified(user: AccountUser): boolean {
   return isVerifiable(user) && !user.hasVerifiedEmail();
+}
+
+/**
+ * Reports whether an account's first epoch is that of a registration. It depends on the password, so it counts as a guess
+ * at it, and a wrong one is announced. Nothing is hashed.
+ */
+async function provesRegistration(
+  context: HttpContext,
+  guard: string,
+  owner: AccountUser,
+  { accessEpoch }: NewAccount,
+): Promise<boolean> {
+  await countGuess(context, { guard, user: owner, identifier: null });
+  if (accessEpochOf(owner) === accessEpoch) {
+    await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);
+    return true;
+  }
+  announce(context, "auth.failed", guard, { user: owner, identifier: null });
+  return false;
 }
 
 /** Reports whether an account is too old for a double click: its newcomer has not found the mail. */

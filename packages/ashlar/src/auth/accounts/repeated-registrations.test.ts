@@ -10,6 +10,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { setClock } from "../../support/index.ts";
+import { memoryStore } from "../../throttle/index.ts";
 
 afterEach(() => setClock(null));
 
@@ -125,6 +126,42 @@ describe("a registration that arrives twice", () => {
       expect((await again(accounts, same).post("/register", adas, JSON_HEADERS)).status).toBe(422);
     }
     expect((await copy.get("/me")).body).toEqual({ user: null });
+  });
+
+  describe("S182 S133 with a copy of the session from before", () => {
+    const stolen = async () => {
+      const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
+      const visitor = await atTheForm(accounts);
+      const cookies = again(accounts, visitor).cookies;
+      await visitor.post("/register", EVE);
+      let sent = 0;
+      const guess = async (password: string) => {
+        const thief = accounts.visitor({ ip: `100.64.1.${++sent}` });
+        for (const [name, value] of cookies) thief.cookies.set(name, value);
+        return thief.post("/register", { ...EVE, password, password_confirmation: password }, JSON_HEADERS);
+      };
+      return { accounts, guess };
+    };
+
+    test("wrong passwords are guesses like those of a login, and the right one is refused after them", async () => {
+      const { accounts, guess } = await stolen();
+      const statuses: number[] = [];
+      for (let count = 0; count < 110; count++) statuses.push((await guess(`wrong password ${count}`)).status);
+      const wrong = statuses.filter((status) => status === 422).length;
+      expect(wrong).toBeLessThanOrEqual(101);
+      expect(statuses.slice(wrong)).toEqual(Array(110 - wrong).fill(429));
+      expect((await accounts.toldOf("auth.failed")).length).toBe(wrong);
+      expect((await guess(EVE.password)).status).toBe(429);
+    });
+
+    test("the right password is a taken address, ten minutes later", async () => {
+      const { accounts, guess } = await stolen();
+      const store = accounts.application.container.make("accounts").users.of("web");
+      const find = store.findByEmail.bind(store);
+      const created = new Date(Date.now() - 11 * 60_000);
+      store.findByEmail = async (email) => Object.assign((await find(email))!, { created_at: created });
+      expect((await guess(EVE.password)).status).toBe(422);
+    });
   });
 
   test("S58 with preventEnumeration, of another visitor or password, still voids the first", async () => {
