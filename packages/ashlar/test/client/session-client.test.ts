@@ -48,7 +48,9 @@ describe("accounts", () => {
     expect(await visitor().client.checkVerification(token)).toEqual({ status: "confirm", email, isChange: false });
     expect(await visitor().client.verifyEmail(token)).toMatchObject({ status: "verified", email, isChange: false });
     expect((await client.resendVerification()).status).toBe("nothing_to_verify");
-    expect(await code(client.verifyEmail("no/token?"))).toBe("E_INVALID_LINK");
+    expect(await code(client.verifyEmail("no token?"))).toBe("E_INVALID_LINK");
+    // No parameter of a route has a slash.
+    expect(await code(client.verifyEmail("no/token?"))).toBe("E_NOT_FOUND");
   });
 
   test("a guest is no user, and no failure", async () => {

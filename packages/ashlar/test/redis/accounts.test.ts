@@ -3,6 +3,7 @@ import { Route } from "../../src/routing/index.ts";
 import { redisSessions } from "../../src/session/index.ts";
 import { redisStore } from "../../src/throttle/index.ts";
 import { ADA, NEW_PASSWORD, PASSWORD, testAccounts } from "../support/account-application.ts";
+import { inPairs } from "../support/in-pairs.ts";
 import { RedisServer } from "../support/redis-server.ts";
 import { isIn } from "../support/store-shop.ts";
 import { withProgram } from "../support/system-programs.ts";
@@ -48,8 +49,11 @@ withProgram("redis-server", () => {
     const throttle = { login: { account: "email", buckets } };
     const own = () => testAccounts({ throttle, store: redisStore({ ...settings("guesses:"), whenAway: "refuse" }) });
     const visitors = [(await own()).visitor(), (await own()).visitor()];
+    // An account has two hashes at once in each process.
+    const paired = [inPairs(), inPairs()];
     const guesses = Array.from({ length: 40 }, (_, index) => {
-      return visitors[index % 2]!.post("/login", { email: ADA.email, password: `a wrong password ${index}` });
+      const fields = { email: ADA.email, password: `a wrong password ${index}` };
+      return paired[index % 2]!(() => visitors[index % 2]!.post("/login", fields));
     });
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status !== 429)).toHaveLength(5);
