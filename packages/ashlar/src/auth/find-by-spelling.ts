@@ -24,7 +24,13 @@ export async function findBySpelling<M extends Model>(
   column: string,
   { normal, typed, normalize }: SpelledText,
 ): Promise<M | null> {
-  const spellings = new Set([...(column === "email" ? spellingsOfEmail(normal) : [normal]), typed]);
+  // Text that no database can store is in no row.
+  const spellings = new Set(
+    [...(column === "email" ? spellingsOfEmail(normal) : [normal]), typed].filter(
+      (text) => !text.includes("\0") && text.isWellFormed(),
+    ),
+  );
+  if (spellings.size === 0) return null;
   const closed = closedColumnOf(model);
   const rows = model.rows().whereIn(column as never, [...spellings]);
   const found =
