@@ -122,7 +122,8 @@ describe("two tabs", () => {
     const client = await loggedIn();
     const page = await client.get("/home");
     await client.submit(await client.get("/confirm_password"), '[action="/confirm_password"]', { password: PASSWORD });
-    (await client.submit(page, '[action="/logout"]')).assertStatus(419);
+    // The form belongs to another path, and its token no longer proves the page: the page is shown again by itself.
+    (await client.submit(page, '[action="/logout"]')).assertStatus(303).assertRedirect("/home");
     expect(await client.user()).toMatchObject({ name: "Ada" });
   });
 
