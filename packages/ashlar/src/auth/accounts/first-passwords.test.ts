@@ -12,6 +12,7 @@ import {
 import { sentencesIn } from "../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { Route } from "../../routing/index.ts";
+import { generateSecret } from "../../security/index.ts";
 import { NO_PASSWORD } from "../stored-hash.ts";
 
 const NONE = "Your account doesn't have a password. Request a link by email to set one.";
@@ -106,11 +107,19 @@ describe("an account without a password", () => {
   );
 
   test("S181 is not given one by a link that was mailed before firstPasswordByMail was switched off", async () => {
-    const before = await withPassword(null);
+    const environment = { APP_KEY: generateSecret() };
+    const before = await withPassword(null, { environment });
     const token = await before.resetToken();
-    const accounts = await testAccounts({ restarted: before, ACCOUNTS: { firstPasswordByMail: false } });
-    const page = await accounts.visitor().get(`/password_reset?token=${token}`);
-    expect([page.status, (await accounts.rows("users"))[0]!.password]).toEqual([410, null]);
+    const responsesOf = async (firstPasswordByMail: boolean) => {
+      const accounts = await testAccounts({ restarted: before, environment, ACCOUNTS: { firstPasswordByMail } });
+      const page = await accounts.visitor().get(`/password_reset?token=${encodeURIComponent(token)}`);
+      const sent = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+      const { status } = await accounts.visitor().post("/password_reset", sent, { accept: "application/json" });
+      return [page.status, status, (await before.rows("users"))[0]!.password];
+    };
+    expect(await responsesOf(false)).toEqual([410, 410, null]);
+    // The setting was all that kept it from working.
+    expect(await responsesOf(true)).toEqual([200, 200, expect.any(String)]);
   });
 });
 
