@@ -288,6 +288,25 @@ test("S32 an unknown address and an account without a password cost as much as a
   expect(costs).toEqual(Array(3).fill([1, false, [[[cost], "wrong horse battery"]]]));
 });
 
+test("S32 a hasher that says true to every password lets no one in without a stored hash", async () => {
+  const hasher: PasswordHasher = {
+    hash: (password) => DEFAULT_HASHER.hash(password),
+    verify: async () => true,
+    needsRehash: () => true,
+  };
+  const store = vi.spyOn(Person.prototype, "storePasswordHash");
+  onTestFinished(() => store.mockRestore());
+  for (const address of ["eve@example.com", "nobody@example.com", "no address"]) {
+    expect(await verifyCredentials(hasher, Person, address, PASSWORD)).toMatchObject({ valid: false, tried: true });
+  }
+  const eve = new Person(Person.rows[2]!);
+  expect(eve.passwordHash()).toBeNull();
+  for (const user of [eve, null]) expect(await isPasswordOf(hasher, user, PASSWORD)).toBe(false);
+  expect(store).not.toHaveBeenCalled();
+  // That is all that it lacked.
+  expect(await isPasswordOf(hasher, new Person(Person.rows[0]!), "any password")).toBe(true);
+});
+
 /** The parameters of each Argon2 that is computed to verify a password against the stored hash. */
 function costOf(hash: string): unknown[] {
   const computed: unknown[] = [];
