@@ -1,12 +1,12 @@
 /** How many hashes an account may occupy at once in this process. */
 const MAX_AT_ONCE = 2;
-/** How many attempts from known devices may wait for one of them. */
-const MAX_WAITING = 4;
+/** How many attempts from one known device may wait for one of them. */
+const MAX_WAITING = 2;
 
 interface Account {
   running: number;
   /** The attempts from known devices that wait, in order. */
-  readonly waiting: (() => void)[];
+  readonly waiting: { readonly device: string; readonly start: () => void }[];
 }
 
 /**
@@ -23,15 +23,15 @@ export class AccountHashes {
    * Waits until the account may hash one more.
    *
    * @param account a text that names it
-   * @param mayWait whether the attempt comes from a known device
+   * @param device a text that names the known device that the attempt comes from; `null`: not from one, so it can't wait
    * @returns a function that ends what was begun; `null` if the attempt is refused
    */
-  async begin(account: string, mayWait: boolean): Promise<(() => void) | null> {
+  async begin(account: string, device: string | null): Promise<(() => void) | null> {
     const state = this.#accounts.get(account) ?? { running: 0, waiting: [] };
     this.#accounts.set(account, state);
     if (state.running < MAX_AT_ONCE) state.running++;
-    else if (!mayWait || state.waiting.length >= MAX_WAITING) return null;
-    else await new Promise<void>((resolve) => state.waiting.push(resolve));
+    else if (device === null || waitingOf(state, device) >= MAX_WAITING) return null;
+    else await new Promise<void>((start) => state.waiting.push({ device, start }));
     return () => this.#end(account, state);
   }
 
@@ -39,10 +39,14 @@ export class AccountHashes {
   #end(account: string, state: Account): void {
     const next = state.waiting.shift();
     if (next !== undefined) {
-      next();
+      next.start();
       return;
     }
     state.running--;
     if (state.running === 0) this.#accounts.delete(account);
   }
+}
+
+function waitingOf({ waiting }: Account, device: string): number {
+  return waiting.filter((one) => one.device === device).length;
 }

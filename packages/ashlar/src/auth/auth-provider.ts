@@ -92,7 +92,7 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
     guards.allowDevice = (context, guard, user) => this.#webGuards.allowDevice(context, guard, user);
-    guards.isKnownDevice = (context, account) => this.#webGuards.deviceOf(context, account) !== null;
+    guards.devices = this.#webGuards;
     if (!container.has("logins")) container.bind("logins", new LoginStores(container));
     installAccounts(this.application);
   }

@@ -61,10 +61,13 @@ export class CountedAccounts implements ThrottleAccounts {
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null {
     const model = this.#dependencies.guards.modelOf(guard);
     if (model === null) return null;
-    const identity = this.#identity(context, guard, identifierOf(user as Authenticatable, model));
-    return KNOWN_USER_LIMITS.includes(limit)
-      ? { ...identity, ...this.#byKey(guard, (user as Authenticatable).authId()) }
-      : identity;
+    const account = user as Authenticatable;
+    const identity = this.#identity(context, guard, identifierOf(account, model));
+    if (!KNOWN_USER_LIMITS.includes(limit)) return identity;
+    const known = { ...identity, ...this.#byKey(guard, account.authId()) };
+    if (limit !== ACCOUNT_LIMIT) return known;
+    // Devices from before access ended have one budget together: whoever had the password then has any number of them.
+    return { ...known, proof: this.#dependencies.guards.currentDeviceOf(context, guard, account) };
   }
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {

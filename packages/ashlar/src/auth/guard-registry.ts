@@ -2,11 +2,13 @@ import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
+import { accessEpochOf } from "./access-epoch.ts";
 import { AccountHashes } from "./account-hashes.ts";
 import { type Authenticatable, type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
 import { accountName, identifiersOf, keyAccount } from "./counted-accounts.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
+import type { RememberedAccount } from "./logins/known-devices.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
 import type { PendingLogins } from "./pipeline/pending-logins.ts";
 import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./settings.ts";
@@ -52,9 +54,20 @@ export interface GuardWithFewerSteps {
 export interface GuessedAccount {
   /** A text that names it, whatever identifier was sent. */
   readonly name: string;
-  /** Whether it was used before on the device that the password comes from. */
-  readonly isKnownDevice: boolean;
+  /** A text that names the device that the password comes from, if the account was used on it before; otherwise `null`. */
+  readonly device: string | null;
 }
+
+/** Finds out on which devices an account was used before. */
+export interface DeviceLookup {
+  /** An identifier of a request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
+  deviceOf(context: HttpContext, account: string): string | null;
+  /** An identifier of a request's device, if an account was used on it since access last ended; otherwise `null`. */
+  currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
+}
+
+/** What devices are called together that were known before access to an account last ended. */
+const FORMER_DEVICES = "former devices";
 
 /** Tells the owners of accounts about guesses. */
 export interface GuessWarnings {
@@ -80,8 +93,8 @@ export class GuardRegistry {
   #admits: (user: object) => boolean = () => true;
   /** The passwords that are being hashed, by account. */
   readonly hashes: AccountHashes = new AccountHashes();
-  /** Reports whether an account, named as by `accountName`, was used on the device of a request before. */
-  isKnownDevice: (context: HttpContext, account: string) => boolean = () => false;
+  /** What the browsers of requests know about accounts; `null` if no guard has browsers. */
+  devices: DeviceLookup | null = null;
   /** Makes the device of a request known to an account. */
   allowDevice: (context: HttpContext, guard: string, user: Authenticatable) => void = () => {};
   /** Tells the owners of accounts that unknown devices have used up their guesses; `null`: nothing tells them. */
@@ -234,7 +247,24 @@ export class GuardRegistry {
     const names = identifiers.flatMap((one) => (one === null ? [] : [accountName(realm, one)]));
     const name = user === null ? names[0] : accountName(this.rowsOf(guard), keyAccount(user.authId()));
     if (name === undefined) return null;
-    return { name, isKnownDevice: names.some((one) => this.isKnownDevice(context, one)) };
+    const current = user === null ? null : this.currentDeviceOf(context, guard, user);
+    const isKnown = names.some((one) => this.devices !== null && this.devices.deviceOf(context, one) !== null);
+    return { name, device: current ?? (isKnown ? FORMER_DEVICES : null) };
+  }
+
+  /** An identifier of a request's device, if a user's account was used on it since access last ended; otherwise `null`. */
+  currentDeviceOf(context: HttpContext, guard: string, user: Authenticatable): string | null {
+    const account = this.rememberedAccount(guard, user);
+    return account === null ? null : (this.devices?.currentDeviceOf(context, account) ?? null);
+  }
+
+  /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */
+  rememberedAccount(guard: string, user: Authenticatable): RememberedAccount | null {
+    const model = this.modelOf(guard);
+    if (model === null) return null;
+    const realm = this.realmOf(guard);
+    const names = identifiersOf(user, model).map((identifier) => accountName(realm, identifier));
+    return { names, epoch: accessEpochOf(user) };
   }
 
   #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {

@@ -31,7 +31,7 @@ export async function comparePassword<T>(context: HttpContext, guess: Guess, com
   const { auth } = context;
   const account = auth.guessedAccount(guess.guard, guess.user, guess.identifier);
   if (account === null) return unlessUntried(context, compare);
-  const end = await auth.hashes.begin(account.name, account.isKnownDevice);
+  const end = await auth.hashes.begin(account.name, account.device);
   if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
   try {
     await countGuess(context, guess);

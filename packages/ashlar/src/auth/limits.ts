@@ -54,7 +54,7 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  // A botnet has any number of addresses. Known devices are counted apart, so it can't lock the owner out with these; at
+  // A botnet has any number of addresses. Each known device is counted apart, so it can't lock the owner out with these; at
   // most 344 guesses a day are left, where addresses alone would allow 1,440 to each of them.
   [ACCOUNT_LIMIT]: {
     ofAccounts: true,

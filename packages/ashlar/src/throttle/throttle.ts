@@ -348,8 +348,9 @@ export class Throttle {
   }
 
   /**
-   * Counts an attempt under a limit that counts known devices apart: all devices of an account together, and a client
-   * with a proof alone. Once these are used up, it counts as an unknown client's, and after that under the slower limit.
+   * Counts an attempt under a limit that counts known devices apart: a client with a proof alone, such as a device that the
+   * account is used on, and other devices of the account together. Once these are used up, it counts as an unknown
+   * client's, and after that under the slower limit.
    */
   async #countApart(found: CountedLimit, keys: AttemptKeys, cost: number): Promise<CountedResult> {
     const { limit, store } = found;

@@ -90,6 +90,11 @@ async function warnings({ accounts }: Shop) {
   return (await accounts.mails()).filter(({ subject }) => subject.startsWith("Wrong passwords were tried"));
 }
 
+/** The path of the link in a mail about guesses. */
+const pathIn = (mail: Parameters<typeof linksIn>[0]): string => {
+  return new URL(linksIn(mail).find((url) => url.includes("/login/device/"))!).pathname;
+};
+
 test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owner gets in on every device", async () => {
   const shop = await open();
   const { accounts, hasher } = shop;
@@ -121,8 +126,7 @@ test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owne
   expect(JSON.stringify(refused.body)).toContain("follow the link that we have mailed");
   expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);
   // The link in the mail lets it in, though not without the password.
-  const [link] = linksIn(mails[0]!).filter((url) => url.includes("/login/device/"));
-  const path = new URL(link!).pathname;
+  const path = pathIn(mails[0]!);
   at(23 * 60);
   expect((await newDevice.get(path)).status).toBe(200);
   expect((await newDevice.post(path)).status).toBe(302);
@@ -138,7 +142,7 @@ describe("S133 the link in the mail", () => {
     const shop = await open(options);
     for (let bot = 0; bot < 102; bot++) await guess(shop, bot);
     const [mail] = await warnings(shop);
-    const path = new URL(linksIn(mail!).find((url) => url.includes("/login/device/"))!).pathname;
+    const path = pathIn(mail!);
     let visitors = 0;
     return { shop, path, visitor: () => shop.accounts.visitor({ ip: `198.51.100.${++visitors}` }) };
   };
@@ -189,6 +193,90 @@ describe("S133 the link in the mail", () => {
     await device.post("/password_reset", { token, password, password_confirmation: password });
     expect(await isIn(device, password)).toBe(true);
     expect(await isIn(visitor(), password)).toBe(false);
+  });
+});
+
+/** A copy of what a visitor's browser knows about the accounts used on it, in other hands and at another address. */
+function copyOf({ accounts }: Shop, { cookies }: Visitor, ip: string): Visitor {
+  const copy = accounts.visitor({ ip });
+  copy.cookies.set("__Host-device", cookies.get("__Host-device")!);
+  return copy;
+}
+
+const CHANGED = "another password of hers";
+
+async function changePassword(visitor: Visitor): Promise<void> {
+  const change = { current_password: PASSWORD, password: CHANGED, password_confirmation: CHANGED };
+  expect((await visitor.post("/account/password", change, { accept: "application/json" })).status).toBe(200);
+}
+
+/** Uses up what a device may guess, past the limit of five attempts in five minutes. */
+async function useUp(device: Visitor): Promise<void> {
+  for (let round = 0; round < 44; round++) {
+    at(round * 5.1);
+    for (let attempt = 0; attempt < 5; attempt++) await login(device, ADA.email, `a guess in round ${round}`);
+  }
+}
+
+describe("S133 the cookies of known devices in other hands", () => {
+  test("of any number from before a change of the password, have one budget together, and keep the owner out of no device", async () => {
+    const shop = await open();
+    const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
+    expect(await isIn(owner)).toBe(true);
+    const olds: Visitor[] = [];
+    for (let old = 0; old < 22; old++) {
+      const device = shop.accounts.visitor({ ip: `198.51.100.${100 + old}` });
+      expect(await isIn(device)).toBe(true);
+      olds.push(copyOf(shop, device, addressOf(old)));
+    }
+    const phone = shop.accounts.visitor({ ip: "198.51.100.2" });
+    expect(await isIn(phone)).toBe(true);
+    await changePassword(owner);
+    const before = shop.hasher.compared;
+    for (let day = 0; day < 24 * 60; day += 5) {
+      at(day);
+      for (const old of olds) await login(old, ADA.email, `a guess at ${day}`);
+    }
+    // What is left to former devices, then to unknown ones, and then one every ten minutes.
+    expect(shop.hasher.compared - before).toBeLessThanOrEqual(200 + 200 + 24 * 6);
+    expect(await isIn(owner, CHANGED)).toBe(true);
+    // Neither the phone nor a new device gets in so, but the owner has a link.
+    expect(await isIn(phone, CHANGED)).toBe(false);
+    const [mail] = await warnings(shop);
+    expect((await phone.post(pathIn(mail!))).status).toBe(302);
+    expect(await isIn(phone, CHANGED)).toBe(true);
+  }, 120_000);
+
+  test("while only strangers guess, a device from before the change gets in as before", async () => {
+    const shop = await open();
+    const [owner, phone] = ["198.51.100.1", "198.51.100.2"].map((ip) => shop.accounts.visitor({ ip })) as [
+      Visitor,
+      Visitor,
+    ];
+    for (const one of [owner, phone]) expect(await isIn(one)).toBe(true);
+    await changePassword(owner);
+    for (let bot = 0; bot < 110; bot++) await guess(shop, bot);
+    expect(await isIn(shop.accounts.visitor({ ip: "198.51.100.3" }), CHANGED)).toBe(false);
+    expect(await isIn(phone, CHANGED)).toBe(true);
+  });
+
+  test("a copy of one device's uses up what that device has, and no other's", async () => {
+    const shop = await open();
+    const [laptop, phone] = ["198.51.100.1", "198.51.100.2"].map((ip) => shop.accounts.visitor({ ip })) as [
+      Visitor,
+      Visitor,
+    ];
+    for (const one of [laptop, phone]) expect(await isIn(one)).toBe(true);
+    const thief = copyOf(shop, laptop, addressOf(1));
+    await useUp(thief);
+    const [mail] = await warnings(shop);
+    for (let bot = 200; bot < 320; bot++) await guess(shop, bot);
+    expect(await isIn(laptop)).toBe(false);
+    expect(await isIn(phone)).toBe(true);
+    // The link in the mail lets the device in again, since it knows more than the copy then.
+    await laptop.post(pathIn(mail!));
+    expect(await isIn(laptop)).toBe(true);
+    expect(await isIn(thief)).toBe(false);
   });
 });
 
@@ -288,6 +376,32 @@ describe("S133 no account occupies more than two hashes at once", () => {
     expect(await owner).toBe(true);
     expect((await Promise.all(guesses)).filter(({ status }) => status !== 429)).toHaveLength(2);
     expect(shop.hasher.most).toBe(2);
+  });
+
+  test("attempts with any number of cookies from before a change of the password leave the owner's a place to wait", async () => {
+    const shop = await open();
+    const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
+    expect(await isIn(owner)).toBe(true);
+    const olds: Visitor[] = [];
+    for (let old = 0; old < 8; old++) {
+      const device = shop.accounts.visitor({ ip: `198.51.100.${100 + old}` });
+      expect(await isIn(device)).toBe(true);
+      olds.push(copyOf(shop, device, addressOf(old)));
+    }
+    await changePassword(owner);
+    const release = shop.hasher.hold();
+    let refused = 0;
+    const answers = olds.map(async (old) => {
+      const { status } = await login(old, ADA.email, "a guess");
+      if (status === 429) refused++;
+    });
+    await expect.poll(() => [shop.hasher.running, refused]).toEqual([2, 4]);
+    const entered = isIn(owner, CHANGED);
+    const more = login(olds[0]!, ADA.email, "a guess");
+    expect((await more).status).toBe(429);
+    release();
+    expect(await entered).toBe(true);
+    await Promise.all(answers);
   });
 
   test("other accounts are not affected", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { makeContext } from "../../../test/support/http-context.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { now, setClock } from "../../support/index.ts";
 import { KnownDevices } from "./known-devices.ts";
 
@@ -15,13 +16,34 @@ const WRITTEN =
 /** A browser with one cookie, which it keeps. */
 function browserOf(devices: KnownDevices, origin = "http://localhost") {
   let cookie = "";
+  const keep = ({ response }: HttpContext) => {
+    const [written] = response.toResponse().headers.getSetCookie();
+    cookie = written?.split(";")[0] ?? cookie;
+  };
   return {
-    login(guard: string, userId: number | string): boolean {
+    login(guard: string, userId: number | string, epoch = "an epoch"): boolean {
       const appUrl = origin.startsWith("https") ? origin : null;
       const context = makeContext({ url: `${origin}/`, appUrl, headers: { cookie } });
-      const isKnown = devices.remember(context, guard, userId, [`${userId}@example.com`]);
-      cookie = context.response.toResponse().headers.getSetCookie()[0]!.split(";")[0]!;
+      const isKnown = devices.remember(context, guard, userId, { names: [`${userId}@example.com`], epoch });
+      keep(context);
       return isKnown;
+    },
+    allow(name: string, epoch = "an epoch"): void {
+      const context = makeContext({ url: `${origin}/`, headers: { cookie } });
+      devices.allow(context, { names: [name], epoch });
+      keep(context);
+    },
+    renew(userId: number, epoch: string): void {
+      const context = makeContext({ url: `${origin}/`, headers: { cookie } });
+      devices.renew(context, "web", userId, { names: [`${userId}@example.com`], epoch });
+      keep(context);
+    },
+    /** The identifier of this browser for an account whose access epoch is this one. */
+    currentOf(name: string, epoch = "an epoch"): string | null {
+      return devices.currentOf(makeContext({ headers: { cookie } }), { names: [name], epoch });
+    },
+    passOf(account: string): string | null {
+      return devices.passOf(makeContext({ headers: { cookie } }), account);
     },
     /** The identifier of this browser for an account. */
     deviceOf(account: string): string | null {
@@ -96,25 +118,79 @@ test("the cookie lasts 400 days, counted from the last login", () => {
 
 test("S20 over https, the cookie is for this host only, and never for scripts", () => {
   const context = makeContext({ url: "https://shop.example/", appUrl: "https://shop.example" });
-  new KnownDevices(KEY, HTTPS).remember(context, "web", 1, ["1@example.com"]);
+  new KnownDevices(KEY, HTTPS).remember(context, "web", 1, { names: ["1@example.com"], epoch: "an epoch" });
   const [cookie] = context.response.toResponse().headers.getSetCookie();
   expect(cookie).toMatch(/^__Host-device=[\w.-]+; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
 });
 
-test("S8 a cookie that an earlier version wrote is still read, and is written the same way", () => {
+test("S8 a cookie that an earlier version wrote is still read, and gets the epoch at the next login", () => {
   setClock(() => Date.parse("2026-06-01T12:00:00.000Z"));
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.cookie = WRITTEN;
   const device = browser.deviceOf("1@example.com");
-  expect(device).toBe("1Xjp9NT0YQ7F0Mr4RVZ5Dw");
+  expect([device, browser.currentOf("1@example.com")]).toEqual(["1Xjp9NT0YQ7F0Mr4RVZ5Dw", null]);
   expect(browser.login("web", 1)).toBe(true);
-  expect([browser.cookie, browser.deviceOf("1@example.com")]).toEqual([WRITTEN, device]);
+  expect([browser.deviceOf("1@example.com"), browser.currentOf("1@example.com")]).toEqual([device, device]);
+});
+
+test("a device is a current one of an account until its epoch changes, and again when that is renewed on it", () => {
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
+  browser.login("web", 1);
+  browser.login("web", 2);
+  const device = browser.deviceOf("1@example.com");
+  expect(browser.currentOf("1@example.com")).toBe(device);
+  expect(browser.currentOf("1@example.com", "the next epoch")).toBeNull();
+  // The epoch of one account says nothing about another.
+  browser.renew(1, "the next epoch");
+  expect(browser.currentOf("1@example.com", "the next epoch")).toBe(device);
+  expect(browser.currentOf("2@example.com", "the next epoch")).toBeNull();
+  expect(browser.currentOf("2@example.com")).toBe(device);
+  expect(browser.deviceOf("1@example.com")).toBe(device);
+});
+
+test("renewing makes no device known that the user has not logged in on", () => {
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
+  browser.renew(1, "an epoch");
+  expect(browser.cookie).toBe("");
+  browser.login("web", 2);
+  browser.renew(1, "an epoch");
+  expect([browser.deviceOf("1@example.com"), browser.currentOf("1@example.com")]).toEqual([null, null]);
+});
+
+test("what a link has given a device is for one account and one epoch, and comes before the device's own", () => {
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
+  browser.login("web", 1);
+  browser.login("web", 2);
+  const device = browser.deviceOf("1@example.com");
+  expect(browser.passOf("1@example.com")).toBeNull();
+  browser.allow("1@example.com");
+  const pass = browser.passOf("1@example.com");
+  expect(pass).toMatch(/^~[\w-]{11}$/);
+  expect(browser.passOf("2@example.com")).toBeNull();
+  expect([browser.currentOf("1@example.com"), browser.currentOf("2@example.com")]).toEqual([pass, device]);
+  expect(browser.currentOf("1@example.com", "the next epoch")).toBeNull();
+  // A login keeps it, and another link replaces it.
+  browser.login("web", 1);
+  expect(browser.currentOf("1@example.com")).toBe(pass);
+  browser.allow("1@example.com");
+  expect(browser.passOf("1@example.com")).not.toBe(pass);
+});
+
+test("S8 a device stays a current one when the key is rotated", () => {
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
+  browser.login("web", 1);
+  const device = browser.deviceOf("1@example.com");
+  const rotated = browserOf(new KnownDevices(`${KEY} of this year`, HTTP, { previousSecrets: [KEY] }));
+  rotated.cookie = browser.cookie;
+  expect([rotated.deviceOf("1@example.com"), rotated.currentOf("1@example.com")]).toEqual([device, device]);
+  rotated.allow("2@example.com");
+  expect(rotated.currentOf("1@example.com")).toBe(device);
 });
 
 test("a browser remembers its last eight users, however often each of them logs in, and its cookie stays small", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   for (const id of [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]) browser.login("web", id);
-  expect(browser.cookie.length).toBeLessThan(400);
+  expect(browser.cookie.length).toBeLessThan(500);
   expect(browser.login("web", 2)).toBe(true);
   expect(browser.login("web", 1)).toBe(false);
 });

@@ -20,6 +20,16 @@ interface KnownUser {
   readonly user: string;
   /** The digest of the account, as used to count attempts. */
   readonly account: string;
+  /** The digest of the user's access epoch; `null` in cookies of earlier versions. */
+  readonly epoch: string | null;
+}
+
+/** A user's account, as a device remembers it. */
+export interface RememberedAccount {
+  /** The names under which attempts at it are counted. */
+  readonly names: readonly string[];
+  /** The access epoch of its user. */
+  readonly epoch: string;
 }
 
 interface Device {
@@ -42,6 +52,8 @@ export interface KnownDevicesOptions extends RotationOptions {
  */
 export class KnownDevices {
   readonly #signer: Signer;
+  /** One for the present key, and one for each previous key: the digests in a cookie depend on the key it was written with. */
+  readonly #keyed: readonly Signer[];
   readonly #cookie: string;
   readonly #sameSite: "lax" | "none";
 
@@ -54,6 +66,7 @@ export class KnownDevices {
    */
   constructor(secret: string, site: CookieSite, options: KnownDevicesOptions = {}) {
     this.#signer = new Signer(secret, DEVICE, options);
+    this.#keyed = [secret, ...(options.previousSecrets ?? [])].map((key) => new Signer(key, DEVICE));
     this.#sameSite = options.sameSite ?? "lax";
     this.#cookie = ownCookieName("device", site);
   }
@@ -61,15 +74,22 @@ export class KnownDevices {
   /**
    * Records that a user logs in on the device that a request comes from.
    *
-   * @param accounts the names under which the user's attempts are counted, for {@link deviceOf}
    * @returns whether the user is known to have done so before
    */
-  remember(context: HttpContext, guard: string, userId: UserId, accounts: readonly string[]): boolean {
+  remember(context: HttpContext, guard: string, userId: UserId, account: RememberedAccount): boolean {
     const device = this.#read(context);
-    const mark = digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
-    const own = accounts.map((account) => ({ user: mark, account: this.#markOf(account) }));
-    this.#write(context, device.id, [...own, ...device.users.filter(({ user }) => user !== mark)]);
-    return device.users.some(({ user }) => user === mark);
+    const user = userMark(guard, userId);
+    this.#write(context, device.id, [
+      ...this.#entries(user, account),
+      ...device.users.filter((one) => one.user !== user),
+    ]);
+    return device.users.some((one) => one.user === user);
+  }
+
+  /** Records the new access epoch of a user, if the device that a request comes from knows the user. */
+  renew(context: HttpContext, guard: string, userId: UserId, account: RememberedAccount): void {
+    const user = userMark(guard, userId);
+    if (this.#read(context).users.some((one) => one.user === user)) this.remember(context, guard, userId, account);
   }
 
   /**
@@ -80,29 +100,40 @@ export class KnownDevices {
    */
   deviceOf(context: HttpContext, account: string): string | null {
     const { id, users } = this.#read(context);
-    const mark = this.#markOf(account);
-    return users.some((known) => known.account === mark) ? id : null;
+    const marks = this.#marksOf(account);
+    return users.some((known) => marks.includes(known.account)) ? id : null;
+  }
+
+  /**
+   * An identifier of the device that a request comes from, if an account was used on it under its present access epoch:
+   * what {@link allow} has given it, or else what {@link deviceOf} returns. `null` if it was not, or only before.
+   */
+  currentOf(context: HttpContext, { names, epoch }: RememberedAccount): string | null {
+    const { id, users } = this.#read(context);
+    const [marks, current] = [names.flatMap((name) => this.#marksOf(name)), this.#marksOf(epoch)];
+    const known = users.filter(
+      (one) => marks.includes(one.account) && one.epoch !== null && current.includes(one.epoch),
+    );
+    if (known.length === 0) return null;
+    return known.find(isPass)?.user ?? id;
   }
 
   /**
    * Makes the device that a request comes from known to an account without a login, because its owner has proved to read
    * the account's mails. A login there is still one on a new device.
-   *
-   * @param accounts the names under which the user's attempts are counted
    */
-  allow(context: HttpContext, accounts: readonly string[]): void {
+  allow(context: HttpContext, account: RememberedAccount): void {
     const device = this.#read(context);
-    const pass = `${PASS}${randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH)}`;
-    const own = accounts.map((account) => ({ user: pass, account: this.#markOf(account) }));
-    const isReplaced = (one: KnownUser) => isPass(one) && own.some(({ account }) => account === one.account);
+    const own = this.#entries(`${PASS}${randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH)}`, account);
+    const isReplaced = (one: KnownUser) => isPass(one) && own.some((other) => other.account === one.account);
     this.#write(context, device.id, [...own, ...device.users.filter((one) => !isReplaced(one))]);
   }
 
   /** An identifier of what {@link allow} has given the device that a request comes from; `null`: nothing. */
   passOf(context: HttpContext, account: string): string | null {
-    const mark = this.#markOf(account);
+    const marks = this.#marksOf(account);
     const { users } = this.#read(context);
-    return users.find((known) => isPass(known) && known.account === mark)?.user ?? null;
+    return users.find((known) => isPass(known) && marks.includes(known.account))?.user ?? null;
   }
 
   /** Reports whether any user is known to have logged in on the device that a request comes from. */
@@ -110,16 +141,27 @@ export class KnownDevices {
     return this.#read(context).id !== null;
   }
 
-  /** Keyed, so that the cookie can't be used to check guesses about who has used the device. */
-  #markOf(account: string): string {
-    const signed = this.#signer.sign(digest(account));
-    return signed.slice(signed.indexOf(".") + 1).slice(0, MARK_LENGTH);
+  #entries(user: string, { names, epoch }: RememberedAccount): KnownUser[] {
+    const mark = this.#marksOf(epoch)[0]!;
+    return names.map((name) => ({ user, account: this.#marksOf(name)[0]!, epoch: mark }));
+  }
+
+  /**
+   * The digests of a text under each key, the present one first. Keyed, so that the cookie can't be used to check guesses
+   * about who has used the device.
+   */
+  #marksOf(text: string): readonly string[] {
+    const hashed = digest(text);
+    return this.#keyed.map((signer) => {
+      const signed = signer.sign(hashed);
+      return signed.slice(signed.indexOf(".") + 1).slice(0, MARK_LENGTH);
+    });
   }
 
   #write(context: HttpContext, id: string | null, users: readonly KnownUser[]): void {
     const some = users.slice(0, MAX_USERS);
-    const list = some.map((one) => `${one.user}:${one.account}`).join(",");
-    const signed = this.#signer.sign(`${id ?? randomToken(DEVICE_BYTES)};${list}`, SIGNATURE);
+    const list = some.map(({ user, account, epoch }) => [user, account, ...(epoch === null ? [] : [epoch])].join(":"));
+    const signed = this.#signer.sign(`${id ?? randomToken(DEVICE_BYTES)};${list.join(",")}`, SIGNATURE);
     context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite: this.#sameSite });
   }
 
@@ -129,11 +171,15 @@ export class KnownDevices {
     if (value === null) return UNKNOWN;
     const [id, list] = value.split(";") as [string, string];
     const users = list.split(",").map((entry) => {
-      const [user, account] = entry.split(":") as [string, string];
-      return { user, account };
+      const [user, account, epoch = null] = entry.split(":") as [string, string, string?];
+      return { user, account, epoch };
     });
     return { id, users };
   }
+}
+
+function userMark(guard: string, userId: UserId): string {
+  return digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
 }
 
 function isPass({ user }: KnownUser): boolean {

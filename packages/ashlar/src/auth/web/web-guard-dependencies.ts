@@ -1,6 +1,6 @@
 import type { Logger } from "../../kernel/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
-import type { KnownDevices } from "../logins/known-devices.ts";
+import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
 import type { LoginStore } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";
 import type { LoginUses } from "../logins/login-uses.ts";
@@ -15,8 +15,8 @@ export interface WebGuardDependencies {
   readonly devices: KnownDevices;
   /** Which requests from other sites carry the login's cookie. */
   readonly sameSite: "lax" | "none";
-  /** The names under which attempts at a user's account are counted. */
-  readonly accountsOf: (user: Authenticatable) => readonly string[];
+  /** A user's account, as devices remember it. */
+  readonly rememberedOf: (user: Authenticatable) => RememberedAccount;
   readonly logger: Logger;
   /** Deletes a user's logins with all other guards that have the same rows. */
   readonly endBeside: (user: Authenticatable) => Promise<void>;

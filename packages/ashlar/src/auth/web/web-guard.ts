@@ -40,7 +40,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /** Whether the login's next token, which it gets together with a change of the password, has the proof just given. */
   #isProved = false;
   /** The token that this login continues with alone, once it is stored. */
-  #next: { readonly token: string; readonly authenticatedAt: Date | null } | null = null;
+  #next: { readonly token: string; readonly authenticatedAt: Date | null; readonly user: Authenticatable } | null =
+    null;
   /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
   #isPresented = false;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
@@ -194,8 +195,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override afterLogin(user: User, options: LoginOptions): void {
     const account = user as unknown as Authenticatable;
-    const { devices, accountsOf } = this.#dependencies;
-    const isKnown = devices.remember(this.context, this.name, account.authId(), accountsOf(account));
+    const { devices, rememberedOf } = this.#dependencies;
+    const isKnown = devices.remember(this.context, this.name, account.authId(), rememberedOf(account));
     if (isKnown || options.firstLogin === true) return;
     const { userAgent } = deviceOf(this.context.request);
     announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
@@ -295,7 +296,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (login === null) return null;
     const token = makeLoginToken();
     const authenticatedAt = this.#isProved ? currentDate() : login.authenticatedAt;
-    this.#next = { token, authenticatedAt };
+    this.#next = { token, authenticatedAt, user: changed };
     return {
       id: login.id,
       accessEpoch: accessEpochOf(changed),
@@ -303,10 +304,17 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     };
   }
 
-  /** @internal Sends the token that {@link continueAlone} has stored, if there is one. */
+  /**
+   * @internal Sends the token that {@link continueAlone} has stored, if there is one. The device stays one that the account is
+   * used on.
+   */
   sendNextToken(): void {
     const next = this.#next;
-    if (next !== null && this.#login !== null) this.#replaceToken(this.#login, next.token, next.authenticatedAt);
+    if (next !== null && this.#login !== null) {
+      const { devices, rememberedOf } = this.#dependencies;
+      this.#replaceToken(this.#login, next.token, next.authenticatedAt);
+      devices.renew(this.context, this.name, next.user.authId(), rememberedOf(next.user));
+    }
     this.#next = null;
     this.#isProved = false;
   }

@@ -2,9 +2,8 @@ import type { Application } from "../../boot/index.ts";
 import { type CookieSite, type HttpContext, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
-import { accountName, identifiersOf } from "../counted-accounts.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
-import { KnownDevices } from "../logins/known-devices.ts";
+import { KnownDevices, type RememberedAccount } from "../logins/known-devices.ts";
 import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
 import { WebGuard } from "./web-guard.ts";
@@ -41,9 +40,6 @@ export class WebGuards {
       logger.warn(sharedCookieWarning(`config/auth.ts: GUARDS.${name}.domain`, checked.domain));
     }
     const guards = container.make("auth");
-    const accountsOf = (user: Authenticatable): string[] => {
-      return identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(name), identifier));
-    };
     const store = container.make("logins").add(name, checked.logins);
     const sameSite = this.#sameSite;
     this.#devices ??= new KnownDevices(settings.key, this.#site, {
@@ -60,7 +56,7 @@ export class WebGuards {
       uses: this.#uses,
       devices: this.#devices,
       sameSite,
-      accountsOf,
+      rememberedOf: (user: Authenticatable) => guards.rememberedAccount(name, user)!,
       endBeside: (user: Authenticatable) => container.make("accounts").access.endBeside(name, user),
       transaction,
     };
@@ -75,6 +71,11 @@ export class WebGuards {
     return this.#devices?.deviceOf(context, account) ?? null;
   }
 
+  /** The same, unless access to the account has ended since, or a link in a mail has given the device something else. */
+  currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null {
+    return this.#devices?.currentOf(context, account) ?? null;
+  }
+
   /** What a link in a mail has given the device of a request for an account; see {@link KnownDevices}. */
   passOf(context: HttpContext, account: string): string | null {
     return this.#devices?.passOf(context, account) ?? null;
@@ -82,11 +83,8 @@ export class WebGuards {
 
   /** Makes the device of a request known to an account, by whatever its user logs in with. */
   allowDevice(context: HttpContext, guard: string, user: Authenticatable): void {
-    const guards = this.#application.container.make("auth");
-    const model = guards.modelOf(guard);
-    if (model === null) return;
-    const names = identifiersOf(user, model).map((identifier) => accountName(guards.realmOf(guard), identifier));
-    this.#devices?.allow(context, names);
+    const account = this.#application.container.make("auth").rememberedAccount(guard, user);
+    if (account !== null) this.#devices?.allow(context, account);
   }
 
   /** Reports whether any user has logged in on the device that a request comes from. */
