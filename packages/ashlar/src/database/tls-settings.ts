@@ -1,5 +1,14 @@
 import { type ConnectionOptions, checkServerIdentity, type PeerCertificate } from "node:tls";
-import { flag, fromText, type Optional, readPem, type Setting, text, textLike } from "../support/index.ts";
+import {
+  ConfigurationError,
+  flag,
+  fromText,
+  type Optional,
+  readPem,
+  type Setting,
+  text,
+  textLike,
+} from "../support/index.ts";
 import type { DialectSetup } from "./dialect.ts";
 
 /** How a connection to a database server is encrypted. */
@@ -212,6 +221,24 @@ export function tlsOf(read: ReadTls, url: string | null, name: "url" | "read" = 
 }
 
 /**
+ * What `PGSSLMODE` says, for a connection about whose encryption the application says nothing. node-postgres would read the
+ * variable itself, and verify nothing with `no-verify`.
+ *
+ * Security: as in a URL, what is encrypted is verified, and the host's name in the certificate too.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it is not a mode that verifies the certificate, or `disable`
+ */
+export function tlsOfVariable(mode: string | undefined): TlsChoice {
+  if (!mode) return null;
+  const known = modeOf(mode);
+  if (!known) {
+    const remedy = "Set it to verify-full, or to disable on a network that you trust.";
+    throw new ConfigurationError("Environment variable PGSSLMODE", `is ${JSON.stringify(mode)}, ${LAX}`, remedy);
+  }
+  return known.ssl && { ...NOTHING_NAMED, verifiesName: true, isDirect: false };
+}
+
+/**
  * The options of `tls.connect()`. Files are read now.
  *
  * Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, doesn't count.
@@ -239,6 +266,8 @@ export function tlsOptions(tls: CompleteTls, { root, where }: Pick<DialectSetup,
 export function settingsAt(where: string): string {
   return where.replace(/\.read$/, "");
 }
+
+const NOTHING_NAMED = { ca: null, cert: null, key: null, servername: null } as const;
 
 const NOTHING: TlsOfUrl = {
   ...{ ssl: null, ca: null, cert: null, key: null, verifiesName: true, isDirect: false },

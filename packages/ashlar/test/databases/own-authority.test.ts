@@ -94,6 +94,16 @@ withOwnPostgres("S189 a PostgreSQL server with a certificate of another authorit
     },
   );
 
+  test("is refused by PGSSLMODE too, whatever other variables say", async () => {
+    const variables = { NODE_TLS_REJECT_UNAUTHORIZED: "0", PGSSLMODE: "require", PGSSLROOTCERT: own.chain };
+    Object.assign(process.env, variables);
+    onTestFinished(() => {
+      for (const name of Object.keys(variables)) delete process.env[name];
+    });
+    expect(await connect(postgres({ url: url("") }))).toContain("DATABASES.main.ca to the file of the authority");
+    expect(await connect(postgres({ url: url(""), ca: own.chain }))).toEqual(ENCRYPTED);
+  });
+
   test("is refused under another name, unless servername is its name or sslmode is verify-ca", async () => {
     const at = (parameters: string) => url(parameters, "127.0.0.1");
     for (const parameters of ["", "sslmode=require", "sslmode=verify-full"]) {

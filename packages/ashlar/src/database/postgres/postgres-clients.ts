@@ -29,8 +29,8 @@ export class PostgresClients {
   readonly #returnedAt = new WeakMap<PoolClient, number>();
   /** Connections that have failed or were closed by the server. */
   readonly #dead = new WeakSet<PoolClient>();
-  /** How connections are encrypted; `null` if nothing is said about it. */
-  readonly #ssl: ConnectionOptions | false | null;
+  /** How connections are encrypted; `false` if they are not. */
+  readonly #ssl: ConnectionOptions | false;
   #pool: Promise<Pool> | null = null;
   /** The same, once it is open. */
   #openPool: Pool | null = null;
@@ -40,7 +40,7 @@ export class PostgresClients {
   constructor(settings: CompletePostgresSettings, setup: Pick<DialectSetup, "where" | "root" | "observer">) {
     this.#settings = settings;
     this.#setup = setup;
-    this.#ssl = settings.tls === null || settings.tls === false ? settings.tls : tlsOptions(settings.tls, setup);
+    this.#ssl = settings.tls ? tlsOptions(settings.tls, setup) : false;
   }
 
   /** How much of the pool is in use. */

@@ -57,11 +57,52 @@ async function loginWith(settings: object): Promise<Login> {
   return login;
 }
 
+/** Sets a variable of the process for the running test. */
+function withVariable(name: string, value: string): void {
+  process.env[name] = value;
+  onTestFinished(() => void delete process.env[name]);
+}
+
+test.each(["no-verify", "allow", "verify_all"])("S189 PGSSLMODE=%s is refused where nothing else is said", (mode) => {
+  withVariable("PGSSLMODE", mode);
+  const open = (settings: object) => new Database({ default: "main", main: { driver: "postgres", ...settings } }, "/");
+  expect(() => open({})).toThrow(
+    `Environment variable PGSSLMODE: is "${mode}", which may not verify the server's certificate. Set it to verify-full, or ` +
+      "to disable on a network that you trust.",
+  );
+  expect(() => open({ url: "postgres://ada@127.0.0.1/shop" })).toThrow("Environment variable PGSSLMODE");
+  const read = ["postgres://ada@127.0.0.1/shop"];
+  expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=disable", read })).toThrow("PGSSLMODE");
+  expect(() => open({ ssl: false })).not.toThrow();
+  expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=verify-full" })).not.toThrow();
+});
+
+test.each(["prefer", "require", "verify-ca", "verify-full"])(
+  "S189 PGSSLMODE=%s encrypts and verifies where nothing else is said, and counts less than what is",
+  async (mode) => {
+    withVariable("PGSSLMODE", mode);
+    const { tls } = readPostgresSettings({}, { where: "main" });
+    expect(tls).toEqual({
+      ...{ ca: null, cert: null, key: null, servername: null },
+      ...{ verifiesName: true, isDirect: false },
+    });
+    expect(await loginWith({ password: "p" })).toMatchObject({ wantsTls: true, password: null });
+    expect(await loginWith({ password: "p", ssl: false })).toMatchObject({ wantsTls: false, password: "p" });
+  },
+);
+
+test("S189 PGSSLMODE=disable and PGSSLNEGOTIATION don't change a connection that is to be encrypted", async () => {
+  withVariable("PGSSLMODE", "disable");
+  withVariable("PGSSLNEGOTIATION", "direct");
+  expect(await loginWith({ password: "p", ssl: true })).toMatchObject({ wantsTls: true, password: null });
+  expect(await loginWith({ password: "p" })).toMatchObject({ wantsTls: false, password: "p" });
+});
+
 test("without the driver, the error names the package to install", async () => {
   const missing = Object.assign(new Error("Cannot find package 'pg' imported from here"), {
     code: "ERR_MODULE_NOT_FOUND",
   });
-  const opening = openPool(readPostgresSettings({}, { where: "main" }), null, () => Promise.reject(missing));
+  const opening = openPool(readPostgresSettings({}, { where: "main" }), false, () => Promise.reject(missing));
   await expect(opening).rejects.toMatchObject({
     code: "E_MISSING_PACKAGE",
     message: 'A connection to PostgreSQL needs the package "pg". Run: npm install pg',

@@ -13,13 +13,13 @@ const TIMESTAMP = 1114;
 /**
  * Opens a pool, without connecting yet.
  *
- * @param ssl how connections are encrypted; `null` if nothing is said about it
+ * @param ssl how connections are encrypted; `false` if they are not
  * @param load imports the driver
  * @throws `E_MISSING_PACKAGE` if `pg` is not installed
  */
 export async function openPool(
   settings: CompletePostgresSettings,
-  ssl: ConnectionOptions | false | null,
+  ssl: ConnectionOptions | false,
   load: () => Promise<typeof Pg> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
@@ -30,10 +30,10 @@ export async function openPool(
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(settings),
-    ...(ssl !== null && { ssl }),
-    ...(settings.tls !== null &&
-      settings.tls !== false &&
-      settings.tls.isDirect && { sslnegotiation: "direct" as const }),
+    // Security: both are always passed, because the driver would read variables instead, of which PGSSLMODE=no-verify
+    // makes it verify nothing.
+    ssl,
+    sslnegotiation: settings.tls !== false && settings.tls?.isDirect ? ("direct" as const) : ("postgres" as const),
     Client: withStandardStrings(pg),
     types,
     max: settings.poolSize,

@@ -16,6 +16,7 @@ import {
   TLS_SETTINGS,
   type TlsChoice,
   tlsOf,
+  tlsOfVariable,
 } from "../tls-settings.ts";
 
 /** The settings of `postgres`. */
@@ -28,7 +29,7 @@ export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSet
   readonly url?: Optional<string>;
   /**
    * Whether to encrypt, if there is no `url`; the server's certificate, and the host's name in it, are then verified. A URL
-   * says it with `?sslmode=verify-full`.
+   * says it with `?sslmode=verify-full`. Default: as the environment variable `PGSSLMODE` says, else `false`.
    */
   readonly ssl?: Optional<boolean | "true" | "false">;
   /**
@@ -91,7 +92,7 @@ export function readPostgresSettings(
   const server = { what: "PostgreSQL", example, variable: "POSTGRES_URL" };
   refuseOtherServer(Object(options).url, ["postgres:", "postgresql:"], { where, ...server });
   const read = SCHEMA.read(options, where);
-  return { ...withServerDefaults(read, 5432), tls: tlsOf(read, read.url) };
+  return { ...withServerDefaults(read, 5432), tls: tlsOf(read, read.url) ?? tlsOfVariable(process.env.PGSSLMODE) };
 }
 
 /** The settings of a read replica. */
@@ -100,7 +101,7 @@ export function replicaSettings(settings: CompletePostgresSettings, n: number): 
   return {
     ...settings,
     url,
-    tls: tlsOf(settings, url, "read"),
+    tls: tlsOf(settings, url, "read") ?? tlsOfVariable(process.env.PGSSLMODE),
     acquireTimeoutMs: replicaTimeoutMs(settings),
     read: [],
   };
