@@ -46,7 +46,7 @@ test.each([
 test("S55 production warns at boot if TLS certificates are not verified, and says what to do", async () => {
   expect(await bootLog({ ...HTTPS, NODE_TLS_REJECT_UNAUTHORIZED: "0" })).toEqual([
     "warn NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificates are not verified: anyone on the network can read and change " +
-      "what the application exchanges with mail servers, databases and other services. Remove it. If a certificate is " +
+      "what the application exchanges with other services by fetch() or node:https. Remove it. If a certificate is " +
       "signed by your own authority, set NODE_EXTRA_CA_CERTS to that authority's certificate.",
   ]);
   expect(await bootLog({ ...HTTPS, NODE_TLS_REJECT_UNAUTHORIZED: "1" })).toEqual([]);

@@ -22,7 +22,7 @@ export function warnOfUnsafeEnvironment(
   if (variables.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
     logger.warn(
       "NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificates are not verified: anyone on the network can read and change what " +
-        "the application exchanges with mail servers, databases and other services. Remove it. If a certificate is " +
+        "the application exchanges with other services by fetch() or node:https. Remove it. If a certificate is " +
         "signed by your own authority, set NODE_EXTRA_CA_CERTS to that authority's certificate.",
     );
   }

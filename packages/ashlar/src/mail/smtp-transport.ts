@@ -124,9 +124,8 @@ function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
     port,
     secure,
     requireTLS: requireTls,
-    ...(ca === null && servername === null
-      ? {}
-      : { tls: { rejectUnauthorized: true, ...(ca !== null && { ca }), ...(servername !== null && { servername }) } }),
+    // Security: NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, doesn't count.
+    tls: { rejectUnauthorized: true, ...(ca !== null && { ca }), ...(servername !== null && { servername }) },
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
     // It limits the lookup of the host's address as well.
     connectionTimeout: timeouts.connectSeconds * 1000,

@@ -399,6 +399,16 @@ describe("S185 a server with a certificate of another authority", () => {
     },
   );
 
+  test.each(KINDS)("is refused without it, even with NODE_TLS_REJECT_UNAUTHORIZED=0: %s", async (_, options) => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+    closing.push(async () => void delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
+    const { port, received } = await serve({ ...options, disabledCommands: [] });
+    await expect(send({ port, secure: "secure" in options, requireTls: true })).rejects.toMatchObject({
+      code: "E_MAIL_NOT_SENT",
+    });
+    expect(received).toEqual([]);
+  });
+
   test.each(KINDS)("is refused if ca is another authority, or the name is another: %s", async (_, options) => {
     const { chain } = makeCertificate(root, "relay.example");
     writeFileSync(join(root, "authority.pem"), CERTIFICATE);
