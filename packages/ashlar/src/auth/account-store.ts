@@ -23,7 +23,10 @@ export interface NewAccount {
   readonly email: string;
   /** At most 255 characters. */
   readonly passwordHash: string;
-  /** 128 bits that no one can guess, as text, at most 43 characters. */
+  /**
+   * 128 bits that no one can guess, as text, at most 43 characters. That of a registration ends with its time, by which the
+   * same registration is recognized if it arrives again within ten minutes.
+   */
   readonly accessEpoch: string;
   /** The values that {@link AccountStore.attributeKind} accepts, such as the name. */
   readonly attributes: Readonly<Record<string, unknown>>;

@@ -26,7 +26,7 @@ import type { AddressOwners } from "./address-owners.ts";
 import type { EmailVerification } from "./email-verification.ts";
 import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type { GuardUsers } from "./guard-users.ts";
-import type { RegistrationEpochs } from "./registration-epochs.ts";
+import { areOfOneRegistration, type RegistrationEpochs, registeredAt } from "./registration-epochs.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addresses.ts";
 
 /** The input of a registration: the address, the password, and values for other columns. */
@@ -138,9 +138,10 @@ export class Registration {
    * again because the response was lost. Nothing is stored or mailed again.
    *
    * Security: its epoch proves that this visitor has registered it, with this password. A copy of the session from before
-   * could try passwords against it, so this counts as a guess at the account, and ends ten minutes after `created_at`.
-   * Once the first response has arrived, the session is another one, and the visitor is logged in to the account; the
-   * password is then proved as in any form that asks for it, within the same limit.
+   * could try passwords against it, so this counts as a guess at the account, and ends ten minutes after the registration.
+   * Later, no password is compared, so neither the response nor the work for it depends on the password. Once the first
+   * response has arrived, the session is another one, and the visitor is logged in to the account; the password is then
+   * proved as in any form that asks for it, within the same limit.
    *
    * @throws `E_TOO_MANY_REQUESTS` if the account allows no more guesses
    */
@@ -149,7 +150,7 @@ export class Registration {
     const { auth } = context;
     const guard = auth.guardName;
     const owner = await users.of(guard).findByEmail(account.email);
-    if (owner === null || isFromLongAgo(owner)) return null;
+    if (owner === null || !isRecent(owner)) return null;
     const user = (await auth.user()) as AccountUser | null;
     const isOwn = user !== null && String(user.authId()) === String(owner.authId());
     const proves = isOwn
@@ -172,8 +173,8 @@ export class Registration {
     if (taken === EMAIL) {
       const owner = await this.#dependencies.users.of(guard).findByEmail(account.email);
       // The same registration again, or one that another process has kept before it died.
-      if (owner !== null && accessEpochOf(owner) === account.accessEpoch) {
-        if (isUnverified(owner) && isFromLongAgo(owner) && (await owners.mayBeTold(guard, account.email))) {
+      if (owner !== null && areOfOneRegistration(accessEpochOf(owner), account.accessEpoch)) {
+        if (isUnverified(owner) && !isRecent(owner) && (await owners.mayBeTold(guard, account.email))) {
           await verification.mail(owner, mailer, context.request);
         }
         return;
@@ -229,7 +230,7 @@ async function provesRegistration(
   { accessEpoch }: NewAccount,
 ): Promise<boolean> {
   await countGuess(context, { guard, user: owner, identifier: null });
-  if (accessEpochOf(owner) === accessEpoch) {
+  if (areOfOneRegistration(accessEpochOf(owner), accessEpoch)) {
     await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);
     return true;
   }
@@ -237,9 +238,15 @@ async function provesRegistration(
   return false;
 }
 
-/** Reports whether an account is too old for a double click: its newcomer has not found the mail. */
-function isFromLongAgo({ created_at }: AccountUser): boolean {
-  return created_at instanceof Date && now() - created_at.getTime() > REPEATED_WITHIN_MS;
+/**
+ * Reports whether an account is new enough for a registration that arrives again. Its first epoch says when it was
+ * registered. In a table without epochs, the column `created_at` does; an account with neither counts as old.
+ */
+function isRecent(owner: AccountUser): boolean {
+  const { created_at } = owner;
+  const time = registeredAt(accessEpochOf(owner)) ?? (created_at instanceof Date ? created_at.getTime() : null);
+  // Not in the future either: a clock that was wrong must not keep this open for long.
+  return time !== null && Math.abs(now() - time) <= REPEATED_WITHIN_MS;
 }
 
 /**

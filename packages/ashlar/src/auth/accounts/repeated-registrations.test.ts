@@ -9,10 +9,11 @@ import {
   type Visitor,
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { setClock } from "../../support/index.ts";
+import { storeShop } from "../../../test/support/store-shop.ts";
+import { freeze, travel, travelBack } from "../../testing/index.ts";
 import { memoryStore } from "../../throttle/index.ts";
 
-afterEach(() => setClock(null));
+afterEach(travelBack);
 
 const EVE = { name: "Eve", email: "eve@example.com", password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 const JSON_HEADERS = { accept: "application/json" };
@@ -60,6 +61,38 @@ await onEachDatabase("a registration that arrives twice", (engine) => {
     expect(mails.map(({ to, subject }) => [to, subject])).toEqual([VERIFY]);
     expect(await outcomeOf(accounts.visitor(), pathIn(mails[0]))).toBe("verified");
     await accounts.loggedIn(EVE, NEW_PASSWORD);
+  });
+
+  test("S182 ten minutes later is a taken address, whatever the password, in a table that stores no times", async () => {
+    const accounts = await testAccounts({ engine });
+    freeze();
+    const visitor = await atTheForm(accounts);
+    const [inTime, right, wrong] = [1, 2, 3].map(() => again(accounts, visitor)) as [Visitor, Visitor, Visitor];
+    await visitor.post("/register", EVE, JSON_HEADERS);
+    travel(9.9);
+    expect((await inTime.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    expect((await inTime.get("/me")).body).toMatchObject({ user: { email: EVE.email } });
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+    expect((await accounts.toldOf("auth.login")).length).toBe(2);
+    const outcomes = [];
+    for (const [copy, password, minutes] of [
+      [right, EVE.password, 0.2],
+      // After the limit of mails.
+      [wrong, "not the same one", 61],
+    ] as const) {
+      travel(minutes);
+      accounts.forgetQueries();
+      const form = { ...EVE, password, password_confirmation: password };
+      const { status, body } = await copy.post("/register", form, JSON_HEADERS);
+      const mails = await subjects(accounts);
+      // Statements of the outbox name the time.
+      const queries = accounts.queries.map((sql) => sql.replaceAll(/\d{6,}/g, "…"));
+      outcomes.push({ status, body, mails, queries, me: (await copy.get("/me")).body });
+    }
+    expect(outcomes[0]).toMatchObject({ status: 422, me: { user: null }, mails: [TAKEN] });
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect((await accounts.toldOf("auth.login")).length).toBe(2);
+    expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 });
 
@@ -128,6 +161,32 @@ describe("a registration that arrives twice", () => {
     expect((await copy.get("/me")).body).toEqual({ user: null });
   });
 
+  test("S182 in an application's own store, is one registration, and ten minutes later a taken address", async () => {
+    const { accounts, rows } = await storeShop();
+    const visitor = await atTheForm(accounts);
+    const [inTime, late] = [again(accounts, visitor), again(accounts, visitor)];
+    await visitor.post("/register", EVE, JSON_HEADERS);
+    expect((await inTime.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    expect([rows().length, await subjects(accounts)]).toEqual([1, [VERIFY]]);
+    travel(11);
+    expect((await late.post("/register", EVE, JSON_HEADERS)).status).toBe(422);
+    expect([(await late.get("/me")).body, await subjects(accounts)]).toEqual([{ user: null }, [TAKEN]]);
+  });
+
+  test("S182 in a table without epochs and times, is a taken address, also for the one who has registered it", async () => {
+    const accounts = await testAccounts();
+    await accounts.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
+    const visitor = await atTheForm(accounts);
+    const copy = again(accounts, visitor);
+    expect((await visitor.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    await accounts.mails();
+    for (const sender of [copy, visitor]) {
+      expect((await sender.post("/register", EVE, JSON_HEADERS)).status).toBe(422);
+    }
+    expect(await subjects(accounts)).toEqual([TAKEN]);
+    expect(await accounts.toldOf("auth.failed")).toEqual([]);
+  });
+
   describe("S182 S133 with a copy of the session from before", () => {
     const stolen = async () => {
       const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
@@ -155,11 +214,8 @@ describe("a registration that arrives twice", () => {
     });
 
     test("the right password is a taken address, ten minutes later", async () => {
-      const { accounts, guess } = await stolen();
-      const store = accounts.application.container.make("accounts").users.of("web");
-      const find = store.findByEmail.bind(store);
-      const created = new Date(Date.now() - 11 * 60_000);
-      store.findByEmail = async (email) => Object.assign((await find(email))!, { created_at: created });
+      const { guess } = await stolen();
+      travel(11);
       expect((await guess(EVE.password)).status).toBe(422);
     });
   });
@@ -177,15 +233,10 @@ describe("a registration that arrives twice", () => {
 
   test("S182 with preventEnumeration is mailed its link again by a visitor who tries later, within the limit", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { preventEnumeration: true } });
-    await accounts.database.kysely.schema.alterTable("users").addColumn("created_at", "varchar(40)").execute();
     const visitor = await atTheForm(accounts);
     await visitor.post("/register", EVE);
     expect(await subjects(accounts)).toEqual([VERIFY]);
-    const created = new Date(Date.now() - 11 * 60_000);
-    const { users } = accounts.application.container.make("accounts");
-    const store = users.of("web");
-    const find = store.findByEmail.bind(store);
-    store.findByEmail = async (email) => Object.assign((await find(email))!, { created_at: created });
+    travel(11);
     const counts = [];
     for (let count = 0; count < 10; count++) {
       await visitor.post("/register", EVE);
