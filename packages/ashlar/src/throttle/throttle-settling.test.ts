@@ -191,6 +191,40 @@ describe("known devices", () => {
   });
 });
 
+describe("a limit that counts known devices apart", () => {
+  const LIMIT = "login.account";
+  const HOUR = { by: ["account"], attempts: 3, windowSeconds: 3600 } as const;
+
+  function createApart() {
+    const { throttle } = create({ [LIMIT]: { buckets: [HOUR] } });
+    const hit = (headers: Record<string, string> = {}) => throttle.attempt(request(headers), LIMIT, ann);
+    const leftToStrangers = async () => (await throttle.peek(LIMIT, { realm: `web ${LIMIT}`, ...ann })).remaining;
+    return { hit, leftToStrangers };
+  }
+
+  test("S133 an attempt that the devices' own budget allows is not counted as a stranger's", async () => {
+    const { hit, leftToStrangers } = createApart();
+    const counts = [];
+    for (const device of ["one", "two", "one", "two", "three"]) {
+      await hit({ "x-device": device });
+      counts.push(await leftToStrangers());
+    }
+    expect(counts).toEqual([3, 3, 3, 2, 1]);
+    // After that, strangers have what is left, and then a slower limit.
+    const allowed = [];
+    for (const headers of [{}, { "x-device": "one" }, {}]) allowed.push((await hit(headers)).allowed);
+    expect(allowed).toEqual([true, true, false]);
+  });
+
+  test("S133 nor is an attempt that the budget of a proof allows, which no device shares", async () => {
+    const { hit, leftToStrangers } = createApart();
+    for (const headers of [{ "x-proof": "one" }, { "x-proof": "two" }, { "x-device": "one" }]) {
+      for (let attempt = 0; attempt < 3; attempt++) await hit(headers);
+      expect(await leftToStrangers()).toBe(3);
+    }
+  });
+});
+
 describe("proofs", () => {
   test("S54 a proof is counted separately and precedes a device, and the proofs of one account share nothing", async () => {
     const { throttle, left } = create();
@@ -349,6 +383,45 @@ describe("giving back", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 17, "account,address": 5 });
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 17, "account,address": 4 });
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
+  });
+
+  test("S53 a success under one limit gives back the attempts of its request under the others that are named", async () => {
+    const beside: LimitSettings = { account: "email", buckets: [PAIR, ACCOUNT] };
+    const { throttle } = create({ login: LOGIN, export: beside, import: beside });
+    const [context, other] = [request(), request()];
+    await throttle.hit(other, "export", ann);
+    await throttle.hit(context, "login", ann);
+    for (const who of [ann, bob, ann]) await throttle.hit(context, "export", who);
+    await throttle.hit(context, "import", ann);
+    const remaining = async (limit: LimitName, who: object) => {
+      const { buckets } = await throttle.peek(limit, { realm: `web ${limit}`, address: HERE, ...who });
+      return buckets.map((one) => one.remaining);
+    };
+    const all = async () => [
+      await remaining("login", ann),
+      await remaining("export", ann),
+      await remaining("export", bob),
+      await remaining("import", ann),
+    ];
+    expect(await all()).toEqual([
+      [19, 4],
+      [2, 37],
+      [4, 39],
+      [4, 39],
+    ]);
+    const cleared = [
+      [20, 5],
+      // The other request's attempt stays counted.
+      [4, 39],
+      [5, 40],
+      [4, 39],
+    ];
+    for (let again = 0; again < 2; again++) {
+      await throttle.clear(context, "login", ann, ["export"]);
+      expect(await all()).toEqual(cleared);
+    }
+    await throttle.giveBack(context, "export");
+    expect(await all()).toEqual(cleared);
   });
 
   test("S53 a success without an account gives nothing back", async () => {
