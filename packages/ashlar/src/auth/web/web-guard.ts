@@ -37,8 +37,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #login: CurrentLogin | null = null;
   /** The token that this login has. */
   #token: string | null = null;
-  /** Whether the login's next token, which it gets together with a change of the password, has the proof just given. */
-  #isProved = false;
+  /** When the proof was given that the login's next token has, which it gets together with a change of the password. */
+  #provedAt: Date | null = null;
   /** The token that this login continues with alone, once it is stored. */
   #next: { readonly token: string; readonly authenticatedAt: Date | null; readonly user: Authenticatable } | null =
     null;
@@ -273,7 +273,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   async confirmForChange(password: unknown): Promise<boolean> {
     return this.#confirm(password, () => {
-      this.#isProved = true;
+      this.#provedAt = currentDate();
       return true;
     });
   }
@@ -295,7 +295,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const login = this.#login;
     if (login === null) return null;
     const token = makeLoginToken();
-    const authenticatedAt = this.#isProved ? currentDate() : login.authenticatedAt;
+    const authenticatedAt = this.#provedAt ?? login.authenticatedAt;
+    this.#changing();
     this.#next = { token, authenticatedAt, user: changed };
     return {
       id: login.id,
@@ -310,13 +311,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   sendNextToken(): void {
     const next = this.#next;
-    if (next !== null && this.#login !== null) {
-      const { devices, rememberedOf } = this.#dependencies;
-      this.#replaceToken(this.#login, next.token, next.authenticatedAt);
-      devices.renew(this.context, this.name, next.user.authId(), rememberedOf(next.user));
-    }
+    this.#forgetNext();
+    if (next === null || this.#login === null) return;
+    const { devices, rememberedOf } = this.#dependencies;
+    this.#replaceToken(this.#login, next.token, next.authenticatedAt);
+    devices.renew(this.context, this.name, next.user.authId(), rememberedOf(next.user));
+  }
+
+  #forgetNext(): void {
     this.#next = null;
-    this.#isProved = false;
+    this.#provedAt = null;
   }
 
   async #confirm(
@@ -418,6 +422,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const login = this.#login;
     this.#changing();
     this.#isDecided = true;
+    // A proof by the former user is not the next one's.
+    this.#forgetNext();
     const { request } = this.context;
     const former = settings.formerCookie === null ? [] : presentedTokens(request, settings.formerCookie);
     for (const token of [...presentedTokens(request, settings.cookie), ...former]) {
@@ -448,11 +454,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     unit.restoreOnRollback(this.#state, () => {
       const [login, token] = [this.#login, this.#token];
       const [isPresented, isDecided] = [this.#isPresented, this.#isDecided];
+      const next = this.#next;
       return () => {
         this.#login = login;
         this.#token = token;
         this.#isPresented = isPresented;
         this.#isDecided = isDecided;
+        this.#next = next;
       };
     });
   }
