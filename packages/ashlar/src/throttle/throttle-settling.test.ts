@@ -387,12 +387,12 @@ describe("giving back", () => {
 
   test("S53 a success under one limit gives back the attempts of its request under the others that are named", async () => {
     const beside: LimitSettings = { account: "email", buckets: [PAIR, ACCOUNT] };
-    const { throttle } = create({ login: LOGIN, export: beside, import: beside });
+    const { throttle } = create({ login: LOGIN, export: beside, register: beside });
     const [context, other] = [request(), request()];
     await throttle.hit(other, "export", ann);
     await throttle.hit(context, "login", ann);
     for (const who of [ann, bob, ann]) await throttle.hit(context, "export", who);
-    await throttle.hit(context, "import", ann);
+    await throttle.hit(context, "register", ann);
     const remaining = async (limit: LimitName, who: object) => {
       const { buckets } = await throttle.peek(limit, { realm: `web ${limit}`, address: HERE, ...who });
       return buckets.map((one) => one.remaining);
@@ -401,7 +401,7 @@ describe("giving back", () => {
       await remaining("login", ann),
       await remaining("export", ann),
       await remaining("export", bob),
-      await remaining("import", ann),
+      await remaining("register", ann),
     ];
     expect(await all()).toEqual([
       [19, 4],
