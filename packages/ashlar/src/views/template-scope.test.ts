@@ -118,18 +118,35 @@ describe("S154 a template sees its data, its own variables and what is registere
     });
   });
 
-  test.each([
-    "{{ this.process }}",
-    "{{ [1].map(() => this) }}",
-    "{{ function leak() { return process } }}",
-    "{{ import('node:fs') }}",
-    "{{ (function () { return this })() }}",
-    "{{ class A {} }}",
-    "{{ new.target }}",
-    "@eval(this.x = 1)",
-  ])("%j is refused with its place, and is never printed", async (text) => {
-    const error = await render(`\n${text}`).catch((reason: unknown) => reason);
+  const FUNCTIONS =
+    "A template may hold arrow functions with one expression, and no statements. Write others as helpers";
+  const TAG = "{{ String.raw`" + "x` }}";
+
+  test("what is no expression at all is refused with its place, too", async () => {
+    const error = await render("\n{{ new.target }}").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "E_VIEW", message: expect.stringContaining("page.edge:2: ") });
+  });
+
+  test.each([
+    ["{{ this.process }}", `"this" can't be used in a template. Use it in a helper`],
+    ["{{ [1].map(() => this) }}", `"this" can't be used in a template. Use it in a helper`],
+    ["{{ function leak() { return process } }}", FUNCTIONS],
+    ["{{ [1].map(function (x) { return x }) }}", FUNCTIONS],
+    ["{{ [1].map((x) => { const y = x; return y }) }}", FUNCTIONS],
+    ["{{ [1].map((x) => { if (x) return 1 }) }}", FUNCTIONS],
+    ["{{ [{ run() { return 1 } }].length }}", FUNCTIONS],
+    ["{{ import('node:fs') }}", "import() can't be used in a template. Use it in a helper"],
+    ["{{ (function () { return this })() }}", FUNCTIONS],
+    ["{{ class A {} }}", "A class can't be used in a template. Use it in a helper"],
+    ["{{ [class {}].length }}", "A class can't be used in a template. Use it in a helper"],
+    [TAG, "A tag before a template literal can't be used in a template. Use it in a helper"],
+    ["@eval(this.x = 1)", `"this" can't be used in a template. Use it in a helper`],
+  ])("%j is refused with its place, in its author's words, and is never printed", async (text, said) => {
+    const error = await render(`\n${text}`).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: "E_VIEW",
+      message: expect.stringContaining(`page.edge:2: ${said}: views.share(name, helper).`),
+    });
   });
 });
 

@@ -43,6 +43,15 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   UpdateExpression: ["argument"],
 };
 
+/** What else a template can't hold, as its author calls it. */
+const REFUSED: Readonly<Record<string, string>> = {
+  ClassDeclaration: "A class",
+  ClassExpression: "A class",
+  ImportExpression: "import()",
+  TaggedTemplateExpression: "A tag before a template literal",
+  ThisExpression: '"this"',
+};
+
 /** Words of the language that are written like names. */
 const WORDS: ReadonlySet<string> = new Set(["undefined", "NaN", "Infinity"]);
 
@@ -121,6 +130,15 @@ function textError(message: string, filename: string, line: number, col: number)
 
 function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
+}
+
+/** Why a template can't hold a node, in its author's words, and what to do instead. */
+function refusalOf({ type }: Node): string {
+  if (/^Function|(?:Statement|VariableDeclaration)$/.test(type)) {
+    return "A template may hold arrow functions with one expression, and no statements. Write others as helpers: views.share(name, helper).";
+  }
+  const what = REFUSED[type] ?? "This expression";
+  return `${what} can't be used in a template. Use it in a helper: views.share(name, helper).`;
 }
 
 /** Makes an expression read its names from the state of its template, and from nowhere else. */
@@ -206,9 +224,8 @@ class ScopedExpression {
   }
 
   #refuse(node: Node): never {
-    const what = node.type === "ThisExpression" ? `"this"` : `A part of the kind "${node.type}"`;
     const { line, column } = node.loc?.start ?? { line: 0, column: 0 };
-    throw textError(`${what} can't be used in a template.`, this.#filename, line, column);
+    throw textError(refusalOf(node), this.#filename, line, column);
   }
 }
 

@@ -161,6 +161,12 @@ describe("the service", () => {
     expect(await views.render("mail", { text: "paid" })).toBe("Shop: paid");
   });
 
+  test("outside of a request, it knows no URL of a route or a path, no user, and the default language", async () => {
+    write("letter", "{{ typeof url }} {{ typeof route }} {{ typeof user }} {{ language }} {{ typeof asset }}");
+    const views = (await create([])).container.make("views");
+    expect(await views.render("letter")).toBe("undefined undefined undefined en function");
+  });
+
   test.each([
     ["production", "first"],
     ["test", "first"],
