@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -6,10 +7,16 @@ import type { Mailable } from "../../../src/mail/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
 import { checkTypes, edit, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
+import { followSection } from "../../support/page-sections.ts";
+
+const PAGE = "docs/guides/newsletters.md";
+const WEBHOOKS = "docs/guides/webhooks.md";
+const VERIFY_TOKEN = "app/middleware/verify-token.ts";
 
 test("a mail service unsubscribes a reader with one click, and no one without the signature does", async () => {
   const root = await generatedApplication({ api: false });
-  await followPage(root, "docs/guides/newsletters.md");
+  await followPage(root, PAGE);
+  await followSection(root, PAGE, "One click");
   await edit(root, "app/kernel.ts", [
     'import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";',
     'import { SessionMiddleware } from "ashlar/session";\nimport { VerifyToken } from "./middleware/verify-token.ts";',
@@ -45,6 +52,35 @@ test("a mail service unsubscribes a reader with one click, and no one without th
       403, 403, 2,
     ]);
     expect([await click(link), await click(link), await count()]).toEqual([200, 200, 1]);
+  } finally {
+    await end();
+  }
+}, 120_000);
+
+test("an application that follows the guide to webhooks as well has the routes and exceptions of both", async () => {
+  const root = await generatedApplication({ api: false });
+  for (const [page, section] of [
+    [WEBHOOKS, "The routes"],
+    [PAGE, "One click"],
+  ] as const) {
+    const before = await readFile(join(root, VERIFY_TOKEN), "utf8").catch(() => null);
+    await followPage(root, page);
+    await followSection(root, page, section);
+    if (before === null) continue;
+    // As the page says: the class is there already, and gets the name.
+    await writeFile(join(root, VERIFY_TOKEN), before);
+    await edit(root, VERIFY_TOKEN, ['"webhooks.mail"]', '"webhooks.mail", "newsletter.unsubscribe.store"]']);
+  }
+  await checkTypes(root);
+  const { application, end } = await bootApplication(root);
+  try {
+    const statuses = ["/webhooks/payments", "/newsletter/1/unsubscribe", "/logout"].map(async (path) => {
+      const init = { method: "POST", headers: { accept: "application/json" } };
+      const { status } = await application.fetch(new Request(`http://localhost${path}`, init));
+      return status;
+    });
+    // Without the secret of its service, a webhook's signature can't be right; a login's form needs the token of its session.
+    expect(await Promise.all(statuses)).toEqual([403, 403, 419]);
   } finally {
     await end();
   }

@@ -4,8 +4,9 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
-import { checkTypes, edit, execute, generateApplication } from "../../support/generated-application.ts";
+import { checkTypes, execute, generateApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
+import { followSection } from "../../support/page-sections.ts";
 
 const PAGE = "docs/guides/webhooks.md";
 
@@ -25,15 +26,7 @@ interface Signatures {
 beforeAll(async () => {
   ({ root, remove } = await generateApplication({ api: false }));
   await followPage(root, PAGE);
-  await edit(root, "app/kernel.ts", [
-    'import { SessionMiddleware, VerifyCsrfToken } from "ashlar/session";',
-    'import { SessionMiddleware } from "ashlar/session";',
-  ]);
-  await edit(root, "app/kernel.ts", [
-    'import { ThrottleMiddleware } from "ashlar/throttle";',
-    'import { ThrottleMiddleware } from "ashlar/throttle";\nimport { VerifyToken } from "./middleware/verify-token.ts";',
-  ]);
-  await edit(root, "app/kernel.ts", ["LoadUserMiddleware, VerifyCsrfToken]", "LoadUserMiddleware, VerifyToken]"]);
+  await followSection(root, PAGE, "The routes");
   await checkTypes(root);
   const load = (path: string) => import(pathToFileURL(join(root, path)).href);
   ({ WEBHOOKS: secrets } = await load("config/webhooks.ts"));
