@@ -250,7 +250,7 @@ export class Application {
    * `export const { fetch } = application`.
    *
    * A platform request does not contain its client's address, which limits need: in production, they refuse a request
-   * without one with 500 (`E_UNKNOWN_CLIENT`), unless `APP.clientAddress` is `"unknown"`. A host other than the
+   * without one with 500, and log `E_UNKNOWN_CLIENT`, unless `APP.clientAddress` is `"unknown"`. A host other than the
    * application's own server, or srvx, passes the address:
    *
    * ```ts

@@ -123,7 +123,7 @@ export interface ApplicationSettings {
   readonly trustedProxies?: string | readonly string[] | undefined;
   /**
    * What happens in production when a host calls `fetch` without the client's address. `"required"`: what a limit counts by
-   * address is refused with 500 (`E_UNKNOWN_CLIENT`). `"unknown"`: it counts by account alone, and what has no account is
+   * address is refused with 500, and the log has `E_UNKNOWN_CLIENT`. `"unknown"`: it counts by account alone, and what has no account is
    * not counted. Default: `"required"`.
    *
    * Security: with `"unknown"`, whatever is in front of the application has to limit requests by address.
