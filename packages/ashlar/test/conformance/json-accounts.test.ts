@@ -52,7 +52,7 @@ class FrontEnd {
   #note(method: string, path: string, response: TestResponse): Answer {
     const pattern = path
       .replace(/\?.*/, "")
-      .replace(/(\/email\/(?:verify|undo))\/.+/, "$1/@token")
+      .replace(/(\/email\/(?:verify|undo)|\/login\/device)\/.+/, "$1/@token")
       .replace(/\/logins\/.+/, "/logins/@id");
     expect([pattern, response.redirectsTo]).toEqual([pattern, null]);
     expect(response.headers.get("cache-control")).toContain("no-store");
@@ -157,9 +157,23 @@ for (const form of ["pages", "json"] as const) {
       return { front, email, answer };
     }
 
-    async function link(to: string, { mail }: Started = shop): Promise<string> {
-      const { pathname, search } = new URL(linksIn((await mail.all()).findLast((one) => one.to === to)!)[0]!);
+    /** The path of a link in the last mail to an address: the first one, or the one that leads to a route. */
+    async function link(to: string, { mail }: Started = shop, route = "/"): Promise<string> {
+      const links = linksIn((await mail.all()).findLast((one) => one.to === to)!).map((url) => new URL(url));
+      const { pathname, search } = links.find((url) => url.pathname.startsWith(route))!;
       return pathname + search;
+    }
+
+    /** Tries wrong passwords on unknown devices, each on another network, until the account allows no more. */
+    async function useUpGuesses(email: string): Promise<void> {
+      for (let count = 0; count < 200; count++) {
+        const bot = createTestClient(shop.application, { address: `100.64.${count}.1` });
+        const { token } = (await bot.getJson("/csrf")).json as { token: string };
+        const fields = { email, password: `a guess, number ${count}` };
+        const { status } = await bot.postJson("/login", fields, { headers: { "x-csrf-token": token } });
+        if (status === 429) return;
+      }
+      throw new Error("The account has allowed 200 guesses.");
     }
 
     test("registers, verifies and finds out who is logged in", async () => {
@@ -249,6 +263,21 @@ for (const form of ["pages", "json"] as const) {
       same("used link, asked", await front.get(path));
       expect((await user.get("/home")).status).toBe(401);
       expect((await front.post("/login", { email, password: OTHER })).data).toEqual({ status: "complete" });
+    });
+
+    test("lets a new device in by a link, once strangers have used up the guesses at the account", async () => {
+      const { front: user, email } = await registered();
+      await user.post(await link(email));
+      await useUpGuesses(email);
+      const front = frontEnd();
+      expect((await front.post("/login", { email, password: PASSWORD })).status).toBe(429);
+      const path = await link(email, shop, "/login/device/");
+      expect((await front.get(path)).data).toEqual({ email });
+      same("device allowed", await front.post(path));
+      expect((await front.get("/home")).status).toBe(401);
+      same("device link used", await front.post(path));
+      same("device link used, asked", await front.get(path));
+      expect((await front.post("/login", { email, password: PASSWORD })).data).toEqual({ status: "complete" });
     });
 
     test("confirms and changes the password, unless a step has to be passed first", async () => {
