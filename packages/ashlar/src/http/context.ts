@@ -1,5 +1,5 @@
 import type { Translate } from "../messages/index.ts";
-import type { RegisteredUser } from "../support/index.ts";
+import type { Message, RegisteredUser } from "../support/index.ts";
 import { HttpRequest } from "./request.ts";
 import { HttpResponse } from "./response.ts";
 import type { HttpServices, RouteMatch } from "./services.ts";
@@ -10,6 +10,16 @@ import type { HttpServices, RouteMatch } from "./services.ts";
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the feature can augment it.
 export interface Visitor {}
+
+/** The page of a form that was refused, but may be sent again from there. */
+export interface PageToReturnTo {
+  /** Its path and query. */
+  readonly url: string;
+  /** What happened, and what to do there; `null` if the error says it. */
+  readonly message: Message | null;
+  /** What becomes of what was typed; `null` if nothing was. */
+  readonly note: Message | null;
+}
 
 /** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
@@ -35,6 +45,8 @@ export class HttpContext {
   provenUserId: string | null = null;
   /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
   visitor: Visitor | null = null;
+  /** @internal The page that the page of this request's error leads back to. */
+  pageToReturnTo: PageToReturnTo | null = null;
   /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */
   isReadOnly = false;
   /** @internal Whether a token was looked for in the request, so that the response depends on `Authorization`. */

@@ -139,13 +139,15 @@ describe("a form that is sent to another path than its page's", () => {
     expect(text).not.toContain("all things");
   });
 
-  test("is redirected to its page with what was typed, if its token has expired", async () => {
+  test("gets an error page that leads back to its page with what was typed, if its token has expired", async () => {
     const browser = new Browser(await create());
     await browser.open("/things/create?draft=1");
-    const { status, headers } = await browser.post("/things", { __token: "stale", article: "a lamp" });
-    expect([status, headers.get("location")]).toEqual([303, "/things/create?draft=1"]);
+    const refused = await browser.post("/things", { __token: "stale", article: "a lamp" });
+    expect([refused.status, refused.headers.get("location")]).toEqual([419, null]);
+    expect(refused.text).toContain("The page had expired, and nothing was changed.");
+    expect(refused.text).toContain('<a class="button" href="/things/create?draft=1">Back to the page</a>');
     const { text } = await browser.open("/things/create?draft=1");
-    expect([text.includes('value="a lamp"'), text.includes("had expired")]).toEqual([true, true]);
+    expect([text.includes('value="a lamp"'), text.includes("had expired")]).toEqual([true, false]);
   });
 
   test.each([

@@ -1,10 +1,11 @@
-import { FastResponse, type HttpContext, type HttpResponse } from "../http/index.ts";
+import { FastResponse, type HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, type Dictionary } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { formPageOf, isOwnForm, type Mistakes, showForm } from "./form-page.ts";
+import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
 import type { RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
+import { refillableInput } from "./session-input.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
 
@@ -12,6 +13,12 @@ import { message } from "./messages.ts";
 const MAX_TYPED_BYTES = 1024 * 1024;
 
 const EXPIRED = message("session.expiredForm");
+
+/** The message on an error page that leads back to the form's page. */
+const EXPIRED_THERE = message("session.expiredThere");
+
+const KEPT = message("session.typedKept");
+const NOT_KEPT = message("session.typedNotKept");
 
 /** The message on the page that the visitor is redirected to. There is nothing to send again. */
 const NOT_USED = message("session.notUsed");
@@ -28,8 +35,9 @@ export class ExpiredPageError extends AshlarError {
  * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
  * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
  * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
- * may not be shown here (see `formPageOf`), a visitor with a session is redirected to it, with as much as fits. If a form
- * has expired and its page now redirects elsewhere, such as to the login page, the visitor is redirected there.
+ * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps what was typed, as
+ * much as fits. If a form has expired and its page now redirects elsewhere, such as to the login page, the visitor is
+ * redirected there.
  *
  * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
  * Otherwise another site could fill in the form that the visitor is about to send.
@@ -69,14 +77,17 @@ async function showAgain(
   held: RequestSession,
   error: AshlarError,
   router: Router,
-): Promise<HttpResponse | Response | null> {
+): Promise<Response | null> {
   const isExpired = error instanceof ExpiredPageError;
   const isOwn = await readOwnForm(context, held);
   const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
-  const errors = { "": [isExpired ? EXPIRED : error.detail] };
   const input = isOwn ? inputsOf(context) : {};
-  if (!page.mayBeShown) return redirectToPage(context, held, error, page.target!, { errors, input });
+  if (!page.mayBeShown) {
+    leadBack(context, held, page.target!, isExpired, input);
+    return null;
+  }
+  const errors = { "": [isExpired ? EXPIRED : error.detail] };
   const follow = (shown: Response) => (isExpired && isRedirect(shown) ? leadOn(held, shown) : null);
   const shown = await showForm(context, held, error, page, { errors, input }, follow);
   // A request that is refused and not shown a form does not start a session.
@@ -84,17 +95,26 @@ async function showAgain(
   return shown;
 }
 
-/** Redirects to a page that may not be shown here, with what fits into the session. */
-function redirectToPage(
+/**
+ * Lets the error's page lead back to a page that may not be shown here. The error's page has the message: the page that is
+ * opened next keeps what was typed, and may be another one.
+ */
+function leadBack(
   context: HttpContext,
   held: RequestSession,
-  error: AshlarError,
   target: string,
-  { errors, input }: Mistakes,
-): HttpResponse | null {
-  if (!held.isKnown) return null;
-  held.flashMistakes(errors, input, error.detail);
-  return context.response.redirect(target).status(303);
+  isExpired: boolean,
+  input: Readonly<Dictionary>,
+): void {
+  const { isKnown } = held;
+  const typed = refillableInput(input);
+  const isKept = isKnown && held.flashTyped(typed);
+  context.pageToReturnTo = {
+    url: context.services.urls.url(target),
+    // Without a session, the browser may refuse cookies, and the error's own message says what to do about that.
+    message: isExpired && isKnown ? EXPIRED_THERE : null,
+    note: Object.keys(typed).length === 0 ? null : isKept ? KEPT : NOT_KEPT,
+  };
 }
 
 function isRedirect({ status, headers }: Response): boolean {

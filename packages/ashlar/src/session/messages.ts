@@ -8,6 +8,9 @@ export const SESSION_MESSAGES = {
     "The CSRF token is missing, or is not the one of this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.",
   "session.expiredForm":
     "The page had expired, and nothing was changed. Submit the form again. If that doesn't help, allow cookies for this site.",
+  "session.expiredThere": "The page had expired, and nothing was changed. Go back to it, and submit the form again.",
+  "session.typedKept": "What you typed will be filled in again, except for passwords and files.",
+  "session.typedNotKept": "Not everything you typed could be kept. Your browser's Back button may bring back the rest.",
   "session.notUsed": "The page had expired, so the form was not submitted.",
   "session.elsewhere":
     "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.",

@@ -120,15 +120,28 @@ export class RequestSession {
    */
   flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): boolean {
     const { session } = this;
-    const room = (): number => this.manager.keeper.maxBytes - Buffer.byteLength(session.encode()!);
     session.flashErrors(errors);
     // A list of a thousand entries can have as many mistakes.
-    const areSummarized = room() < ROOM_AROUND_INPUT;
+    const areSummarized = this.#room(session) < ROOM_AROUND_INPUT;
     if (areSummarized) session.flashErrors({ "": [summary] });
-    const typed = refillableInput(input);
-    const kept = fittingInput(typed, room() - ROOM_AROUND_INPUT);
+    return this.flashTyped(refillableInput(input)) && !areSummarized;
+  }
+
+  /**
+   * Keeps as much as fits of what was typed, for the next page.
+   *
+   * @param typed without what must not be kept
+   * @returns whether all of it fits
+   */
+  flashTyped(typed: Readonly<Dictionary>): boolean {
+    const { session } = this;
+    const kept = fittingInput(typed, this.#room(session) - ROOM_AROUND_INPUT);
     session.flashInput(kept);
-    return !areSummarized && Object.keys(kept).length === Object.keys(typed).length;
+    return Object.keys(kept).length === Object.keys(typed).length;
+  }
+
+  #room(session: Session): number {
+    return this.manager.keeper.maxBytes - Buffer.byteLength(session.encode() ?? "");
   }
 
   /**

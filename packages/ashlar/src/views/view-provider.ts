@@ -27,7 +27,7 @@ declare module "../http/context.ts" {
  * are rendered.
  *
  * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
- * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems` and `reference`.
+ * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
  *
  * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows
  * the visitor's `language`, its `direction`, `ltr` or `rtl`, and its sentences: `t("app.orders.count", { count: 2 })`.

@@ -122,9 +122,17 @@ describe("two tabs", () => {
     const client = await loggedIn();
     const page = await client.get("/home");
     await client.submit(await client.get("/confirm_password"), '[action="/confirm_password"]', { password: PASSWORD });
-    // The form belongs to another path, and its token no longer proves the page: the page is shown again by itself.
-    (await client.submit(page, '[action="/logout"]')).assertStatus(303).assertRedirect("/home");
+    // The form belongs to another path, and its token no longer proves the page: the visitor goes back there.
+    const answer = (await client.submit(page, '[action="/logout"]')).assertStatus(419);
+    answer.assertSee("The page had expired, and nothing was changed. Go back to it", "Back to the page");
+    answer.assertDontSee("you typed");
+    expect(answer.headers.get("location")).toBeNull();
+    expect(answer.text).toContain('<a class="button" href="/home">Back to the page</a>');
     expect(await client.user()).toMatchObject({ name: "Ada" });
+    (await client.get("/home")).assertSee("Hello, Ada").assertDontSee("had expired");
+    // The error page's own button works as well.
+    (await client.submit(answer, '[action="/logout"]')).assertRedirect("/login");
+    await client.assertGuest();
   });
 
   test("S26: a login form without the session's token logs no one in", async () => {

@@ -145,6 +145,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.welcome.routes": "listet die Routen auf",
   "pages.welcome.controller": "erzeugt einen Controller",
   "pages.welcome.help": "listet alle Befehle auf",
+  "pages.error.back": "Zurück zur Seite",
   "pages.error.home": "Zur Startseite",
   "pages.error.status": "Fehler {status}",
   "pages.error.reference": "Kennung:",

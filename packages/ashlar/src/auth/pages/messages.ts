@@ -136,6 +136,7 @@ export const PAGE_MESSAGES = {
   "pages.welcome.routes": "lists the routes",
   "pages.welcome.controller": "creates a controller",
   "pages.welcome.help": "lists all commands",
+  "pages.error.back": "Back to the page",
   "pages.error.home": "Go to the home page",
   "pages.error.status": "Error {status}",
   "pages.error.reference": "Reference:",

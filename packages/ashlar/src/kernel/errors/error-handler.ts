@@ -188,8 +188,9 @@ function detailedProblem(error: AshlarError, thrown: unknown): Problem {
   return { ...problemOf(error), detail, code: error.code, stack: stackLines(thrown) };
 }
 
-function plainPage(error: AshlarError, reference: string | null, { language, t }: HttpContext): string {
-  return errorPage(problemOf(error, t), reference, language, t);
+function plainPage(error: AshlarError, reference: string | null, context: HttpContext): string {
+  const { language, pageToReturnTo, t } = context;
+  return errorPage(problemOf(error, t), reference, language, t, pageToReturnTo);
 }
 
 function respond(

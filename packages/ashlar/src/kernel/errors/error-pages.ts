@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { PageToReturnTo } from "../../http/index.ts";
 import { ENGLISH, inEnglish, textDirection } from "../../messages/index.ts";
 import { escapeHtml, type Message } from "../../support/index.ts";
-import { referenceLine } from "./messages.ts";
+import { BACK, referenceLine } from "./messages.ts";
 import { fieldProblems, type Problem } from "./problem.ts";
 
 const STYLE = `
@@ -16,6 +17,10 @@ h1{margin:.25rem 0 1rem;font-size:2rem;line-height:1.2}
 ul{padding-left:1.25rem}
 p.reference{margin-top:2rem;padding-top:1rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 a{color:inherit}
+a.button{display:inline-flex;align-items:center;min-height:2.75rem;margin-top:.5rem;padding:.5rem 1.125rem;border-radius:.5rem;
+background:var(--ink);color:var(--paper);font-weight:600;text-decoration:none}
+a.button:hover{text-decoration:underline}
+a:focus-visible{outline:3px solid var(--mark);outline-offset:2px}
 `;
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
@@ -40,12 +45,14 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
  * @param reference finds the request in the log; `null` if the visitor can solve the problem alone
  * @param language the page's language
  * @param t translates a sentence into that language
+ * @param page the page to which it leads back
  */
 export function errorPage(
   problem: Problem,
   reference: string | null = null,
   language: string = ENGLISH,
   t: (message: Message) => string = inEnglish,
+  page: PageToReturnTo | null = null,
 ): string {
   const title = escapeHtml(problem.title);
   return `<!doctype html>
@@ -62,11 +69,16 @@ export function errorPage(
 <main>
 <p class="status">${problem.status}</p>
 <h1>${title}</h1>
-<p>${escapeHtml(problem.detail)}</p>
-${fieldList(problem)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
+<p>${escapeHtml(page?.message ? t(page.message) : problem.detail)}</p>
+${fieldList(problem)}${page === null ? "" : linkBack(page, t)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
 </body>
 </html>
 `;
+}
+
+function linkBack({ url, note }: PageToReturnTo, t: (message: Message) => string): string {
+  const text = note === null ? "" : `<p>${escapeHtml(t(note))}</p>\n`;
+  return `${text}<p><a class="button" href="${escapeHtml(url)}">${escapeHtml(t(BACK))}</a></p>\n`;
 }
 
 function fieldList(problem: Problem): string {

@@ -41,6 +41,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_TOO_MANY_REQUESTS": "Das waren zu viele Anfragen. Versuchen Sie es später noch einmal.",
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
   "errors.reference": "Kennung: {id}",
+  "errors.back": "Zurück zur Seite",
 
   "errors.E_BAD_REQUEST": "Die Anfrage ist fehlerhaft.",
   "errors.E_INVALID_BODY": "Der Inhalt der Anfrage konnte nicht gelesen werden.",

@@ -59,6 +59,9 @@ export function referenceLine(id: string): Message {
   return { rule: "errors.reference", params: { id }, message: `Reference: ${id}` };
 }
 
+/** What leads back to the page of a form that was refused. */
+export const BACK: Message = message("errors.back", "Back to the page");
+
 /** Declares all of these, once every code has been declared. Their German is that of the codes of the lower layers. */
 export function declareErrorMessages(catalogue: Catalogue): void {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter(isShown);
@@ -67,6 +70,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
     ...codes.flatMap((code) => [codeSentence(code), pageMessage(code) ?? []].flat()),
     ...statuses.flatMap((status) => [statusTitle(status), pageTitle(status)]),
     message("errors.reference", "Reference: {id}"),
+    BACK,
   ];
   const sentences: Sentences = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
   catalogue.declare(sentences, { de: () => import("./messages.de.ts") });

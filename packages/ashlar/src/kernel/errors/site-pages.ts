@@ -1,5 +1,4 @@
 import { type HttpContext, isResponse, isUserUnknown, pageContext, toResponse } from "../../http/index.ts";
-import type { Translate } from "../../messages/index.ts";
 import type { AshlarError, Message } from "../../support/index.ts";
 import { compose, type PipelineStep, type Run } from "../pipeline.ts";
 import { codeSentence, pageMessage, pageTitle } from "./messages.ts";
@@ -16,6 +15,15 @@ export interface ErrorPageValues {
   readonly problems: readonly Message[];
   /** Finds the request in the log; `null` if the visitor can solve the problem alone. */
   readonly reference: string | null;
+  /** The page of the form that was refused, to send it again from there; `null` for other errors. */
+  readonly formPage: LinkToForm | null;
+}
+
+/** What leads back to the page of a form that was refused. */
+export interface LinkToForm {
+  readonly url: string;
+  /** What becomes of what was typed; empty if nothing was. */
+  readonly note: string;
 }
 
 /** The application's own templates of error pages. */
@@ -86,7 +94,7 @@ export class SitePages {
 
   async #render(context: HttpContext, pending: Pending): Promise<string> {
     const { template, error, reference } = pending;
-    const html = await this.#templates.render(context, template, valuesOf(error, reference, context.t));
+    const html = await this.#templates.render(context, template, valuesOf(error, reference, context));
     const { response, currentUser } = context;
     response.status(error.status).appendHeader("vary", "accept");
     response.header("cache-control", currentUser === null ? "no-store" : "private, no-store");
@@ -104,15 +112,20 @@ function asksForPage({ request }: HttpContext): boolean {
   return /\b(?:text\/html|application\/xhtml\+xml)\b/i.test(request.header("accept") ?? "");
 }
 
-function valuesOf(error: AshlarError, reference: string | null, t: Translate): ErrorPageValues {
+function valuesOf(
+  error: AshlarError,
+  reference: string | null,
+  { pageToReturnTo: page, t }: HttpContext,
+): ErrorPageValues {
   const problem = problemOf(error, t);
   const { status, detail, code } = problem;
   const general = detail === t(codeSentence(code)) ? pageMessage(code) : null;
   return {
     status,
     title: t(pageTitle(status)),
-    message: general === null ? detail : t(general),
+    message: page?.message ? t(page.message) : general === null ? detail : t(general),
     problems: fieldProblems(problem).map(([, one]) => one),
     reference,
+    formPage: page && { url: page.url, note: page.note === null ? "" : t(page.note) },
   };
 }
