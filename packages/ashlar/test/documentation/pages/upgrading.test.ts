@@ -6,6 +6,7 @@ import { type Database, Migrations, sql } from "../../../src/database/index.ts";
 import { createSessionDataTable } from "../../../src/session/session-data-table.ts";
 import { checkTypes, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
+import { markdownSamples } from "../../support/samples.ts";
 import { onEachDatabase } from "../../support/services.ts";
 
 const PAGE = "docs/guides/upgrading.md";
@@ -77,3 +78,34 @@ await onEachDatabase("the page's migration, in an application made before it", (
     expect(await indexed(own.database)).toEqual(before);
   });
 });
+
+await onEachDatabase("the page's statements for accounts without a password", (engine) => {
+  test("make the column nullable, and keep what is in it", async () => {
+    const own = await engine.open();
+    onTestFinished(() => own.drop());
+    const { dialect, kysely } = own.database;
+    await kysely.schema
+      .createTable("users")
+      .addColumn("id", "integer", (column) => column.primaryKey())
+      .addColumn("password", "varchar(255)", (column) => column.notNull())
+      .execute();
+    await sql`insert into users (id, password) values (1, 'kept')`.execute(kysely);
+    const add = () => sql`insert into users (id, password) values (2, null)`.execute(kysely);
+    await expect(add()).rejects.toThrow();
+    for (const statement of await statementsFor(dialect.name)) await sql.raw(statement).execute(kysely);
+    await add();
+    const { rows } = await sql`select id, password from users order by id`.execute(kysely);
+    expect(rows).toEqual([
+      { id: 1, password: "kept" },
+      { id: 2, password: null },
+    ]);
+  });
+});
+
+/** The statements below a database's name in the page's fence of the language `sql`. */
+async function statementsFor(database: string): Promise<readonly string[]> {
+  const { code } = (await markdownSamples(PAGE)).find(({ language }) => language === "sql")!;
+  const parts = code.split(/^-- /m).map((part) => part.split("\n"));
+  const [, ...lines] = parts.find(([name]) => name!.toLowerCase().startsWith(database))!;
+  return lines.filter((line) => line !== "");
+}
