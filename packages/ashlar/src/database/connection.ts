@@ -1,6 +1,6 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { ColumnValue, Dialect, Observer, ReplicaUsage, Row, TransactionOptions } from "./dialect.ts";
+import type { ColumnValue, Dialect, Executor, Observer, ReplicaUsage, Row, TransactionOptions } from "./dialect.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { type PreparedStatement, queryTemplate } from "./parameters.ts";
@@ -313,12 +313,12 @@ export class Connection {
    *
    * @internal
    */
-  guardedKysely(check: () => void): QueryBuilder {
+  guardedKysely(check: () => void, through: (executor: Executor) => Executor = (executor) => executor): QueryBuilder {
     const transactions = this.#transactions;
     const scopes: Scopes = {
       get executor() {
         check();
-        return transactions.executor;
+        return through(transactions.executor);
       },
       transaction: (task, options) => transactions.transaction(task, options),
       reserved: (task) => transactions.reserved(task),
@@ -370,6 +370,16 @@ export class Connection {
         await this.dialect.unlockMigrations(connection);
       }
     });
+  }
+
+  /** @internal Whether {@link limitLockWaits} has an effect. */
+  get limitsLockWaits(): boolean {
+    return this.dialect.limitLockWaits !== undefined;
+  }
+
+  /** @internal Limits how long a migration's statements wait for locks; see `Dialect.limitLockWaits`. */
+  async limitLockWaits(timeoutMs: number | null): Promise<void> {
+    await this.#transactions.reserved((connection) => this.dialect.limitLockWaits?.(connection, timeoutMs));
   }
 
   /**

@@ -319,6 +319,14 @@ export interface Dialect {
    */
   lockMigrations(connection: PhysicalConnection): MaybePromise<void>;
   unlockMigrations(connection: PhysicalConnection): MaybePromise<void>;
+  /**
+   * Limits how long statements of a migration wait for the lock of a table: one that waits longer fails with
+   * `E_DATABASE_BUSY`. If changes of tables can be rolled back, it is called in the transaction, and counts until its end.
+   * Without it, they wait as long as the database lets them.
+   *
+   * @param timeoutMs in milliseconds; `null`: as usual again
+   */
+  limitLockWaits?(connection: PhysicalConnection, timeoutMs: number | null): MaybePromise<void>;
   /** Drops every table, view and type of the database. */
   dropEverything(connection: PhysicalConnection): MaybePromise<void>;
   /**

@@ -143,6 +143,41 @@ describe("up", () => {
   });
 });
 
+describe("up, in the version before", () => {
+  test("refuses migrations that are newer than its own, and says how to go on", async () => {
+    await write(A, B, C);
+    await migrations.up();
+    await remove(C);
+    expect(await failure(migrations.up())).toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringMatching(new RegExp(`missing in .*: ${C}\\. They are newer .*migrate --allow-newer$`)),
+    });
+    expect([await migrations.up({ allowMissing: "newer" }), await tables()]).toEqual([[], ["a", "b", "c"]]);
+  });
+
+  test("that allows newer ones still refuses one that is missing among its own", async () => {
+    await write(A, B, C, D);
+    await migrations.up();
+    for (const name of [B, D]) await remove(name);
+    expect(await failure(migrations.up({ allowMissing: "newer" }))).toMatchObject({
+      code: "E_MIGRATION",
+      message: expect.stringMatching(new RegExp(`: ${B}\\..*--allow-missing$`)),
+    });
+    // Neither is one that was added in between held back by them.
+    await write(B);
+    await remove(A);
+    expect(await failure(migrations.up({ allowMissing: "newer" }))).toMatchObject({ code: "E_MIGRATION" });
+  });
+
+  test("runs what it has itself that was not run yet", async () => {
+    await write(A, C);
+    await migrations.up();
+    await remove(C);
+    await write(B);
+    expect([await migrations.up({ allowMissing: "newer" }), await tables()]).toEqual([[B], ["a", "b", "c"]]);
+  });
+});
+
 describe("rollback", () => {
   beforeEach(async () => {
     await write(A);

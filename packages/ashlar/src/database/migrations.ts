@@ -4,7 +4,9 @@ import { fromDatabase } from "./casts.ts";
 import { timestamp } from "./columns.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import type { Executor } from "./dialect.ts";
 import { MIGRATE } from "./errors.ts";
+import { LOCK_TIMEOUT_MS, LockWaits } from "./lock-waits.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
 import { MigrationProgress } from "./migration-progress.ts";
 import { runAwaited } from "./migration-statements.ts";
@@ -24,13 +26,23 @@ export interface MigrationStatus {
 export interface MigrateOptions {
   /**
    * Whether to ignore migrations that were run and have no file here, for example after switching branches. Their
-   * tables stay unchanged.
+   * tables stay unchanged. `"newer"`: only those that are newer than all that have a file, because a later version of the
+   * application has run them, and this is the one before.
    */
-  readonly allowMissing?: boolean;
+  readonly allowMissing?: boolean | "newer";
+  /**
+   * How long a statement waits for the lock of a table before the migration lets others pass and tries again, in
+   * milliseconds; on MariaDB, in whole seconds. Default: 2000.
+   */
+  readonly lockTimeoutMs?: number;
+  /** Called before each pause of a migration that waits for a lock: how often it has asked for it, and for how long it waits. */
+  readonly waiting?: (attempts: number, pauseMs: number) => void;
 }
 
 /** How far to roll back; default: the last batch. */
 export interface RollbackOptions extends MigrateOptions {
+  /** Whether to skip migrations that have no file here. */
+  readonly allowMissing?: boolean;
   /** This many migrations, the last one first. */
   readonly steps?: number;
   /** The migrations of a batch. */
@@ -60,7 +72,7 @@ const MADE_BEFORE = { up: " An earlier migration has to create the table.", down
  * Brings a database's tables up to date with the application's migrations.
  *
  * Each migration runs in its own transaction, which also records it as run: a failed one leaves nothing behind, unless
- * the database commits each change of a table. It fails if a statement is not awaited, or if at its end a row refers to
+ * the database commits each change of a table. One that waits for a lock lets others pass. It fails if a statement is not awaited, or if at its end a row refers to
  * a missing one. Of several processes that migrate at the same time, one runs the migrations while the others wait.
  */
 export class Migrations {
@@ -86,18 +98,26 @@ export class Migrations {
    * @returns their names
    * @throws `E_MIGRATION` with the file that failed, or the ones that were run and are missing
    */
-  async up({ allowMissing = false }: MigrateOptions = {}): Promise<string[]> {
+  async up({ allowMissing = false, ...options }: MigrateOptions = {}): Promise<string[]> {
+    const waits = this.#waits(options);
     return await this.#connection.withMigrationLock(async () => {
       const files = await migrationFiles(this.#folder);
       const run = await this.#run();
       const known = new Set(files.map(({ name }) => name));
-      const missing = run.filter(({ name }) => !known.has(name)).map(({ name }) => name);
-      if (missing.length > 0 && !allowMissing) throw this.#missing(missing, "migrate");
+      const missing = run.map(({ name }) => name).filter((name) => !known.has(name));
+      const isAllowed = (name: string) => allowMissing === true || (allowMissing === "newer" && isNewer(name, files));
+      const refused = missing.filter((name) => !isAllowed(name));
+      if (refused.length > 0)
+        throw this.#missing(
+          refused,
+          "migrate",
+          refused.every((name) => isNewer(name, files)),
+        );
       const done = new Set(run.map(({ name }) => name));
       const batch = Math.max(0, ...run.map((one) => one.batch)) + 1;
       const names: string[] = [];
       for (const file of files.filter(({ name }) => !done.has(name))) {
-        if (await this.#apply(file, batch)) names.push(file.name);
+        if (await this.#apply(file, batch, waits)) names.push(file.name);
       }
       return names;
     });
@@ -110,6 +130,7 @@ export class Migrations {
    * @throws `E_MIGRATION` with the file that failed, is missing or has no `down`
    */
   async rollback(options: RollbackOptions = {}): Promise<string[]> {
+    const waits = this.#waits(options);
     return await this.#connection.withMigrationLock(async () => {
       const files = new Map((await migrationFiles(this.#folder)).map((file) => [file.name, file]));
       const names: string[] = [];
@@ -118,20 +139,29 @@ export class Migrations {
       const concerned = chosen(candidates, options).map(({ name }) => name);
       const missing = concerned.filter((name) => !files.has(name));
       // Checked before the first one is rolled back: half a batch must not be left.
-      if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback");
+      if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback", false);
       for (const name of concerned) {
-        if (await this.#revert(files.get(name)!)) names.push(name);
+        if (await this.#revert(files.get(name)!, waits)) names.push(name);
       }
       return names;
     });
   }
 
-  #missing(names: readonly string[], command: string): AshlarError {
+  #missing(names: readonly string[], command: string, areNewer: boolean): AshlarError {
     const problem = `Migrations were run and are missing in ${this.#folder}: ${names.join(", ")}.`;
+    if (areNewer) {
+      const remedy =
+        "They are newer than all that are there. If a later version of the application has run them, and you are going back:";
+      return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-newer`);
+    }
     const remedy =
       "If they are on another branch, roll them back there (npx ashlar migrate:rollback), or put the files back under " +
       "these names. To leave them and their tables unchanged, and continue with the others:";
     return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-missing`);
+  }
+
+  #waits({ lockTimeoutMs = LOCK_TIMEOUT_MS, waiting = () => {} }: MigrateOptions): LockWaits {
+    return new LockWaits(this.#connection, lockTimeoutMs, waiting);
   }
 
   /** The status of each migration, oldest first. */
@@ -179,9 +209,9 @@ export class Migrations {
     });
   }
 
-  async #apply(file: MigrationFile, batch: number): Promise<boolean> {
+  async #apply(file: MigrationFile, batch: number, waits: LockWaits): Promise<boolean> {
     const migration = await loadMigration(file);
-    return await this.#attempt(file, migration, "up", async (run) => {
+    return await this.#attempt(file, migration, "up", waits, async (run) => {
       // Checked again inside the transaction: another process may have run it since. The record comes last, for
       // databases that commit each change of a table.
       if (await this.#isRun(file)) return false;
@@ -192,7 +222,7 @@ export class Migrations {
     });
   }
 
-  async #revert(file: MigrationFile): Promise<boolean> {
+  async #revert(file: MigrationFile, waits: LockWaits): Promise<boolean> {
     const migration = await loadMigration(file);
     const { down } = migration as Required<Migration>;
     if (typeof down !== "function") {
@@ -201,7 +231,7 @@ export class Migrations {
         `${file.path}: it cannot be rolled back, because it exports no function "down".`,
       );
     }
-    return await this.#attempt(file, migration, "down", async (run) => {
+    return await this.#attempt(file, migration, "down", waits, async (run) => {
       if (!(await this.#isRun(file))) return false;
       await run(down);
       await this.#kysely.deleteFrom("migrations").where("name", "=", file.name).execute();
@@ -213,19 +243,21 @@ export class Migrations {
     file: MigrationFile,
     { transaction = true }: Migration,
     direction: "up" | "down",
+    waits: LockWaits,
     task: (run: (change: Migration["up"]) => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const connection = this.#connection;
     const isUndone = transaction && connection.dialect.schemaIsTransactional;
     const progress = new MigrationProgress();
+    const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor);
     const run = async (change: Migration["up"]): Promise<void> => {
-      await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check), change));
+      await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check, through), change));
       // Before it is recorded as run, because without a transaction the record would stay.
       await connection.checkForeignKeys();
     };
     const all = () => task(run);
     try {
-      return await connection.rebuilding(() => (isUndone ? connection.transaction(all) : all()));
+      return await connection.rebuilding(() => (isUndone ? waits.transaction(all) : waits.alone(all)));
     } catch (error) {
       // The advice to migrate does not help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
@@ -252,6 +284,11 @@ export class Migrations {
       .execute();
     return await this.#kysely.selectFrom("migrations").selectAll().orderBy("batch").orderBy("name").execute();
   }
+}
+
+/** Reports whether a migration is newer than all that have a file: names begin with their time. */
+function isNewer(name: string, files: readonly MigrationFile[]): boolean {
+  return files.every((file) => file.name < name);
 }
 
 function chosen(latestFirst: readonly RunMigration[], { steps, batch }: RollbackOptions): readonly RunMigration[] {

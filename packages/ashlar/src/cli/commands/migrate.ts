@@ -1,6 +1,6 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../boot/index.ts";
-import type { RollbackOptions } from "../../database/index.ts";
+import type { MigrateOptions, RollbackOptions } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
 import { emphasis, type Terminal, table } from "../terminal.ts";
 import { withMigrations } from "../with-migrations.ts";
@@ -11,6 +11,26 @@ function parseCount(text: string): number {
 }
 
 const ALLOW_MISSING = "ignore migrations that have run but have no file here, such as after switching branches";
+
+const ALLOW_NEWER =
+  "ignore migrations that a later version of the application has run; for going back to the one before";
+
+/** Options of commands that change tables. */
+interface Waits {
+  /** In seconds. */
+  readonly lockTimeout: number;
+}
+
+interface UpOptions extends Waits {
+  readonly allowMissing?: true;
+  readonly allowNewer?: true;
+}
+
+function lockTimeout(): Option {
+  const description =
+    "how long a statement waits for a table that is in use, before others go first and it tries again";
+  return new Option("--lock-timeout <seconds>", description).default(2).argParser(parseCount);
+}
 
 /** @throws `E_COMMAND` in production without `--force` */
 async function requireForce(root: string, isForced: boolean, consequence: string): Promise<void> {
@@ -29,11 +49,26 @@ export function migrateCommands(terminal: Terminal): Command[] {
     for (const name of names) terminal.print(`${emphasis(done, "green")} ${name}`);
   };
 
+  const waitsFor = (seconds: number): Pick<MigrateOptions, "lockTimeoutMs" | "waiting"> => ({
+    lockTimeoutMs: seconds * 1000,
+    waiting: (attempts, pauseMs) => {
+      const wait = `A table is locked by another connection; others go first. Attempt ${attempts + 1} in ${pauseMs / 1000} s.`;
+      terminal.print(emphasis(wait, "yellow"));
+    },
+  });
+
   const up = new Command("migrate")
     .description("Runs the migrations that have not been run.")
     .option("--allow-missing", ALLOW_MISSING)
-    .action(async (options: { allowMissing?: true }) => {
-      const names = await withMigrations(terminal.root, (migrations) => migrations.up(options));
+    .option("--allow-newer", ALLOW_NEWER)
+    .addOption(lockTimeout())
+    .action(async ({ lockTimeout, allowMissing, allowNewer }: UpOptions) => {
+      const names = await withMigrations(terminal.root, (migrations) => {
+        return migrations.up({
+          allowMissing: allowMissing ?? (allowNewer ? "newer" : false),
+          ...waitsFor(lockTimeout),
+        });
+      });
       report("Migrated", names, "Nothing to migrate.");
     });
 
@@ -41,10 +76,13 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .description("Rolls back the last batch of migrations.")
     .option("--steps <number>", "how many migrations to roll back, instead of the last batch", parseCount)
     .option("--allow-missing", ALLOW_MISSING)
+    .addOption(lockTimeout())
     .option("--force", "in production too; deletes the data in the dropped tables and columns")
-    .action(async ({ force = false, ...options }: RollbackOptions & { force?: boolean }) => {
+    .action(async ({ force = false, lockTimeout, ...options }: RollbackOptions & { force?: boolean } & Waits) => {
       await requireForce(terminal.root, force, "This drops tables and columns of a production database.");
-      const names = await withMigrations(terminal.root, (migrations) => migrations.rollback(options));
+      const names = await withMigrations(terminal.root, (migrations) => {
+        return migrations.rollback({ ...options, ...waitsFor(lockTimeout) });
+      });
       report("Rolled back", names, "Nothing to roll back.");
     });
 

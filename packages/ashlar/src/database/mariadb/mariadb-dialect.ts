@@ -203,6 +203,15 @@ export class MariadbDialect implements Dialect {
     await this.#migrationLock.release(connection as MariadbConnection);
   }
 
+  /** In whole seconds. The rows of other transactions are waited for as usual: only a table's lock holds others up. */
+  async limitLockWaits(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
+    const change =
+      timeoutMs === null
+        ? "session lock_wait_timeout = @ashlar_lock_wait"
+        : `@ashlar_lock_wait = @@session.lock_wait_timeout, session lock_wait_timeout = ${Math.ceil(timeoutMs / 1000)}`;
+    await connection.execute(CompiledQuery.raw(`set ${change}`));
+  }
+
   async dropEverything(connection: PhysicalConnection): Promise<void> {
     await dropAll(connection);
   }

@@ -173,6 +173,10 @@ export class PostgresDialect implements Dialect {
     await this.#migrationLock.release(connection);
   }
 
+  async limitLockWaits(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
+    await connection.execute(CompiledQuery.raw(`set local lock_timeout = ${timeoutMs ?? 0}`));
+  }
+
   /** A migration may take long: an index of a large table takes minutes. */
   async #limitStatements(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
     if (this.#settings.statementTimeoutMs === null || !(connection instanceof PostgresConnection)) return;

@@ -1,0 +1,145 @@
+import { type RawBuilder, sql } from "kysely";
+import { expect, onTestFinished, test } from "vitest";
+import { MigrationFolder } from "../../test/support/migration-folder.ts";
+import { mariadb, onMariadb, onPostgres, postgres, type TestEngine } from "../../test/support/services.ts";
+import type { Database } from "./database.ts";
+import type { MigrateOptions } from "./migrations.ts";
+
+const FIRST = "2026_01_01_000000_first";
+const SECOND = "2026_01_02_000000_second";
+
+/** Two changes: of a table that is free, and of one that another connection may have locked. */
+const CHANGES = `
+  export async function up(database) {
+    await database.schema.alterTable("free").addColumn("added", "integer").execute();
+    await database.schema.alterTable("locked").addColumn("added", "integer").execute();
+  }
+  export const down = async () => {};`;
+
+interface Opened {
+  readonly database: Database;
+  readonly folder: MigrationFolder;
+}
+
+async function opened(engine: TestEngine): Promise<Opened> {
+  const { database, drop } = await engine.open();
+  const folder = new MigrationFolder(database, { [FIRST]: CHANGES });
+  onTestFinished(async () => {
+    folder.remove();
+    await drop();
+  });
+  for (const table of ["free", "locked"]) {
+    await database.kysely.schema.createTable(table).addColumn("n", "integer").execute();
+  }
+  return { database, folder };
+}
+
+/** A transaction that has used a table, and keeps what that takes until the returned function is called. */
+async function using({ database }: Opened, statement: RawBuilder<unknown>) {
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const transaction = database.connection().transaction(async () => {
+    await statement.execute(database.kysely);
+    begun.resolve();
+    await ended.promise;
+  });
+  await begun.promise;
+  return async () => {
+    ended.resolve();
+    await transaction;
+  };
+}
+
+const reading = (shop: Opened, table: string) => using(shop, sql`select * from ${sql.table(table)}`);
+const read = ({ database }: Opened, table: string) => sql`select * from ${sql.table(table)}`.execute(database.kysely);
+
+function define(engine: TestEngine, options: MigrateOptions): void {
+  test("a migration that waits for a table lets others use it meanwhile, and changes it once it is free", async () => {
+    const shop = await opened(engine);
+    const end = await reading(shop, "locked");
+    const pauses: number[] = [];
+    const waiting = (attempts: number, pauseMs: number) => {
+      pauses.push(pauseMs);
+      // What has queued up behind it passes, and so does what comes now.
+      void read(shop, "locked").then(() => (attempts === 2 ? end() : null));
+    };
+    expect(await shop.folder.migrations.up({ ...options, waiting })).toEqual([FIRST]);
+    expect(pauses.length).toBeGreaterThanOrEqual(2);
+    expect(pauses[1]).toBe(2 * pauses[0]!);
+    // Each statement has run once.
+    for (const table of ["free", "locked"]) {
+      await sql`select added from ${sql.table(table)}`.execute(shop.database.kysely);
+    }
+    expect((await shop.folder.migrations.status()).map(({ state }) => state)).toEqual(["run"]);
+  });
+
+  test("what comes after it waits for locks as long as before", async () => {
+    const shop = await opened(engine);
+    const variable = engine === postgres ? sql`show lock_timeout` : sql`select @@session.lock_wait_timeout`;
+    const limit = async (): Promise<unknown> => (await variable.execute(shop.database.kysely)).rows;
+    // On one connection, the one that the migration uses.
+    const [before, after] = await shop.database.connection().withMigrationLock(async () => {
+      return [await limit(), await shop.folder.migrations.up(options).then(limit)];
+    });
+    expect(after).toEqual(before);
+  });
+}
+
+await onPostgres("locks that a migration waits for", () => {
+  define(postgres, { lockTimeoutMs: 50 });
+
+  test("a migration keeps no lock while it pauses", async () => {
+    const shop = await opened(postgres);
+    const end = await reading(shop, "locked");
+    let hasRead = false;
+    const waiting = async () => {
+      // The first statement has changed this one already.
+      await read(shop, "free");
+      hasRead = true;
+      await end();
+    };
+    await shop.folder.migrations.up({ lockTimeoutMs: 50, waiting: () => void waiting() });
+    expect(hasRead).toBe(true);
+  });
+
+  test("it gives up in the end, says how long it has tried, and leaves nothing behind", async () => {
+    const shop = await opened(postgres);
+    const end = await reading(shop, "locked");
+    const error = await shop.folder.migrations.up({ lockTimeoutMs: 5 }).catch((caught: unknown) => caught);
+    await end();
+    expect(error).toMatchObject({ code: "E_MIGRATION" });
+    expect(String(error)).toContain(
+      "nothing of it remains. A lock was asked for 12 times, and each time another connection held it for 5 ms.",
+    );
+    expect(await shop.folder.migrations.pending()).toEqual([FIRST]);
+    await expect(sql`select added from free`.execute(shop.database.kysely)).rejects.toThrow("added");
+  });
+
+  test("a migration without a transaction waits as long as it has to: it would leave something behind", async () => {
+    const shop = await opened(postgres);
+    await shop.folder.write(
+      SECOND,
+      `import { type RawBuilder, sql } from "kysely";
+       export const transaction = false;
+       export const up = (database) => sql\`create index concurrently locked_n on locked (n)\`.execute(database);
+       export const down = async () => {};`,
+    );
+    await shop.folder.write(FIRST, "export const up = async () => {}; export const down = up;");
+    const end = await using(shop, sql`insert into locked (n) values (1)`);
+    // Waits for the transaction, for as long as this takes.
+    const migrated = shop.folder.migrations.up({ lockTimeoutMs: 1 });
+    const waits = async () => {
+      const { rows } = await sql<{ n: number }>`
+        select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like 'create index%'
+          and datname = current_database()`.execute(shop.database.kysely);
+      return rows[0]!.n;
+    };
+    await expect.poll(waits, { timeout: 60_000 }).toBe(1);
+    await end();
+    expect(await migrated).toEqual([FIRST, SECOND]);
+  });
+});
+
+await onMariadb("locks that a migration waits for", () => {
+  // The shortest that MariaDB knows.
+  define(mariadb, { lockTimeoutMs: 1000 });
+});
