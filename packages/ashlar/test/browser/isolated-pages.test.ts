@@ -58,7 +58,7 @@ inBrowser("pages that are isolated from other sites, in a browser", () => {
     page.on("console", (message) => problems.push(message.text()));
     await page.goto(await serve(await freePort(), [], script));
     await page.click("html");
-    await expect.poll(() => page.title(), { timeout: 20_000 }).toBe("logged in");
+    await expect.poll(() => page.title()).toBe("logged in");
     // Chromium complains about a policy that names a feature it doesn't know.
     expect(problems).toEqual([]);
   });

@@ -11,6 +11,8 @@ import { type SocketResponse, SocketVisitor } from "../support/socket-visitor.ts
 /** For samples from the same distribution, one difference in ten thousand is larger. */
 const BEYOND_CHANCE = 3.9;
 const TRIES = 400;
+/** For all of them on a busy machine. */
+const LONG = { timeout: 900_000 };
 /**
  * With production's hash, 400 requests would take 20 seconds. What these show beyond 400 with a quick hash is that it is
  * computed for unknown addresses too. It takes longer than the rest of the request, so without it each of 50 values ranks
@@ -119,27 +121,31 @@ await onEachDatabase("requesting a reset link", (engine) => {
   });
 
   const title = `S32 over ${TRIES} requests, the work before the answer does not tell which address has an account`;
-  test(title, async () => {
+  test(title, LONG, async () => {
     const watched = await watchedAccounts({ engine });
     await compare(watched, reset(watched), TRIES);
   });
 });
 
-test("S32 no work reveals an existing account before the response to a wrong password", async () => {
+test("S32 no work reveals an existing account before the response to a wrong password", LONG, async () => {
   const watched = await watchedAccounts();
   await compare(watched, login(watched), TRIES);
 });
 
-test("S32 no work reveals an existing account before the response to a wrong password hashed as in production", async () => {
-  // With production's hashing cost: a tiny one would hide that it is skipped for some.
-  const watched = await watchedAccounts({ hasher: DEFAULT_HASHER });
-  const { kysely } = watched.accounts.database;
-  await kysely
-    .updateTable("users")
-    .set({ password: await hashPassword(PASSWORD) })
-    .execute();
-  await compare(watched, login(watched), TRIES_WITH_PRODUCTION_HASH);
-});
+test(
+  "S32 no work reveals an existing account before the response to a wrong password hashed as in production",
+  LONG,
+  async () => {
+    // With production's hashing cost: a tiny one would hide that it is skipped for some.
+    const watched = await watchedAccounts({ hasher: DEFAULT_HASHER });
+    const { kysely } = watched.accounts.database;
+    await kysely
+      .updateTable("users")
+      .set({ password: await hashPassword(PASSWORD) })
+      .execute();
+    await compare(watched, login(watched), TRIES_WITH_PRODUCTION_HASH);
+  },
+);
 
 test("S58 without preventEnumeration, the owner of a taken address is notified only after the response", async () => {
   const watched = await watchedAccounts();
@@ -150,28 +156,36 @@ test("S58 without preventEnumeration, the owner of a taken address is notified o
   }
 });
 
-test("S58 with preventEnumeration, no work reveals a taken address before the response to a registration", async () => {
-  const watched = await preventing();
-  const door = registration(watched);
-  const [before, after] = await orderOf(watched, door.known);
-  const other = await orderOf(watched, door.unknown);
-  const mail = ["mail made", "mail composed", "insert", "commit", "delete"];
-  for (const steps of [other[1], after]) expect(steps.filter((step) => step !== "release").slice(-5)).toEqual(mail);
-  expect([before, other[0]]).toEqual([
-    ["attempt counted", "insert"],
-    ["attempt counted", "insert"],
-  ]);
-  await compare(watched, door, TRIES);
-});
+test(
+  "S58 with preventEnumeration, no work reveals a taken address before the response to a registration",
+  LONG,
+  async () => {
+    const watched = await preventing();
+    const door = registration(watched);
+    const [before, after] = await orderOf(watched, door.known);
+    const other = await orderOf(watched, door.unknown);
+    const mail = ["mail made", "mail composed", "insert", "commit", "delete"];
+    for (const steps of [other[1], after]) expect(steps.filter((step) => step !== "release").slice(-5)).toEqual(mail);
+    expect([before, other[0]]).toEqual([
+      ["attempt counted", "insert"],
+      ["attempt counted", "insert"],
+    ]);
+    await compare(watched, door, TRIES);
+  },
+);
 
-test("S58 with preventEnumeration, no work reveals a taken address before the response to a change of address", async () => {
-  const watched = await preventing();
-  const door = await changeOfAddress(watched);
-  const [before] = await orderOf(watched, door.known);
-  expect((await orderOf(watched, door.unknown))[0]).toEqual(before);
-  expect(before).not.toContain("mail made");
-  await compare(watched, door, TRIES);
-});
+test(
+  "S58 with preventEnumeration, no work reveals a taken address before the response to a change of address",
+  LONG,
+  async () => {
+    const watched = await preventing();
+    const door = await changeOfAddress(watched);
+    const [before] = await orderOf(watched, door.known);
+    expect((await orderOf(watched, door.unknown))[0]).toEqual(before);
+    expect(before).not.toContain("mail made");
+    await compare(watched, door, TRIES);
+  },
+);
 
 test("S58 with preventEnumeration, registrations and changes of address get byte for byte the same response", async () => {
   const watched = await preventing();

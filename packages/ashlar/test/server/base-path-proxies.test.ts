@@ -33,9 +33,9 @@ withProgram("haproxy", () => {
     const folder = await temporaryFolder();
     const configuration = `defaults
   mode http
-  timeout connect 2s
-  timeout client 30s
-  timeout server 30s
+  timeout connect 60s
+  timeout client 120s
+  timeout server 120s
 frontend site
   bind 127.0.0.1:${port}
   bind [::1]:${port}
@@ -55,7 +55,7 @@ backend blog
         () => 0,
       );
     };
-    await expect.poll(status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(status, { timeout: 120_000 }).toBe(200);
 
     const visitor = new PageVisitor(url);
     const password = "a password of hers";
