@@ -35,7 +35,7 @@ export class AccountHashes {
     return () => this.#end(account, state);
   }
 
-  /** Whoever waits takes the place of what has ended, so that no other attempt can come in between. */
+  /** The first attempt that waits takes the place of the one that has ended, so that no other can come in between. */
   #end(account: string, state: Account): void {
     const next = state.waiting.shift();
     if (next !== undefined) {

@@ -202,7 +202,7 @@ describe("APP_URL", () => {
     expect(read({ hosts: [] }, variable).hosts).toBe(null);
   });
 
-  test("a host that is none ends the boot", () => {
+  test("an invalid host is refused at startup", () => {
     expect(problem(() => read({ hosts: ["https://a.example"] }))).toBe(
       'E_INVALID_CONFIGURATION config/app.ts: APP.hosts: contains "https://a.example", which is not a host without scheme, port and path. Write hosts without scheme and port: ["shop.example", "*.shop.example"].',
     );

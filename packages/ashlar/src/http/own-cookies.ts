@@ -49,7 +49,7 @@ export function domainProblem(domain: string, url: string | null): string | null
 
 /**
  * The attribute `Domain` of a cookie in the response to a request. A host that is not in the domain, such as one of
- * `APP.hosts`, gets a cookie of its own: browsers would refuse the other.
+ * `APP.hosts`, gets a separate cookie: browsers would refuse the other.
  */
 export function domainFor(context: HttpContext, domain: string | null): { readonly domain?: string } {
   if (domain === null) return NO_DOMAIN;

@@ -36,7 +36,7 @@ export async function withMany(text: string, path: string): Promise<string | nul
   return (imported?.code.text ?? joined).replace(
     EXPIRES,
     (_, indent: string) =>
-      `${indent}// Each login has tokens of its own: one for requests, and one that renews it.${end}${indent}${MANY_LINE}`,
+      `${indent}// Each login gets two tokens: one for requests, and one that renews it.${end}${indent}${MANY_LINE}`,
   );
 }
 

@@ -11,7 +11,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>';
 
-/** A site of its own: to browsers, each name below localhost is one. */
+/** A separate site: to browsers, each name below localhost is one. */
 async function startSite(page: string): Promise<string> {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "text/html");

@@ -34,12 +34,12 @@ export class PlacedShop {
     return new PlacedShop(origin, Number(new URL(url).port), mails, end);
   }
 
-  /** An address that nobody has. */
+  /** An address without an account. */
   newAddress(): string {
     return `ada-${++this.#count}@example.com`;
   }
 
-  /** A browser that has not been here, on a network that nobody else has. */
+  /** A browser that has not been here, on a network that no other visitor has. */
   visitor(browser: BrowserName): BrowserVisitor {
     return new BrowserVisitor(browser, this, this.newNetwork());
   }

@@ -26,7 +26,7 @@ const COMPARED = [
 inEachBrowser((name, start) => {
   let browser: Browser;
   let recorder: Recorder;
-  // One for all tests: each has paths of its own.
+  // One for all tests: each has its own paths.
   let page: Page;
   let count = 0;
 

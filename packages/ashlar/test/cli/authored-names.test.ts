@@ -124,7 +124,7 @@ test("an API whose routes the author has written gets no tests of routes that it
   await passesItsOwnChecks(root, { pages: false, api: false, verification: false });
 });
 
-test("an application that can't be loaded yet gets the usual names, and is told", async () => {
+test("an application that can't be loaded yet gets the usual names, and a notice", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await column(root);
   await edit(root, "app.ts", ['from "ashlar";\n', 'from "ashlar";\nimport "not-installed-yet";\n']);

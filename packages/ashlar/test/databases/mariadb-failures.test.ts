@@ -200,7 +200,7 @@ withOwnMariadb("a MariaDB server", () => {
     expect(await outcome("ssl-ca=ca.pem", { ...byAddress, servername: "localhost" } as object)).toBe("encrypted");
   });
 
-  test("whose authority's file is missing, or has no certificate, ends the boot with its place in the configuration", () => {
+  test("whose authority's file is missing, or has no certificate, is refused at startup with its place in the configuration", () => {
     const place = "DATABASES.main";
     expect(() => open({ host: "localhost", ca: "missing.pem" })).toThrow(
       `${place}.ca: is a file that can't be read (ENOENT).`,

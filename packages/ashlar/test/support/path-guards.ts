@@ -13,7 +13,7 @@ import { freePort } from "./free-port.ts";
 import { startProcess } from "./long-process.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What of Express is used here: it has no types of its own. */
+/** What of Express is used here: it comes without types. */
 interface ExpressRequest extends IncomingMessage {
   readonly path: string;
 }

@@ -122,7 +122,7 @@ test("S102 two drivers that could accept each other's tokens end the boot", asyn
   expect(container.make("apiDrivers").names).toEqual(["jwt", "one", "two"]);
 });
 
-test("S103 an authority of the issuer's server that can't be read, or that no https uses, ends the boot", async () => {
+test("S103 an authority of the issuer's server that can't be read, or that no https uses, is refused at startup", async () => {
   const boot = (options: object) =>
     buildApplication({
       routes: [],

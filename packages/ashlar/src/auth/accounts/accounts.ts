@@ -36,7 +36,7 @@ export class Accounts {
    * that someone tried to register with it.
    *
    * If a visitor sends the same registration twice, by a double click, for example, or because the response was lost, the
-   * second one returns the same user, and its owner is told nothing. `belonging` does not run again; log the user in.
+   * second one returns the same user, and mails the owner no warning. `belonging` does not run again; log the user in.
    *
    * With `ACCOUNTS.preventEnumeration`, it does the same for free and for taken addresses. After the response, either the
    * account is created and a link that verifies the address is mailed, or the owner of the taken address is mailed. Give

@@ -58,7 +58,7 @@ await onEachDatabase("an account without a password", (engine) => {
 });
 
 describe("an account without a password", () => {
-  test("S181 is told so wherever its password is asked for, and loses no attempt", async () => {
+  test("S181 sees how to set one wherever its password is asked for, and loses no attempt", async () => {
     for (const password of [null, "", NO_PASSWORD]) {
       const accounts = await withPassword(password);
       const visitor = await entered(accounts);

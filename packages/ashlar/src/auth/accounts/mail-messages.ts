@@ -66,7 +66,7 @@ export const MAIL_MESSAGES = {
   "mails.guesses.lead":
     "Since {moment}, so many wrong passwords have been tried for your account that devices where you have never logged in can now try only one from time to time.",
   "mails.guesses.known":
-    "If it wasn't you, you need not do anything: nobody has been let in, and devices where you have logged in before work as always.",
+    "If it wasn't you, you don't have to do anything: none of these attempts succeeded, and devices where you have logged in before work as usual.",
   "mails.guesses.link": "To log in on a new device, follow this link there, and then log in with your password:",
   "mails.guesses.advice":
     "If you use a password that you also use elsewhere, or one that is easy to guess, set a new one.",

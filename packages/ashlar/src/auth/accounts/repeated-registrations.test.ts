@@ -133,7 +133,7 @@ describe("a registration that arrives twice", () => {
       async (_: TestAccounts, visitor: Visitor) => visitor,
       { ...EVE, password: "not the same one", password_confirmation: "not the same one" },
     ],
-  ])("S182 is another one if it is of %s: its owner is told", async (_, other, sent) => {
+  ])("S182 is another one if it is of %s: its owner gets a mail", async (_, other, sent) => {
     const accounts = await testAccounts();
     const visitor = await atTheForm(accounts);
     const copy = again(accounts, visitor);

@@ -72,7 +72,7 @@ test("S18 a login replaces both cookies, and ends the logins of both", async () 
   expect((await send(web, "GET", `${APP}/me`, `${host}; ${cookie}`)).body).toMatchObject({ user: { id: 2 } });
 });
 
-test("S20 without a domain, a cookie that other hosts can set logs nobody in", async () => {
+test("S20 without a domain, a cookie that other hosts can set logs no one in", async () => {
   const before = await testWeb(shared);
   const cookie = pair(named(await send(before, "POST", `${APP}/login/${ADA.id}`), "__Secure-token"));
   const web = await testWeb({ environment, sharing: before });
@@ -82,14 +82,14 @@ test("S20 without a domain, a cookie that other hosts can set logs nobody in", a
   expect((await send(web, "GET", `${APP}/me`, `${cookie}; ${own}`)).body).toMatchObject({ user: { id: ADA.id } });
 });
 
-test("over http the shared cookie has a name of its own too", async () => {
+test("over http the shared cookie has a separate name too", async () => {
   const url = "http://app.shop.example";
   const web = await testWeb({ guard: { domain: "shop.example" }, environment: { APP_URL: url } });
   const login = await send(web, "POST", `${url}/login/${ADA.id}`);
   expect(named(login, "shared.token")).toMatch(/; Domain=shop\.example; Path=\/; HttpOnly; SameSite=Lax$/);
 });
 
-test("a host outside of the domain gets a cookie of its own", async () => {
+test("a host outside of the domain gets a separate cookie", async () => {
   const web = await testWeb({ ...shared, environment: { ...environment, APP_HOSTS: "acme.example" } });
   const login = await send(web, "POST", `https://acme.example/login/${ADA.id}`);
   expect(named(login, "__Secure-token")).not.toContain("Domain");
@@ -113,7 +113,7 @@ test.each([
   [".shop.example", "is not a domain"],
   ["127.0.0.1", "is not a domain"],
   ["https://shop.example", "is not a domain"],
-])("a domain %s ends the boot", async (domain, problem) => {
+])("the application refuses to start with a domain %s", async (domain, problem) => {
   for (const options of [{ guard: { domain } }, { session: { domain }, providers: [SessionProvider] }]) {
     await expect(testWeb({ environment, ...options })).rejects.toThrow(problem);
   }

@@ -109,7 +109,7 @@ async function lockFileIn(
   return found.find(({ manager }) => manager === named) ?? found[0] ?? null;
 }
 
-/** The workspace of an application, unless it has a lock file of its own instead of the root's. */
+/** The workspace of an application, unless it has its own lock file instead of the root's. */
 async function lockingWorkspaceOf(folder: string): Promise<Workspace | null> {
   const workspace = await workspaceOf(folder);
   if (workspace === null) return null;
