@@ -1,4 +1,4 @@
-import type { OriginHeaders } from "../http/index.ts";
+import { type OriginHeaders, UNIX_PEER } from "../http/index.ts";
 import {
   type ApplicationServer,
   type ConnectionSource,
@@ -6,7 +6,7 @@ import {
   type RunningServer,
   startServer,
 } from "../server/index.ts";
-import { AshlarError, RUNTIME } from "../support/index.ts";
+import { AshlarError, ConfigurationError, RUNTIME } from "../support/index.ts";
 import type { Application } from "./application.ts";
 import type { StatsCollector } from "./application-stats.ts";
 import { endWithProcess } from "./process-end.ts";
@@ -32,6 +32,8 @@ export interface ListenOptions {
   readonly handleSignals?: boolean;
   /** @internal The process that accepts the connections for this one, and tells it when to end. */
   readonly source?: ConnectionSource;
+  /** @internal The descriptor of a socket that another program has opened. */
+  readonly fd?: number;
   /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
   readonly isAnnounced?: boolean;
 }
@@ -79,11 +81,22 @@ export class Listening {
     if (RUNTIME !== "node") logger.warn(LISTENING_ELSEWHERE);
     const { server, trustedProxies } = settings;
     const { port = server.port, hostname = server.hostname, source = null } = options;
+    // What a caller asks for counts more, and a socket that was opened for this process is there only once.
+    const isAsked = options.port !== undefined;
+    const socket = isAsked ? null : server.socket;
+    const fd = options.fd ?? (isAsked || this.#servers.size > 0 ? null : server.fd);
     const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
     const { basePath } = settings;
     const serving = { isLocal: environment === "development", source, origins: origins(), refused, basePath };
-    const running = await startServer(handler, { ...server, port, hostname }, trustedProxies, logger, serving);
+    const running = await startServer(
+      handler,
+      { ...server, port, hostname, socket, fd },
+      trustedProxies,
+      logger,
+      serving,
+    );
     this.#servers.add(running);
+    if (running.socket !== null) await this.#requireProxy(running, running.socket);
     stats.eventLoop.start();
     await providers.listening(running.port);
     if (providers.canPrune) dailyPrune.start();
@@ -102,11 +115,26 @@ export class Listening {
     for (const forget of this.#signalHandlers) forget();
   }
 
-  #logAddress({ url }: RunningServer): void {
+  /** Behind a unix socket or a pipe, only a proxy knows the clients' addresses. */
+  async #requireProxy(running: ApplicationServer, socket: string): Promise<void> {
+    const { environment, settings } = this.#dependencies.application;
+    const { trustedProxies, clientAddress } = settings;
+    if (environment !== "production" || clientAddress === "unknown" || trustedProxies.trusts(UNIX_PEER)) return;
+    this.#servers.delete(running);
+    await running.close(0);
+    throw new ConfigurationError(
+      "APP.trustedProxies or TRUSTED_PROXIES",
+      `doesn't name the proxy in front of the socket ${socket}, so the address of every client would be unknown, and no ` +
+        "limit by address could work.",
+      "Set TRUSTED_PROXIES=unix, and have the proxy set X-Forwarded-For.",
+    );
+  }
+
+  #logAddress({ url, socket }: RunningServer): void {
     const { environment, logger, settings } = this.#dependencies.application;
-    const line = `${settings.name} is listening on ${url}`;
+    const line = `${settings.name} is listening on ${socket ?? url}`;
     // Log readers expect the address as a member; for people, the line has it already.
-    if (environment === "production") logger.info({ url }, line);
+    if (environment === "production") logger.info(socket === null ? { url } : { socket }, line);
     else if (environment === "development") logger.info(line);
   }
 }

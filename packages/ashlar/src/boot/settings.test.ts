@@ -46,6 +46,8 @@ describe("defaults", () => {
       server: {
         port: 3000,
         hostname: null,
+        socket: null,
+        fd: null,
         basePath: "kept",
         keepAliveTimeoutSeconds: 65,
         headersTimeoutSeconds: 15,
@@ -432,18 +434,42 @@ describe("unknown and mistyped settings", () => {
     [{ languages: ["de", 5] }, 'config/app.ts: APP.languages[1]: is 5. Write the tag of a language: "en", "de-AT".'],
     [
       { trustedProxies: true },
-      'config/app.ts: APP.trustedProxies: is a boolean. Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"], or leave it out.',
+      'config/app.ts: APP.trustedProxies: is a boolean. Write addresses, ranges, "loopback", "private" or "unix": ["10.0.0.1", "10.0.0.0/8"], or leave it out.',
     ],
     [
       { trustedProxies: ["10.0.0.1", "proxy.local"] },
-      'config/app.ts: APP.trustedProxies: names "proxy.local", which is neither an address nor a range. Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].',
+      'config/app.ts: APP.trustedProxies: names "proxy.local", which is neither an address nor a range. Write addresses, ranges, "loopback", "private" or "unix": ["10.0.0.1", "10.0.0.0/8"].',
     ],
   ])("%j", (app, message) => {
     expect(problem(() => read(app))).toBe(`E_INVALID_CONFIGURATION ${message}`);
   });
 
-  test.each(["\\\\.\\pipe\\0123-4567", "/run/shop.sock", "unix:/run/shop.sock"])("PORT=%s is not a port", (port) => {
-    expect(() => read(undefined, { PORT: port })).toThrow("a pipe or a socket, and the server listens on ports only.");
+  test.each([
+    ["\\\\.\\pipe\\0123-4567", "\\\\.\\pipe\\0123-4567"],
+    ["/run/shop.sock", "/run/shop.sock"],
+    ["unix:/run/shop.sock", "/run/shop.sock"],
+    ["unix:///run/shop.sock", "/run/shop.sock"],
+    ["unix:tmp/shop.sock", "tmp/shop.sock"],
+    ["./shop.sock", "./shop.sock"],
+  ])("PORT=%s is the socket %s", (port, socket) => {
+    expect(read(undefined, { PORT: port }).server).toMatchObject({ port: 3000, socket });
+    expect(read({ server: { socket: port } }, { PORT: "5" }).server).toMatchObject({ port: 3000, socket });
+    expect(read({ server: { port: 5 } }, { PORT: port }).server).toMatchObject({ port: 5, socket: null });
+  });
+
+  test("a socket and a port contradict each other", () => {
+    expect(() => read({ server: { port: 5, socket: "/run/shop.sock" } })).toThrow(
+      "config/app.ts: APP.server.socket: is set together with port.",
+    );
+  });
+
+  test("the socket that systemd has opened is taken only by the process that it was opened for", () => {
+    const [own, other] = [String(process.pid), String(process.ppid)];
+    expect(read(undefined, { LISTEN_PID: own, LISTEN_FDS: "1" }).server.fd).toBe(3);
+    expect(read(undefined, { LISTEN_PID: own, LISTEN_FDS: "0" }).server.fd).toBe(null);
+    expect(read(undefined, { LISTEN_PID: other, LISTEN_FDS: "1" }).server.fd).toBe(null);
+    expect(read(undefined, { LISTEN_FDS: "1" }).server.fd).toBe(null);
+    expect(() => read(undefined, { LISTEN_PID: own, LISTEN_FDS: "2" })).toThrow("Environment variable LISTEN_FDS");
   });
 
   test("HOST may have an IPv6 address as in a URL, and HOSTNAME, which containers set, is ignored", () => {
@@ -457,7 +483,7 @@ describe("unknown and mistyped settings", () => {
       new ConfigurationError(
         "Environment variable PORT",
         `is ${JSON.stringify(port)}.`,
-        "Set it to a number from 0 to 65535.",
+        "Set it to a number from 0 to 65535, or to the path of a socket.",
       ),
     );
   });
@@ -513,7 +539,7 @@ describe("unknown and mistyped settings", () => {
     const wide = proxies.split(", ").find((entry) => entry !== "10.0.0.1");
     const message =
       `names ${JSON.stringify(wide)}, a range of addresses that are not all your own proxies': anyone could forge theirs. ` +
-      'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].';
+      'Write addresses, ranges, "loopback", "private" or "unix": ["10.0.0.1", "10.0.0.0/8"].';
     const APP_KEY = "a key of the application, with 32 bytes and more";
     const environment = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY, TRUSTED_PROXIES: proxies };
     expect(problem(() => read({}, environment))).toBe(
@@ -530,7 +556,7 @@ describe("unknown and mistyped settings", () => {
     expect(read({}, { TRUSTED_PROXIES: "" }).trustedProxies.isEmpty).toBe(true);
     expect(problem(() => read({}, { TRUSTED_PROXIES: "10.0.0.2,lan" }))).toBe(
       'E_INVALID_CONFIGURATION Environment variable TRUSTED_PROXIES: names "lan", which is neither an address nor a range. ' +
-        'Write addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"].',
+        'Write addresses, ranges, "loopback", "private" or "unix": ["10.0.0.1", "10.0.0.0/8"].',
     );
   });
 });

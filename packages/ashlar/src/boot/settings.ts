@@ -115,8 +115,8 @@ export interface ApplicationSettings {
   readonly hstsMaxAgeSeconds?: number;
   /**
    * Your own proxies, the only ones whose forwarding headers are trusted, for the client's address (`ip()`, limits, the
-   * list of logins), the scheme and the host. Addresses, ranges (`10.0.0.0/8` and smaller), `loopback` and `private`, as a
-   * list or separated by commas; default: `TRUSTED_PROXIES`.
+   * list of logins), the scheme and the host. Addresses, ranges (`10.0.0.0/8` and smaller), `loopback`, `private`, and `unix` for what
+   * connects through a unix socket or a pipe (`loopback` includes it), as a list or separated by commas; default: `TRUSTED_PROXIES`.
    *
    * Security: anyone can send these headers. Only list addresses of your own proxies.
    */

@@ -27,7 +27,9 @@ function listIn(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) && value.every((entry) => typeof entry === "string") ? value : undefined;
 }
 
-export const PROXIES: Listed = commaSeparated('addresses, ranges, "loopback" or "private": ["10.0.0.1", "10.0.0.0/8"]');
+export const PROXIES: Listed = commaSeparated(
+  'addresses, ranges, "loopback", "private" or "unix": ["10.0.0.1", "10.0.0.0/8"]',
+);
 
 export const ORIGINS: Listed = commaSeparated('scheme, host and port of each origin: ["https://app.shop.example"]');
 

@@ -7,6 +7,12 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A range of addresses, such as `10.0.0.0/8`. */
 export type AddressRange = readonly [base: Address, prefixLength: number];
 
+/** Stands for the address at the other end of a unix socket or a pipe, which has none: a program on the same machine. */
+export const UNIX_PEER = "unix";
+
+/** What may be trusted as a proxy: the addresses in a range, or whatever connects through a unix socket or a pipe. */
+export type ProxyRange = AddressRange | typeof UNIX_PEER;
+
 /** How much of one header is read, in characters. A chain of proxies fills a few hundred. */
 const MAX_HEADER_LENGTH = 8192;
 
@@ -87,13 +93,18 @@ export function parseRange(text: string): AddressRange | null {
 }
 
 /** Reports whether an address is in one of several ranges. The entry of a list may have a port, brackets or quotes. */
-export function isInRanges(entry: string, ranges: readonly AddressRange[]): boolean {
+export function isInRanges(entry: string, ranges: readonly ProxyRange[]): boolean {
+  if (entry === UNIX_PEER) return ranges.includes(UNIX_PEER);
   const address = ranges.length === 0 ? null : parseEntry(entry);
   return address !== null && isWithin(address, ranges);
 }
 
-function isWithin(address: Address, ranges: readonly AddressRange[]): boolean {
-  return ranges.some(([base, length]) => base.kind() === address.kind() && address.match(base, length));
+function isWithin(address: Address, ranges: readonly ProxyRange[]): boolean {
+  return ranges.some((range) => {
+    if (range === UNIX_PEER) return false;
+    const [base, length] = range;
+    return base.kind() === address.kind() && address.match(base, length);
+  });
 }
 
 /** Parses the address in a list entry: bare, quoted, in brackets, with a port; `null` for `unknown`, `_hidden`, garbage. */
@@ -133,8 +144,15 @@ function firstPublic(header: string, value: string): Address | null {
  * Returns the address that called the outermost trusted proxy. Each proxy has appended the address it was called from, so
  * the walk goes from the right, and ends at an entry that is not a trusted proxy's: the client could forge everything
  * left of it.
+ *
+ * @param peer `null` if it is a proxy without an address
  */
-function beyondProxies(header: string, value: string, proxies: readonly AddressRange[], peer: Address): Address {
+function beyondProxies(
+  header: string,
+  value: string,
+  proxies: readonly ProxyRange[],
+  peer: Address | null,
+): Address | null {
   // If a header is too long, the entry that was cut is dropped.
   const cut = value.length > MAX_HEADER_LENGTH;
   const entries = entriesOf(header, cut ? value.slice(-MAX_HEADER_LENGTH) : value).slice(cut ? 1 : 0);
@@ -174,7 +192,7 @@ export const SOCKET_ADDRESS = "REMOTE_ADDR";
  * @param headers names of headers in lower case, in order; {@link SOCKET_ADDRESS} for the socket
  * @param proxies the trusted proxies; if empty, headers are believed from any peer
  */
-export function createAddressResolver(headers: readonly string[], proxies: readonly AddressRange[]): AddressResolver {
+export function createAddressResolver(headers: readonly string[], proxies: readonly ProxyRange[]): AddressResolver {
   if (proxies.length === 0) {
     return { trustsProxies: false, resolve: (given, peer) => firstOfAll(headers, given, peer) };
   }
@@ -184,9 +202,12 @@ export function createAddressResolver(headers: readonly string[], proxies: reado
     trustsProxies: true,
     resolve(given, peer) {
       const address = peer === null ? null : parseAddress(peer);
-      if (address === null) return peer;
-      const value = chain !== undefined && isWithin(address, proxies) ? given.get(chain) : null;
-      return format(value === null ? address : beyondProxies(chain!, value, proxies, address));
+      if (address === null && peer !== UNIX_PEER) return peer;
+      const isTrusted = address === null ? proxies.includes(UNIX_PEER) : isWithin(address, proxies);
+      const value = chain !== undefined && isTrusted ? given.get(chain) : null;
+      const client = value === null ? address : beyondProxies(chain!, value, proxies, address);
+      // Security: the client of a proxy that doesn't say who it is must not count as one that is known.
+      return client === null ? null : format(client);
     },
   };
 }
@@ -198,5 +219,6 @@ function firstOfAll(headers: readonly string[], given: Headers, peer: string | n
     const address = name === SOCKET_ADDRESS ? socket : value === null ? null : firstPublic(name, value);
     if (address !== null && isPublic(address)) return format(address);
   }
-  return socket === null ? peer : format(socket);
+  if (socket !== null) return format(socket);
+  return peer === UNIX_PEER ? null : peer;
 }

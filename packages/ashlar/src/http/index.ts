@@ -1,7 +1,7 @@
 export { enterBase, parseBasePath, withBase, withoutBase } from "./base-path.ts";
 export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
 export { type ByteSource, byteStream } from "./byte-stream.ts";
-export { type AddressRange, canonicalAddress } from "./client-address.ts";
+export { type AddressRange, canonicalAddress, UNIX_PEER } from "./client-address.ts";
 export { HttpContext, type PageToReturnTo } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
 export { CorsMiddleware } from "./cors-middleware.ts";

@@ -1,16 +1,17 @@
 import {
-  type AddressRange,
   type AddressResolver,
   createAddressResolver,
   isInRanges,
+  type ProxyRange,
   parseRange,
   SOCKET_ADDRESS,
+  UNIX_PEER,
 } from "./client-address.ts";
 
 /** What a name stands for in a list of proxies. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
-  // RFC 1122 §3.2.1.3, RFC 4291 §2.5.3.
-  loopback: ["127.0.0.0/8", "::1"],
+  // RFC 1122 §3.2.1.3, RFC 4291 §2.5.3. What connects through a unix socket is on this machine, too.
+  loopback: ["127.0.0.0/8", "::1", UNIX_PEER],
   // RFC 1918, RFC 4193.
   private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
 };
@@ -26,12 +27,12 @@ const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 7 };
  * the client's address, the scheme and the host.
  */
 export class TrustedProxies {
-  readonly ranges: readonly AddressRange[];
+  readonly ranges: readonly ProxyRange[];
   /** Determines the client's address from the socket and `X-Forwarded-For` of trusted proxies. */
   readonly resolver: AddressResolver;
 
   /** @param ranges the result of {@link parseProxies} */
-  constructor(ranges: readonly AddressRange[] = []) {
+  constructor(ranges: readonly ProxyRange[] = []) {
     this.ranges = ranges;
     this.resolver = createAddressResolver([ranges.length === 0 ? SOCKET_ADDRESS : "x-forwarded-for"], ranges);
   }
@@ -48,14 +49,18 @@ export class TrustedProxies {
 }
 
 /**
- * Parses a list of proxies into ranges: addresses, ranges in CIDR notation, `loopback`, `private`.
+ * Parses a list of proxies into ranges: addresses, ranges in CIDR notation, `loopback`, `private`, `unix`.
  *
  * @returns if an entry is not valid, what is wrong with the first such entry, as text
  */
-export function parseProxies(entries: readonly string[]): readonly AddressRange[] | string {
-  const ranges: AddressRange[] = [];
+export function parseProxies(entries: readonly string[]): readonly ProxyRange[] | string {
+  const ranges: ProxyRange[] = [];
   for (const entry of entries) {
     for (const text of NAMED[entry] ?? [entry]) {
+      if (text === UNIX_PEER) {
+        ranges.push(UNIX_PEER);
+        continue;
+      }
       const range = parseRange(text);
       if (range === null) return `names ${JSON.stringify(entry)}, which is neither an address nor a range.`;
       const [base, prefixLength] = range;

@@ -5,7 +5,7 @@ export { staticFiles } from "./files/static-files.ts";
 export { type CompleteHealthSettings, DEFAULT_PATHS } from "./health-settings.ts";
 export { type HostListener, hostListener } from "./host-listener.ts";
 export { type HostRequest, isAddress, withoutItsBody } from "./host-request.ts";
-export { type ListenAddress, listen } from "./listen.ts";
+export { inheritedDescriptor, type ListenAddress, type Listens, listen } from "./listen.ts";
 export type { RequestHandler } from "./node-handler.ts";
 export { hasPossibleHost } from "./request-host.ts";
 export { sendResponse } from "./send-response.ts";

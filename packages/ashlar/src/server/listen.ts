@@ -1,8 +1,11 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server } from "node:net";
-import { ConfigurationError } from "../support/index.ts";
+import { existsSync } from "node:fs";
+import { lstat, unlink } from "node:fs/promises";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { dirname, resolve } from "node:path";
+import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
 
-/** Where a server listens. */
+/** Where a server listens: at `fd` if it is set, else at `socket`, else at `port`. */
 export interface ListenAddress {
   /** The port; `0` picks any free one. */
   readonly port: number;
@@ -10,9 +13,26 @@ export interface ListenAddress {
   readonly hostname: string | null;
   /** Whether a server without `hostname` is reachable only from this machine. */
   readonly isLocal: boolean;
+  /** The path of a unix socket or of a Windows pipe; default: `null`. */
+  readonly socket?: string | null;
+  /** The descriptor of a socket that another program has opened; default: `null`. */
+  readonly fd?: number | null;
   /** Whether nothing is read from a connection, because another process will; default: `false`. */
   readonly isPaused?: boolean;
 }
+
+/** Where a server has begun to listen. */
+export interface Listens {
+  /** The port; `0` if it listens at a unix socket or a pipe. */
+  readonly port: number;
+  /** The path of the unix socket or the pipe; `fd:3` if another program has opened it; `null` for a port. */
+  readonly socket: string | null;
+  /** The servers to close, of which the first is the one given. */
+  readonly listening: readonly Server[];
+}
+
+/** The descriptor that systemd passes, if it passes one: sd_listen_fds(3). */
+const FIRST_INHERITED = 3;
 
 /** How often to try another port if any will do and the one bound for IPv4 is in use for IPv6. */
 const ATTEMPTS = 10;
@@ -22,21 +42,19 @@ const ATTEMPTS = 10;
  *
  * On loopback, it listens on `127.0.0.1` and, if the machine has IPv6, on `::1`: programs resolve `localhost` to either.
  *
- * @returns the port, and the servers to close, of which the first is the one given
  * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
  */
-export async function listen(
-  server: Server,
-  address: ListenAddress,
-): Promise<{ readonly port: number; readonly listening: readonly Server[] }> {
-  const { hostname, isLocal } = address;
+export async function listen(server: Server, address: ListenAddress): Promise<Listens> {
+  const { hostname, isLocal, socket = null, fd = null } = address;
+  if (fd !== null) return { ...(await listenAtDescriptor(server, fd)), listening: [server] };
+  if (socket !== null) return { port: 0, socket: await listenAtSocket(server, socket), listening: [server] };
   const onLoopback = hostname === null && isLocal;
   for (let attempt = 1; ; attempt += 1) {
     const port = await listenAt(server, address.port, onLoopback ? "127.0.0.1" : hostname, address);
-    if (!onLoopback) return { port, listening: [server] };
+    if (!onLoopback) return { port, socket: null, listening: [server] };
     try {
       const second = await listenAtIPv6(server, port, address);
-      return { port, listening: second === null ? [server] : [server, second] };
+      return { port, socket: null, listening: second === null ? [server] : [server, second] };
     } catch (error) {
       await new Promise((resolve) => server.close(resolve));
       if (address.port !== 0 || attempt === ATTEMPTS) throw error;
@@ -74,6 +92,125 @@ async function listenAtIPv6(server: Server, port: number, address: ListenAddress
     if (code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT") return null;
     throw listenProblem(error, address);
   }
+}
+
+/**
+ * The descriptor of a socket that systemd has opened for this process; `null` if it has not.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if there are several
+ */
+export function inheritedDescriptor(environment: EnvironmentVariables): number | null {
+  const count = environment.LISTEN_FDS;
+  // Child processes inherit the variables, too.
+  if (environment.LISTEN_PID !== String(process.pid) || !count || count === "0") return null;
+  if (count === "1") return FIRST_INHERITED;
+  const problem = `is ${JSON.stringify(count)}, and the application listens at one socket.`;
+  throw new ConfigurationError(
+    "Environment variable LISTEN_FDS",
+    problem,
+    "Write one ListenStream= in the .socket unit.",
+  );
+}
+
+/** Whether a path is that of a Windows pipe. */
+export function isPipe(path: string): boolean {
+  return /^[\\/]{2}[.?][\\/]pipe[\\/]/i.test(path);
+}
+
+async function listenAtDescriptor(server: Server, fd: number): Promise<Omit<Listens, "listening">> {
+  try {
+    server.listen({ fd });
+    await once(server, "listening");
+  } catch {
+    const problem = `File descriptor ${fd} is not a socket that listens.`;
+    throw new ConfigurationError(
+      "Environment variable LISTEN_FDS",
+      problem,
+      "Write Accept=no and ListenStream= in the .socket unit.",
+    );
+  }
+  const bound = server.address();
+  return typeof bound === "object" && bound !== null
+    ? { port: bound.port, socket: null }
+    : { port: 0, socket: `fd:${fd}` };
+}
+
+async function listenAtSocket(server: Server, path: string): Promise<string> {
+  const isNamed = isPipe(path);
+  if (isNamed && process.platform !== "win32") {
+    throw new ConfigurationError(
+      `Pipe ${path}`,
+      "Only Windows has such pipes.",
+      "Use a path, as in PORT=/run/app.sock",
+    );
+  }
+  const where = isNamed ? path : resolve(path);
+  if (!isNamed) await removeStale(where);
+  try {
+    server.listen(where);
+    await once(server, "listening");
+    return where;
+  } catch (error) {
+    throw socketProblem(error, where);
+  }
+}
+
+/** Removes a socket that a program has left behind, since no process listens at it anymore. */
+async function removeStale(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return;
+  if (!found.isSocket()) {
+    throw new ConfigurationError(
+      `Socket ${path}`,
+      "There is something else, not a socket.",
+      "Choose another path, or remove it.",
+    );
+  }
+  const client = connect(path);
+  // Only this error says that no process listens: others may mean that one is busy, or may not be reached by this user.
+  const code = await once(client, "connect").then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+  client.destroy();
+  if (code !== "ECONNREFUSED") throw socketProblem({ code: code ?? "EADDRINUSE" }, path);
+  await unlink(path).catch((error: unknown) => {
+    throw socketProblem(error, path);
+  });
+}
+
+function socketProblem(error: unknown, path: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const where = isPipe(path) ? `Pipe ${path}` : `Socket ${path}`;
+  if (code === "EADDRINUSE" || code === "EAGAIN") {
+    return new ConfigurationError(where, "Another program is using it.", "Choose another, or end that program.");
+  }
+  // The system's ENOENT arrives as EACCES.
+  if (!isPipe(path) && !existsSync(dirname(path))) {
+    return new ConfigurationError(
+      where,
+      "Its folder doesn't exist.",
+      "Create it, as RuntimeDirectory= of systemd does.",
+    );
+  }
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+    return new ConfigurationError(
+      where,
+      "This user may not create it.",
+      "Choose a folder that this user may write to.",
+    );
+  }
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    return new ConfigurationError(
+      where,
+      "Its folder doesn't exist.",
+      "Create it, as RuntimeDirectory= of systemd does.",
+    );
+  }
+  if (code === "EINVAL" || code === "ENAMETOOLONG") {
+    return new ConfigurationError(where, "The path is too long for a socket.", "Choose one of at most 100 bytes.");
+  }
+  return error;
 }
 
 function listenProblem(error: unknown, { port, hostname }: ListenAddress): unknown {

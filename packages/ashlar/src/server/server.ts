@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies } from "../http/index.ts";
+import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER } from "../http/index.ts";
 import { type Logger, logAbandoned } from "../kernel/index.ts";
 import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
-import { listen } from "./listen.ts";
+import { type Listens, listen } from "./listen.ts";
 import { sheddingListener } from "./load-shedding.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 import type { CompleteServerSettings } from "./settings.ts";
@@ -11,9 +11,12 @@ import { endStalled } from "./stalled-connections.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {
-  /** The address it can be reached at, such as `http://localhost:3000/`. */
+  /** The address it can be reached at, such as `http://localhost:3000/`; `http://localhost/` at a {@link socket}. */
   readonly url: string;
+  /** The port; `0` at a unix socket or a pipe. */
   readonly port: number;
+  /** The path of the unix socket or the pipe that it listens at; `fd:3` for one that systemd has opened; else `null`. */
+  readonly socket: string | null;
   /**
    * Accepts the connections that are already waiting and no others, lets pending requests finish, and then closes; after
    * `timeoutSeconds`, closes at once.
@@ -32,6 +35,8 @@ export interface ApplicationServer extends RunningServer {
 /** Another process that accepts the connections of a server. */
 export interface ConnectionSource {
   readonly port: number;
+  /** The path of the unix socket or the pipe where it accepts them; `null` for a port. */
+  readonly socket: string | null;
   /** Calls a function with each connection, from which nothing has been read. */
   receive(take: (socket: Socket) => void): void;
   /** Is called when the server takes no more connections. Resolves once the last one has come. */
@@ -98,7 +103,10 @@ export async function startServer(
   node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
+  /** Whether connections come through a unix socket or a pipe, and so have no address. */
+  let isUnix = false;
   node.on("connection", (socket) => {
+    if (isUnix) Object.defineProperty(socket, "remoteAddress", { value: UNIX_PEER });
     // Reading the address once makes Node remember it. After a disconnect there would be none, and limits by address would
     // not count a client that cannot read a response either.
     if (socket.remoteAddress === undefined) {
@@ -111,10 +119,10 @@ export async function startServer(
       logAbandoned(socket);
     });
   });
-  const { port, listening } =
-    source === null
-      ? await listen(node, { port: settings.port, hostname: settings.hostname, isLocal })
-      : receive(node, sockets, source);
+  if (source !== null) isUnix = source.socket !== null;
+  else node.once("listening", () => (isUnix = isUnixServer(node)));
+  const { port, socket, listening } =
+    source === null ? await listen(node, { ...settings, isLocal }) : receive(node, sockets, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
   // From here on, an error means that a connection could not be accepted (no file descriptor left); the server goes on.
   for (const one of listening) {
@@ -137,8 +145,11 @@ export async function startServer(
     return ended;
   };
   return {
-    url: urlOf(settings.hostname, port) + (basePath === "" ? "" : `${basePath.slice(1)}/`),
+    url:
+      (socket === null ? urlOf(settings.hostname, port) : "http://localhost/") +
+      (basePath === "" ? "" : `${basePath.slice(1)}/`),
     port,
+    socket,
     drain,
     end,
     async close(timeoutSeconds = CLOSE_TIMEOUT_SECONDS) {
@@ -148,11 +159,7 @@ export async function startServer(
 }
 
 /** Makes a server take the connections that another process accepts. */
-function receive(
-  server: Server,
-  sockets: ReadonlySet<Socket>,
-  source: ConnectionSource,
-): { readonly port: number; readonly listening: readonly [] } {
+function receive(server: Server, sockets: ReadonlySet<Socket>, source: ConnectionSource): Listens {
   // Starts the checks of slow clients, which Node starts with this event.
   server.emit("listening");
   source.receive((socket) => {
@@ -161,7 +168,13 @@ function receive(
     if (sockets.size >= (server.maxConnections ?? Number.POSITIVE_INFINITY)) socket.destroy();
     else server.emit("connection", socket);
   });
-  return { port: source.port, listening: [] };
+  return { port: source.port, socket: source.socket, listening: [] };
+}
+
+/** Whether a server that listens does so at a unix socket or a pipe. */
+function isUnixServer(server: Server): boolean {
+  const address = server.address();
+  return typeof address !== "object" || address === null;
 }
 
 function urlOf(hostname: string | null, port: number): string {

@@ -12,11 +12,18 @@ import {
   text,
 } from "../support/index.ts";
 import { type CompleteHealthSettings, HEALTH, type HealthSettings } from "./health-settings.ts";
+import { inheritedDescriptor } from "./listen.ts";
 
 /** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {
   /** The port; `0` takes any free one. Default: `PORT` of the environment, else 3000. */
   readonly port?: number;
+  /**
+   * The path of a unix socket to listen at instead of a port, or of a Windows pipe; default: `PORT`, if it is a path. The
+   * socket's permissions follow from the process's umask. In production, {@link ApplicationSettings.trustedProxies} must
+   * name the proxy that connects to it: `unix`.
+   */
+  readonly socket?: Optional<string>;
   /** The address to listen on; default: `HOST` of the environment, else loopback in development and all otherwise. */
   readonly hostname?: Optional<string>;
   /**
@@ -73,6 +80,8 @@ export interface ReadServerSettings
   readonly drainSeconds: number | null;
   readonly waitSeconds: number | null;
   readonly maxLoopDelayMs: number | null;
+  /** The descriptor of the socket that systemd has opened for this process; `null` if it has not. */
+  readonly fd: number | null;
   /** `null` for no such paths. */
   readonly health: CompleteHealthSettings | null;
 }
@@ -99,6 +108,7 @@ const SCHEMA = settings<ServerSettings>()(
   {
     port: integer({ from: 0, to: 65_535 }, null),
     hostname: text(null),
+    socket: text(null),
     basePath: oneOf(["kept", "removed"], "kept"),
     keepAliveTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 65),
     headersTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 15),
@@ -113,7 +123,9 @@ const SCHEMA = settings<ServerSettings>()(
     health: HEALTH,
   },
   {
-    check({ headersTimeoutSeconds, requestTimeoutSeconds }, refuse) {
+    check({ headersTimeoutSeconds, requestTimeoutSeconds, port, socket }, refuse) {
+      if (socket !== null && port !== null)
+        throw refuse("socket", "is set together with port.", "Leave out one of the two.");
       if (headersTimeoutSeconds <= requestTimeoutSeconds) return;
       throw refuse("headersTimeoutSeconds", "is more than requestTimeoutSeconds, which includes it.", "Lower it.");
     },
@@ -121,12 +133,19 @@ const SCHEMA = settings<ServerSettings>()(
   },
 );
 
-/** `APP.server`. A missing port or address comes from the environment: `PORT`, `HOST`. */
+/**
+ * `APP.server`. A missing port, socket or address comes from the environment: `PORT`, `HOST`; the socket that systemd has
+ * opened from `LISTEN_PID` and `LISTEN_FDS`.
+ */
 export function serverSettings(environment: EnvironmentVariables): Setting<ReadServerSettings, ServerSettings> {
   return derived(SCHEMA, (server) => {
-    const port = server.port ?? portOf(environment.PORT);
+    const isSet = server.port !== null || server.socket !== null;
+    const written = isSet ? server.socket : socketOf(environment.PORT);
+    const socket = written?.replace(/^unix:(?:\/\/(?=\/))?/, "") ?? null;
+    const port = socket === null ? (server.port ?? portOf(environment.PORT)) : DEFAULT_PORT;
+    const fd = inheritedDescriptor(environment);
     const hostname = withoutBrackets(server.hostname ?? (environment.HOST || null));
-    return Object.freeze({ ...server, port, hostname, maxConnections: server.maxConnections || null });
+    return Object.freeze({ ...server, port, socket, fd, hostname, maxConnections: server.maxConnections || null });
   });
 }
 
@@ -143,22 +162,18 @@ function withoutBrackets(hostname: string | null): string | null {
   return hostname?.replace(/^\[([\da-f:.]+)\]$/i, "$1") ?? null;
 }
 
+/** Platforms write a unix socket or a pipe in `PORT`; a path has a slash, or a backslash. */
+function socketOf(text: string | undefined): string | null {
+  return text && /[\\/]/.test(text) ? text : null;
+}
+
 function portOf(text: string | undefined): number {
   if (!text) return DEFAULT_PORT;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  if (/[\\/]/.test(text)) {
-    const problem = `is ${JSON.stringify(text)}: a pipe or a socket, and the server listens on ports only.`;
-    // Of those who pipe requests, IIS has another module, which sets a number.
-    throw new ConfigurationError(
-      "Environment variable PORT",
-      problem,
-      "Set it to a number. On IIS, use HttpPlatformHandler.",
-    );
-  }
   throw new ConfigurationError(
     "Environment variable PORT",
     `is ${JSON.stringify(text)}.`,
-    "Set it to a number from 0 to 65535.",
+    "Set it to a number from 0 to 65535, or to the path of a socket.",
   );
 }

@@ -309,7 +309,8 @@ export class Throttle {
     if (!this.#find(name).limit.buckets.some(({ by }) => by.includes("address"))) return;
     throw new AshlarError(
       "E_UNKNOWN_CLIENT",
-      `The limit "${name}" counts by address, and the request came without its client's. Pass the address of the socket ` +
+      `The limit "${name}" counts by address, and the request came without its client's. Behind a unix socket, the proxy must ` +
+        "set X-Forwarded-For, and TRUSTED_PROXIES must contain unix. Elsewhere, pass the address of the socket " +
         "where the host calls the application: application.fetch(request, { address }). If it can't be known, and something " +
         'in front of the application limits requests, set APP.clientAddress to "unknown" in config/app.ts.',
     );

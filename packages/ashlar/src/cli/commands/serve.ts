@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { inheritedDescriptor } from "../../server/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
@@ -13,6 +14,8 @@ interface Options {
   readonly watch?: true;
   /** Set for the child process that `--watch` serves in. */
   readonly supervised?: true;
+  /** The descriptor of the socket to listen at, for the child process of `--watch`. */
+  readonly descriptor?: number;
   readonly workers?: number;
   /** Set for the processes that `--workers` serves in: how many there are. */
   readonly worker?: number;
@@ -44,6 +47,7 @@ export function serveCommand(terminal: Terminal): Command {
     .option("-w, --watch", "restart when a file changes")
     .option("--workers <number>", "how many processes serve; auto: one for each processor", parseWorkers)
     .addOption(new Option("--supervised").hideHelp())
+    .addOption(new Option("--descriptor <number>").argParser(Number).hideHelp())
     .addOption(new Option("--worker <number>").argParser(parseWorkers).hideHelp())
     .action(async (options: Options) => {
       if (options.worker !== undefined) {
@@ -54,11 +58,16 @@ export function serveCommand(terminal: Terminal): Command {
       if (!options.supervised) endWithShell();
       if (options.workers !== undefined) return await serveInWorkers(terminal, options, options.workers);
       if (!options.watch) return await serve(terminal, options);
-      await supervise(terminal, listenArguments(options));
+      await supervise(terminal, listenArguments(options), inheritedBy(options));
     });
 }
 
-async function serve(terminal: Terminal, { port, host, supervised }: Options): Promise<void> {
+/** The descriptor of the socket that systemd has opened; `null` if there is none, or a port was asked for. */
+function inheritedBy({ port }: Options): number | null {
+  return port === undefined ? inheritedDescriptor(process.env) : null;
+}
+
+async function serve(terminal: Terminal, { port, host, supervised, descriptor }: Options): Promise<void> {
   const announce = supervised ? obeySupervisor() : null;
   const application = await loadApplication(terminal.root);
   announce?.(application);
@@ -69,8 +78,9 @@ async function serve(terminal: Terminal, { port, host, supervised }: Options): P
     isAnnounced,
     ...(port !== undefined && { port }),
     ...(host !== undefined && { hostname: host }),
+    ...(descriptor !== undefined && { fd: descriptor }),
   });
-  if (isAnnounced) terminal.print(`${application.settings.name} is listening on ${server.url}`);
+  if (isAnnounced) terminal.print(`${application.settings.name} is listening on ${server.socket ?? server.url}`);
   await warnOfPendingMigrations(application);
 }
 
@@ -82,7 +92,7 @@ async function serveInWorkers(terminal: Terminal, options: Options, count: numbe
     );
   }
   const { Primary } = await import("../workers/primary.ts");
-  new Primary(terminal, count, listenArguments(options)).start();
+  new Primary(terminal, count, listenArguments(options), { fd: inheritedBy(options) }).start();
 }
 
 function listenArguments({ port, host }: Options): string[] {

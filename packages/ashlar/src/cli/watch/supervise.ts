@@ -14,6 +14,9 @@ const STOP_TIMEOUT_MS = 5000;
 /** npm forwards the Ctrl+C that the terminal already sent to every process: within this time it is the same one. */
 const SAME_SIGNAL_MS = 300;
 
+/** The descriptor that the child process has of the socket that another program has opened: the one after its channel. */
+const CHILD_DESCRIPTOR = 4;
+
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 
 /**
@@ -21,24 +24,27 @@ const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
  * process. An application that exits on its own, such as after a syntax error, is restarted at the next change.
  *
  * @param args the arguments of `ashlar serve`
+ * @param fd the descriptor of the socket to listen at, if another program has opened it; else `null`
  */
-export async function supervise(terminal: Terminal, args: readonly string[]): Promise<void> {
-  const supervisor = new Supervisor(terminal, args);
+export async function supervise(terminal: Terminal, args: readonly string[], fd: number | null = null): Promise<void> {
+  const supervisor = new Supervisor(terminal, args, fd);
   await supervisor.run();
 }
 
 class Supervisor {
   readonly #terminal: Terminal;
   readonly #args: readonly string[];
+  readonly #fd: number | null;
   readonly #changed = new Set<string>();
   #changedAt = 0;
   #child: ChildProcess | null = null;
   #isRestarting = false;
   #endedAt: number | null = null;
 
-  constructor(terminal: Terminal, args: readonly string[]) {
+  constructor(terminal: Terminal, args: readonly string[], fd: number | null) {
     this.#terminal = terminal;
-    this.#args = args;
+    this.#fd = fd;
+    this.#args = fd === null ? args : [...args, "--descriptor", String(CHILD_DESCRIPTOR)];
   }
 
   async run(): Promise<void> {
@@ -66,7 +72,7 @@ class Supervisor {
   #start(): void {
     const child = spawn(process.execPath, [COMMAND, "serve", "--supervised", ...this.#args], {
       cwd: this.#terminal.root,
-      stdio: ["inherit", "inherit", "inherit", "ipc"],
+      stdio: ["inherit", "inherit", "inherit", "ipc", ...(this.#fd === null ? [] : [this.#fd])],
     });
     this.#child = child;
     child.once("exit", (code, signal) => {

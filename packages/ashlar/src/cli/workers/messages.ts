@@ -29,7 +29,7 @@ export type FromWorker =
 /**
  * What the primary process tells a worker:
  *
- * - `serve`: connections will come, which were accepted on this port.
+ * - `serve`: connections will come, which were accepted on this port, or at this unix socket or pipe.
  * - `connection`: here is one, sent along.
  * - `ping`: the connections that were sent before have arrived, if they can.
  * - `drain`: all will end soon; connections still come.
@@ -38,6 +38,6 @@ export type FromWorker =
  * - `end`: end now, in so many seconds at most, without draining any longer; no more connections will come.
  */
 export type FromPrimary =
-  | { readonly type: "serve"; readonly port: number; readonly isFirst: boolean }
+  | { readonly type: "serve"; readonly port: number; readonly socket: string | null; readonly isFirst: boolean }
   | { readonly type: "end"; readonly withinSeconds: number }
   | { readonly type: "connection" | "ping" | "drain" | "closed" | "retire" };

@@ -1,10 +1,10 @@
 import cluster, { type Worker } from "node:cluster";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createLogger } from "../../boot/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { relayMetrics } from "../../metrics/index.ts";
-import { acceptWaiting, listen, STILL_COMING } from "../../server/index.ts";
+import { acceptWaiting, type Listens, listen, STILL_COMING } from "../../server/index.ts";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Booted, FromWorker } from "./messages.ts";
@@ -62,13 +62,14 @@ export class Primary {
   readonly #stallMs: number;
   readonly #bootReserveMs: number;
   readonly #maxWaiting: number;
+  readonly #fd: number | null;
   readonly #members = new Set<Member>();
   readonly #restarts = new Restarts();
   readonly #waiting: WaitingLine;
   /** What the first worker says of its application. */
   #booted: Booted | null = null;
   #logger: Logger | null = null;
-  #listening: Promise<{ readonly port: number; readonly servers: readonly Server[] }> | null = null;
+  #listening: Promise<Listens> | null = null;
   /** The signal that ends it, or `failed` if its workers can't boot. */
   #ending: string | null = null;
   #hasServed = false;
@@ -82,19 +83,26 @@ export class Primary {
    * @param count how many workers
    * @param args the arguments of `ashlar serve` for each
    * @param options `stallMs`: how long a worker may not respond, in milliseconds; `bootMs`: how much longer than it waits for
-   * its database a replacement may take to boot; `maxWaiting`: how many connections may wait for each worker
+   * its database a replacement may take to boot; `maxWaiting`: how many connections may wait for each worker;
+   * `fd`: the descriptor of the socket to listen at, if another program has opened it
    */
   constructor(
     terminal: Terminal,
     count: number,
     args: readonly string[],
-    options: { readonly stallMs?: number; readonly bootMs?: number; readonly maxWaiting?: number } = {},
+    options: {
+      readonly stallMs?: number;
+      readonly bootMs?: number;
+      readonly maxWaiting?: number;
+      readonly fd?: number | null;
+    } = {},
   ) {
     this.#terminal = terminal;
     this.#count = count;
     this.#stallMs = options.stallMs ?? STALL_MS;
     this.#bootReserveMs = options.bootMs ?? BOOT_RESERVE_MS;
     this.#maxWaiting = options.maxWaiting ?? MAX_WAITING;
+    this.#fd = options.fd ?? null;
     this.#waiting = new WaitingLine(this.#stallMs * 2, (waiting) => {
       const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
       this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
@@ -169,8 +177,8 @@ export class Primary {
     this.#logger ??= createLogger(booted.log);
     this.#listening ??= this.#listen(booted);
     try {
-      const { port } = await this.#listening;
-      void member.channel.tell({ type: "serve", port, isFirst });
+      const { port, socket } = await this.#listening;
+      void member.channel.tell({ type: "serve", port, socket, isFirst });
     } catch (error) {
       this.#terminal.printError(error instanceof Error ? error.message : String(error));
       this.#exitCode = 1;
@@ -178,15 +186,15 @@ export class Primary {
     }
   }
 
-  async #listen({ address }: Booted): Promise<{ readonly port: number; readonly servers: readonly Server[] }> {
+  async #listen({ address }: Booted): Promise<Listens> {
     // Nothing is read here: what a connection sends is for its worker.
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
     server.on("connection", (socket) => this.#handOver(socket));
-    const { port, listening } = await listen(server, { ...address, isPaused: true });
-    for (const one of listening) {
+    const found = await listen(server, { ...address, fd: this.#fd, isPaused: true });
+    for (const one of found.listening) {
       one.on("error", (error) => this.#logger!.error({ err: error }, "A connection could not be accepted."));
     }
-    return { port, servers: listening };
+    return found;
   }
 
   get #bootMs(): number {
@@ -208,7 +216,8 @@ export class Primary {
     this.#hasServed = true;
     const { name, environment } = this.#booted!.log;
     const line = `${name} is listening on ${url}`;
-    if (environment === "production") this.#logger!.info({ url, workers: this.#count }, line);
+    const at = /^https?:/.test(url) ? { url } : { socket: url };
+    if (environment === "production") this.#logger!.info({ ...at, workers: this.#count }, line);
     else this.#terminal.print(line);
     if (this.#ending !== null) return;
     for (let count = 1; count < this.#count; count++) this.#start();
@@ -410,8 +419,8 @@ export class Primary {
     const listening = await this.#listening?.catch(() => null);
     if (listening) {
       if (this.#members.size > 0) await new Promise((resolve) => setTimeout(resolve, drainSeconds * 1000));
-      if (!(await acceptWaiting(listening.servers[0]!))) this.#logger!.warn(STILL_COMING);
-      for (const server of listening.servers) server.close();
+      if (!(await acceptWaiting(listening.listening[0]!))) this.#logger!.warn(STILL_COMING);
+      for (const server of listening.listening) server.close();
     }
     this.#logLost(this.#waiting.close());
     const timeoutMs = shutdownTimeoutSeconds * 1000;

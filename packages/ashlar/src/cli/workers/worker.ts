@@ -1,6 +1,7 @@
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import type { Application } from "../../boot/index.ts";
+import type { ConnectionSource } from "../../server/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { problemOf, type Terminal } from "../terminal.ts";
@@ -50,7 +51,11 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     await tellReason(error);
     void end(1, false);
   };
-  const serve = async (application: Application, port: number, isFirst: boolean): Promise<void> => {
+  const serve = async (
+    application: Application,
+    at: Pick<ConnectionSource, "port" | "socket">,
+    isFirst: boolean,
+  ): Promise<void> => {
     const { hostname } = addressOf(application, options);
     const receive = (taken: (socket: Socket) => void): void => {
       take = taken;
@@ -60,17 +65,21 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
       tell({ type: "closing", reason });
       return closed.promise;
     };
-    const source = { port, receive, close };
-    const { url } = await application.listen({ source, isAnnounced: true, ...(hostname !== null && { hostname }) });
+    const source = { ...at, receive, close };
+    const { url, socket } = await application.listen({
+      source,
+      isAnnounced: true,
+      ...(hostname !== null && { hostname }),
+    });
     if (isClosing) return;
-    tell({ type: "serving", url });
+    tell({ type: "serving", url: socket ?? url });
     if (isFirst) await warnOfPendingMigrations(application);
   };
   process.on("message", (message: FromPrimary, socket?: Socket) => {
     // A connection that was closed on its way arrives without its socket.
     if (message.type === "connection") socket !== undefined && take(socket);
     else if (message.type === "ping") tell({ type: "pong" });
-    else if (message.type === "serve") serve(running!, message.port, message.isFirst).catch(fail);
+    else if (message.type === "serve") serve(running!, message, message.isFirst).catch(fail);
     else if (message.type === "drain") running?.drain(false);
     else if (message.type === "closed") closed.resolve();
     else if (message.type === "retire") {
@@ -111,7 +120,13 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
 
 function addressOf({ settings, environment }: Application, { port, host }: WorkerOptions) {
   const { server } = settings;
-  return { port: port ?? server.port, hostname: host ?? server.hostname, isLocal: environment === "development" };
+  const socket = port === undefined ? server.socket : null;
+  return {
+    port: port ?? server.port,
+    socket,
+    hostname: host ?? server.hostname,
+    isLocal: environment === "development",
+  };
 }
 
 /** Tells why it can't serve, for the log. The standard error stream has the whole error. */
