@@ -56,7 +56,7 @@ const BODIES: Readonly<Record<CausingPage["does"], (url: string) => string>> = {
     <label>Text <input name="text"></label><button>Go</button></form>`,
 };
 
-/** Two servers, one with a self-signed certificate, that record what is asked of `/sent/…`. */
+/** Two servers, one with a certificate that no client trusts, that record what is asked of `/sent/…`. */
 export class Recorder {
   readonly #servers: readonly Server[];
   readonly #recorded = new Map<string, RecordedRequest>();
