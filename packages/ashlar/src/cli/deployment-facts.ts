@@ -44,6 +44,7 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
   const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
   return {
     title: settings.name,
+    hosts: settings.hosts === null ? [] : settings.hosts.listed,
     port: server.port > 0 && server.port < LAST_PORT ? server.port : DEFAULT_PORT,
     up: server.health?.up ?? null,
     ready: server.health?.ready ?? null,

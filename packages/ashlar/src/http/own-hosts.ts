@@ -19,6 +19,11 @@ export class OwnHosts {
     this.#check = typeof given === "function" ? given : null;
   }
 
+  /** Those that are listed, such as `*.shop.example`; `null` if a function decides. */
+  get listed(): readonly string[] | null {
+    return this.#check === null ? [...this.#names] : null;
+  }
+
   /**
    * Reports whether a host is the application's. Only names are looked up by a function: health checks by address don't
    * cost a query.

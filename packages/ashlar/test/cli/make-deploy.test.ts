@@ -128,6 +128,18 @@ describe("what the application says", () => {
     expect(await read(root, "deploy/Caddyfile")).toMatch(/^www\.corner\.example \{/);
   });
 
+  test("the hosts of APP.hosts are in them, or that a function decides about those", async () => {
+    const root = await generatedApplication();
+    await writeFile(join(root, ".env"), `${await read(root, ".env")}\nAPP_HOSTS=*.shop.example,acme.example\n`);
+    expect((await ashlar(root, "make:deploy", "nginx", "--domain", "shop.example")).errors).toBe("");
+    expect(await read(root, "deploy/nginx.conf")).toContain("server_name shop.example *.shop.example acme.example;");
+    const other = await generatedApplication();
+    await edit(other, "config/app.ts", ["} satisfies", "  hosts: () => true,\n} satisfies"]);
+    expect((await ashlar(other, "make:deploy", "nginx", "--domain", "shop.example")).errors).toBe("");
+    expect(await read(other, "deploy/nginx.conf")).toContain("# APP.hosts is a function:");
+    expect(await read(other, "deploy/nginx.conf")).toContain("server_name shop.example;");
+  });
+
   test("without paths for checks, nothing asks for them", async () => {
     const root = await generatedApplication();
     await edit(root, "config/app.ts", ["} satisfies", "  server: { health: false },\n} satisfies"]);

@@ -89,11 +89,21 @@ test("over http the shared cookie has a separate name too", async () => {
   expect(named(login, "shared.token")).toMatch(/; Domain=shop\.example; Path=\/; HttpOnly; SameSite=Lax$/);
 });
 
-test("a host outside of the domain gets a separate cookie", async () => {
-  const web = await testWeb({ ...shared, environment: { ...environment, APP_HOSTS: "acme.example" } });
-  const login = await send(web, "POST", `https://acme.example/login/${ADA.id}`);
-  expect(named(login, "__Secure-token")).not.toContain("Domain");
-});
+test.each(["acme.example", "not-listed.example", "evilshop.example", "127.0.0.1"])(
+  "at %s, outside of the domain, a login has a separate cookie, works there, and can be ended there",
+  async (host) => {
+    const web = await testWeb({ ...shared, environment: { ...environment, APP_HOSTS: "acme.example" } });
+    const login = await send(web, "POST", `https://${host}/login/${ADA.id}`);
+    expect(named(login, "__Secure-token")).toMatch(
+      /^__Secure-token=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    const cookie = pair(named(login, "__Secure-token"));
+    expect((await send(web, "GET", `https://${host}/me`, cookie)).body).toMatchObject({ user: { id: ADA.id } });
+    const logout = await send(web, "POST", `https://${host}/logout`, cookie);
+    expect(named(logout, "__Secure-token")).toMatch(/^__Secure-token=; Max-Age=0; Path=\/;/);
+    expect(await web.rows()).toEqual([]);
+  },
+);
 
 test("sessions are shared by the hosts of SESSION.domain", async () => {
   const session = { domain: "shop.example", cookie: "visit" };

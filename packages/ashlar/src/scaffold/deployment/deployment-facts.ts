@@ -4,6 +4,8 @@ export interface DeploymentFacts {
   readonly title: string;
   /** The host that visitors use. */
   readonly domain: string;
+  /** Further hosts, such as `*.shop.example`; `null` if the application decides about each. */
+  readonly hosts: readonly string[] | null;
   /** The port of the first instance. The second one has the next. */
   readonly port: number;
   /** The path that responds as long as the process handles requests; `null` if there is none. */

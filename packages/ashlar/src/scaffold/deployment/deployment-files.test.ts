@@ -1,6 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { startProxy } from "../../../test/support/deployed-proxies.ts";
+import { execute } from "../../../test/support/generated-application.ts";
+import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { STUBS } from "../stub.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
@@ -9,6 +12,7 @@ import { DEPLOYMENT_KINDS, deployedName, deploymentFiles } from "./deployment-fi
 const FACTS: DeploymentFacts = {
   title: "Shop",
   domain: "shop.example",
+  hosts: [],
   port: 3000,
   up: "/up",
   ready: "/ready",
@@ -47,6 +51,73 @@ test.each([
   expect(files.get("deploy/Caddyfile")).toContain(`keepalive ${kept}\n`);
   expect(files.get("deploy/Caddyfile")).toContain(`health_interval ${checked}\n`);
   expect(files.get("deploy/haproxy.cfg")).toContain(`inter ${checked} fall 2`);
+});
+
+test("proxies let the hosts in that are listed, redirect each to itself, and say what its certificate is", async () => {
+  const files = await filesFor({ hosts: ["*.shop.example", "acme.example", "shop.example"] });
+  for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
+    const text = files.get(path)!;
+    expect(text.match(/server_name .*/g)).toEqual(
+      Array(2).fill("server_name shop.example *.shop.example acme.example;"),
+    );
+    expect(text).toContain("return 301 https://$host$request_uri;");
+    expect(text).toContain(
+      "  # The certificate must be for all of these names.\n  ssl_certificate /etc/letsencrypt/live/shop.example/",
+    );
+  }
+  const caddy = files.get("deploy/Caddyfile")!;
+  expect(caddy).toContain("\nshop.example, *.shop.example, acme.example {\n");
+  expect(caddy).toContain("# For a name with an asterisk");
+  const haproxy = files.get("deploy/haproxy.cfg")!;
+  expect(haproxy).toContain("  acl own_host req.fhdr(host),regsub(:[0-9]+$,) -i shop.example acme.example\n");
+  expect(haproxy).toContain("  acl own_host req.fhdr(host),regsub(:[0-9]+$,) -i -m end .shop.example\n");
+  expect(haproxy).toContain("  http-request redirect scheme https code 301 unless { ssl_fc }\n");
+  const named = (await filesFor({ hosts: ["acme.example"] })).get("deploy/Caddyfile")!;
+  expect(named).not.toContain("asterisk");
+});
+
+test("proxies say what to add if a function decides about hosts, and nothing of it otherwise", async () => {
+  const [files, plain] = [await filesFor({ hosts: null }), await filesFor({ hosts: ["shop.example"] })];
+  for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf", "deploy/Caddyfile", "deploy/haproxy.cfg"]) {
+    expect(files.get(path)).toContain("# APP.hosts is a function:");
+    expect(plain.get(path)).not.toContain("APP.hosts");
+    const said = files
+      .get(path)!
+      .split("\n")
+      .filter((line) => !plain.get(path)!.split("\n").includes(line));
+    expect(said.every((line) => line.trim().startsWith("#"))).toBe(true);
+  }
+  expect(plain).toEqual(await filesFor({}));
+});
+
+withProgram("nginx", () => {
+  test("nginx accepts what is written for several hosts", async () => {
+    const text = (await filesFor({ hosts: ["*.shop.example", "acme.example"] })).get("deploy/nginx.conf")!;
+    await startProxy("nginx", text);
+  });
+});
+
+withProgram("haproxy", () => {
+  test("HAProxy accepts what is written for several hosts", async () => {
+    const text = (await filesFor({ hosts: ["*.shop.example", "acme.example"] })).get("deploy/haproxy.cfg")!;
+    await startProxy("haproxy", text);
+  });
+});
+
+withProgram("caddy", () => {
+  test("Caddy accepts what is written for several hosts", async () => {
+    for (const hosts of [["*.shop.example", "acme.example"], null]) {
+      const root = folderWith({ Caddyfile: (await filesFor({ hosts })).get("deploy/Caddyfile")! });
+      const folders = { HOME: root, XDG_DATA_HOME: root, XDG_CONFIG_HOME: root };
+      const { code, output } = await execute(
+        root,
+        "caddy",
+        ["validate", "--adapter", "caddyfile", "--config", "Caddyfile"],
+        folders,
+      );
+      expect(code, output).toBe(0);
+    }
+  });
 });
 
 test("a percent sign in the application's name is not a specifier of systemd", async () => {

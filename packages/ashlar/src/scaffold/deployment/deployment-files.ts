@@ -94,11 +94,21 @@ async function templatesFor(
 }
 
 function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
-  const { title, domain, port, up, ready, drainSeconds, shutdownSeconds, maxBodyBytes, dialect } = facts;
+  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, maxBodyBytes, dialect } = facts;
+  const names = [...new Set([domain, ...(hosts ?? [])])];
+  const wildcards = names.filter((name) => name.startsWith("*."));
   return {
     // systemd replaces what follows a percent sign.
     title: title.replaceAll("%", "%%"),
     domain,
+    several: names.length > 1,
+    hostsLookedUp: hosts === null,
+    wildcards: wildcards.length > 0,
+    names: names.join(" "),
+    sites: names.join(", "),
+    plainNames: names.filter((name) => !wildcards.includes(name)).join(" "),
+    // Without their asterisks.
+    parentNames: wildcards.map((name) => name.slice(1)).join(" "),
     port: String(port),
     up: up !== null,
     upPath: up ?? "",
