@@ -8,7 +8,7 @@ import { endAllAccess, rotateAccess } from "./rotate-access.ts";
  * Ends all access to an account, provided that the proof given for this user still holds: changes the epoch, and removes
  * the credentials that features or the user's class have given the user. Call it in a transaction.
  *
- * @param changes other changes by the same statement: the password, the address
+ * @param changes other changes by the same statement: the password, the address; an epoch instead of a random one
  * @param conditions further conditions on the stored account
  * @returns the user with the changes; `null` if the proof no longer held
  */
@@ -18,7 +18,7 @@ export async function endAccessOnProof<User extends AccountUser>(
   changes: AccountChanges = {},
   conditions: AccountConditions = {},
 ): Promise<User | null> {
-  const accessEpoch = makeAccessEpoch();
+  const { accessEpoch = makeAccessEpoch() } = changes;
   const asRead = { ...conditions, accessEpoch: accessEpochOf(user) };
   return withoutCredentials(await store.update(user, { ...changes, accessEpoch }, asRead));
 }

@@ -1,3 +1,4 @@
+import type { Application } from "../../src/boot/index.ts";
 import { captureMail, linksIn, type MailCapture } from "../../src/testing/index.ts";
 import { bootApplication } from "../support/booted-application.ts";
 import { BrowserVisitor } from "./browser-visitor.ts";
@@ -12,10 +13,18 @@ export class PlacedShop {
   readonly origin: string;
   readonly port: number;
   readonly end: () => Promise<void>;
+  readonly #application: Application;
   readonly #mails: MailCapture;
   #count = 0;
 
-  private constructor(origin: string, port: number, mails: MailCapture, end: () => Promise<void>) {
+  private constructor(
+    application: Application,
+    origin: string,
+    port: number,
+    mails: MailCapture,
+    end: () => Promise<void>,
+  ) {
+    this.#application = application;
     this.origin = origin;
     this.port = port;
     this.#mails = mails;
@@ -31,7 +40,7 @@ export class PlacedShop {
     const { application, end } = await bootApplication(root, { environment });
     const mails = await captureMail(application);
     const { url } = await application.listen({ port, hostname: "127.0.0.1", handleSignals: false });
-    return new PlacedShop(origin, Number(new URL(url).port), mails, end);
+    return new PlacedShop(application, origin, Number(new URL(url).port), mails, end);
   }
 
   /** An address without an account. */
@@ -67,6 +76,17 @@ export class PlacedShop {
   async verified(browser: BrowserName, email: string = this.newAddress()): Promise<BrowserVisitor> {
     const visitor = await this.registered(browser, email);
     return await visitor.follow(await this.mailed(email, "/email/verify/"), MAILBOX);
+  }
+
+  /** How many accounts have an address. */
+  async accountsOf(email: string): Promise<number> {
+    const { kysely } = this.#application.container.make("database");
+    return (await kysely.selectFrom("users").select("email").where("email", "=", email).execute()).length;
+  }
+
+  /** The subjects of all mails to an address. */
+  async subjectsTo(email: string): Promise<string[]> {
+    return (await this.#mails.all()).filter(({ to }) => to === email).map(({ subject }) => subject);
   }
 
   /** The newest link with a path that was mailed to an address. */

@@ -206,15 +206,73 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Log in" }).waitFor();
     });
 
-    test("S130 a login that is sent by a double click leads where one click does", async () => {
+    test("the button to log out is as readable under the pointer as it is otherwise", async () => {
       await open("/");
-      const email = shop.newAddress();
-      await register(email);
-      await logOut();
-      await fill({ "Email address": email, Password: PASSWORD });
-      await page.getByRole("main").getByRole("button", { name: "Log in" }).dblclick();
-      await arrives("/home");
-      await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+      await register(shop.newAddress());
+      await page.getByRole("button", { name: "Log out" }).hover();
+      const background = "getComputedStyle(document.querySelector('header button:hover')).backgroundColor";
+      expect(await page.evaluate(background)).toBe("rgba(0, 0, 0, 0)");
+    });
+
+    describe("a double click leads where one click does", () => {
+      const pressTwice = (button: string): Promise<void> =>
+        page.getByRole("main").getByRole("button", { name: button }).dblclick();
+
+      test("S130 of a registration, which makes one account and mails what one click does", async () => {
+        await open("/register");
+        const email = shop.newAddress();
+        await fill({ Name: "Ada", "Email address": email, Password: PASSWORD, "Confirm password": PASSWORD });
+        await pressTwice("Register");
+        await arrives("/email/verify/notice");
+        await page.getByRole("heading", { name: "Verify your address" }).waitFor();
+        expect(await page.getByRole("main").textContent()).toContain(email);
+        await page.goto(await shop.mailed(email, "/email/verify/"));
+        await arrives("/home");
+        await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+        expect([await shop.accountsOf(email), await shop.subjectsTo(email)]).toEqual([
+          1,
+          ["Verify your email address"],
+        ]);
+      });
+
+      test("S130 of a login", async () => {
+        await open("/");
+        const email = shop.newAddress();
+        await register(email);
+        await logOut();
+        await fill({ "Email address": email, Password: PASSWORD });
+        await pressTwice("Log in");
+        await arrives("/home");
+        await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
+      });
+
+      test("S130 of a logout", async () => {
+        await open("/");
+        const email = shop.newAddress();
+        await register(email);
+        await page.getByRole("button", { name: "Log out" }).dblclick();
+        await arrives("/login");
+        await logIn(email);
+        await arrives("/home");
+      });
+
+      test("S130 of a new password", async () => {
+        await open("/");
+        const email = shop.newAddress();
+        await register(email);
+        await logOut();
+        await page.goto(`${origin}/change_password`);
+        await fill({ "Email address": email });
+        await pressTwice("Send link");
+        await page.getByRole("status").waitFor();
+        await page.goto(await shop.mailed(email, "/password_reset"));
+        await fill({ "New password": NEW_PASSWORD, "Confirm new password": NEW_PASSWORD });
+        await pressTwice("Set password");
+        await arrives("/login");
+        await page.getByRole("status").waitFor();
+        await logIn(email, NEW_PASSWORD);
+        await arrives("/home");
+      });
     });
   });
 });

@@ -26,6 +26,7 @@ import { Registration } from "./registration.ts";
 import { RegistrationEpochs } from "./registration-epochs.ts";
 import { RemainingTokenSource } from "./remaining-tokens.ts";
 import { ReservedAddresses } from "./reserved-addresses.ts";
+import { ResetEpochs } from "./reset-epochs.ts";
 import { ResetTokens } from "./reset-tokens.ts";
 import type { CompleteAccountsSettings } from "./settings.ts";
 import { UnfinishedRegistrations } from "./unfinished-registrations.ts";
@@ -147,7 +148,12 @@ export class AccountServices {
     this.emailUndo = new EmailUndo(common);
     this.deviceLinks = new DeviceLinks({ ...common, limits: mailLimits, container });
     container.make("auth").guessWarnings = this.deviceLinks;
-    this.passwordReset = new PasswordReset({ ...common, expiresInMinutes, firstPasswordByMail });
+    this.passwordReset = new PasswordReset({
+      ...common,
+      epochs: new ResetEpochs(own.key),
+      expiresInMinutes,
+      firstPasswordByMail,
+    });
     this.passwordChange = new PasswordChange(common);
     this.deletion = new UserDeletion({ ...common, logins, database });
     this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });

@@ -98,7 +98,8 @@ export class Accounts {
 
   /**
    * Sets a new password with the token of a link, once. All of the user's logins end, the API token is revoked, and the
-   * user is notified by mail. It doesn't log the user in.
+   * user is notified by mail. It doesn't log the user in. If a visitor sends the same form again, by a double click or because
+   * the response was lost, the result is the same.
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *

@@ -11,6 +11,7 @@ import {
   PlainUser,
   type TestAccounts,
   testAccounts,
+  type Visitor,
 } from "../../../test/support/account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { sentencesIn } from "../../../test/support/field-errors.ts";
@@ -19,7 +20,7 @@ import type { CapturedMail } from "../../mail/index.ts";
 import { Route } from "../../routing/index.ts";
 import { digest } from "../../security/index.ts";
 import { setClock } from "../../support/index.ts";
-import { ThrottleProvider } from "../../throttle/index.ts";
+import { memoryStore, ThrottleProvider } from "../../throttle/index.ts";
 import { epochDigestOf } from "./account-links.ts";
 import { authRoutes } from "./auth-routes.ts";
 
@@ -44,6 +45,89 @@ async function problems(accounts: TestAccounts, sent: object, path = "/password_
   const { status, body } = await accounts.visitor().post(path, sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
+
+/** A visitor who has a session, as those have who send a form. */
+async function withSession(accounts: TestAccounts): Promise<Visitor> {
+  const visitor = accounts.visitor();
+  await visitor.get("/register");
+  return visitor;
+}
+
+/** The same browser before it has received anything else. */
+function again(accounts: TestAccounts, visitor: Visitor, ip?: string): Visitor {
+  const copy = accounts.visitor(ip === undefined ? {} : { ip });
+  for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
+  return copy;
+}
+
+const form = (token: string, password = NEW_PASSWORD) => ({ token, password, password_confirmation: password });
+
+await onEachDatabase("a new password that arrives twice", (engine) => {
+  test("S39 at the same time is set once, and every response is that of the first", async () => {
+    const accounts = await testAccounts({ engine });
+    const token = await accounts.resetToken();
+    const visitor = await withSession(accounts);
+    const copies = Array.from({ length: 4 }, () => again(accounts, visitor));
+    const answers = await Promise.all(copies.map((copy) => copy.post("/password_reset", form(token))));
+    expect(answers.map(({ headers }) => headers.get("location"))).toEqual(Array(4).fill(DONE));
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
+    expect(await accounts.mails()).toHaveLength(1);
+  });
+});
+
+describe("a new password that arrives twice", () => {
+  const sentOnce = async () => {
+    const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
+    const token = await accounts.resetToken();
+    const visitor = await withSession(accounts);
+    const copy = again(accounts, visitor);
+    expect((await visitor.post("/password_reset", form(token))).headers.get("location")).toBe(DONE);
+    await accounts.mails();
+    const send = async (sender: Visitor, password?: string) =>
+      (await sender.post("/password_reset", form(token, password))).headers.get("location");
+    return { accounts, visitor, copy, token, send };
+  };
+
+  test("S39 later, as after a lost response, is answered like the first", async () => {
+    const { accounts, visitor, copy, send } = await sentOnce();
+    expect([await send(copy), await send(visitor)]).toEqual([DONE, DONE]);
+    expect(await accounts.mails()).toEqual([]);
+    expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
+    expect(await accounts.toldOf("auth.failed")).toEqual([]);
+  });
+
+  test("S39 is refused if it is another one, and is announced as a failed login", async () => {
+    const { accounts, copy, send } = await sentOnce();
+    expect(await send(copy, "yet another password")).toBe(DEAD);
+    await accounts.loggedIn(ADA, NEW_PASSWORD);
+    expect(await accounts.toldOf("auth.failed")).toMatchObject([{ user: { email: ADA.email } }]);
+  });
+
+  test("S39 is refused from another visitor, with or without a session, and is no guess", async () => {
+    const { accounts, send } = await sentOnce();
+    expect([await send(await withSession(accounts)), await send(accounts.visitor())]).toEqual([DEAD, DEAD]);
+    expect(await accounts.toldOf("auth.failed")).toEqual([]);
+  });
+
+  test("S39 is refused once access to the account has ended since", async () => {
+    const { accounts, copy, send } = await sentOnce();
+    await (await accounts.user()).endAccess();
+    expect(await send(copy)).toBe(DEAD);
+  });
+
+  test("S39 S133 is a guess at the account: once those are used up, the right one is refused", async () => {
+    const { accounts, copy, token } = await sentOnce();
+    const guess = (count: number) => {
+      const stranger = accounts.visitor({ ip: `100.64.${count}.1` });
+      return stranger.post("/login", { email: ADA.email, password: `wrong password ${count}` });
+    };
+    for (let count = 0; count < 110; count++) await guess(count);
+    expect((await guess(110)).status).toBe(429);
+    const thief = again(accounts, copy, "100.65.1.1");
+    expect((await thief.post("/password_reset", form(token))).status).toBe(429);
+  });
+});
 
 await onEachDatabase("a reset link", (engine) => {
   test("S39 sets the password once, and the old one is refused afterwards", async () => {

@@ -1,9 +1,12 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
+import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountUser } from "../account-store.ts";
 import { hasPassword } from "../credentials.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
+import { countGuess } from "../guesses.ts";
+import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
@@ -15,6 +18,7 @@ import { isVerifiable } from "./account-user.ts";
 import { requireUser } from "./current-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
+import type { ResetEpoch, ResetEpochs } from "./reset-epochs.ts";
 import type { ResetTokens } from "./reset-tokens.ts";
 
 /** A link that can still set a new password. */
@@ -33,6 +37,7 @@ export interface PasswordResetDependencies {
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
   readonly promises: AccountPromises;
+  readonly epochs: ResetEpochs;
   /** How long a reset can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
   /** `ACCOUNTS.firstPasswordByMail` */
@@ -113,17 +118,19 @@ export class PasswordReset {
     password: unknown,
     confirmation: unknown,
   ): Promise<AccountUser | null> {
-    const { users, mails, resets, access } = this.#dependencies;
+    const { users, mails, resets, access, epochs } = this.#dependencies;
     if (token === null || token === undefined) return null;
     if (typeof token !== "string") throw new ValidationError({ token: [message("auth.input.text")] });
     const found = await this.#find(context, token);
-    if (found === null) return null;
+    const sent = epochs.of(context, token, password);
+    if (found === null) return this.#setBefore(context, token, sent);
     const { user: owner } = found;
     const { guard } = found.claim;
     await mails.prepare();
     // Before the transaction: a hash takes long, and a password that is refused must not use the link up.
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
+    const changes = { passwordHash, ...(sent !== null && { accessEpoch: sent.epoch }) };
     const store = users.of(guard);
     const email = owner.email!;
     // Opening the link has proved the address.
@@ -133,11 +140,11 @@ export class PasswordReset {
       if (!(await resets.consume(token))) return null;
       // The user was read before the hash was computed: if access has ended in between, the link is no longer valid.
       const verified = isProof
-        ? await endAccessOnProof(store, owner, { passwordHash, verifiedAt: currentDate() }, { email, verifiedAt: null })
+        ? await endAccessOnProof(store, owner, { ...changes, verifiedAt: currentDate() }, { email, verifiedAt: null })
         : null;
       isVerified = verified !== null;
       // A verification link may have been followed since: then it has verified the address.
-      const changed = verified ?? (await endAccessOnProof(store, owner, { passwordHash }, { email }));
+      const changed = verified ?? (await endAccessOnProof(store, owner, changes, { email }));
       if (changed === null) return null;
       await access.end(changed);
       const [{ language }, changedAt] = [context, currentDate()];
@@ -151,13 +158,38 @@ export class PasswordReset {
       });
       return changed;
     });
-    if (user === null) return null;
+    if (user === null) return this.#setBefore(context, token, sent);
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
     await context.auth.clearAttempts(guard, user);
     // Nor may guesses by others keep them from logging in with the new password.
     context.auth.allowDevice(guard, user);
     announce(context, "auth.password_reset", guard, { user });
     if (isVerified) announce(context, "auth.email_verified", guard, { user });
+    return user;
+  }
+
+  /**
+   * The user whose password this visitor has set before, to the same and with the same link: by a double click, or because the
+   * response was lost. Nothing is stored or mailed again.
+   *
+   * Security: the beginning of the account's epoch proves that this visitor has used the link. The rest depends on the
+   * password, so it counts as a guess: a copy of the session and a used link could try passwords.
+   *
+   * @throws `E_TOO_MANY_REQUESTS` if the account allows no more guesses
+   */
+  async #setBefore(context: HttpContext, token: string, sent: ResetEpoch | null): Promise<AccountUser | null> {
+    const claim = sent === null ? null : this.#claimOf(context, token);
+    if (sent === null || claim === null) return null;
+    const { guard, id } = claim;
+    const user = (await this.#dependencies.users.named(guard)?.findByAuthId(id)) ?? null;
+    if (user === null || !accessEpochOf(user).startsWith(sent.beginning)) return null;
+    await countGuess(context, { guard, user, identifier: null });
+    if (accessEpochOf(user) !== sent.epoch) {
+      announce(context, "auth.failed", guard, { user, identifier: null });
+      return null;
+    }
+    await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);
+    context.auth.allowDevice(guard, user);
     return user;
   }
 
@@ -169,14 +201,18 @@ export class PasswordReset {
     context: HttpContext,
     token: unknown,
   ): Promise<{ readonly claim: AccountClaim; readonly user: AccountUser } | null> {
-    const { links, pages, tokens } = this.#dependencies;
     // A token that was not created here costs no query.
-    const claim = typeof token === "string" ? links.readReset(token) : null;
+    const claim = this.#claimOf(context, token);
     if (claim === null) return null;
-    // A link that was created for another guard's page is not valid here.
-    if (!pages.isShared("password_reset", claim.guard, context.auth.guardName)) return null;
-    const user = await tokens.ownerOf(token as string, claim);
+    const user = await this.#dependencies.tokens.ownerOf(token as string, claim);
     return user === null || !this.sets(user) ? null : { claim, user };
+  }
+
+  /** A link that was created for another guard's page is not valid here. */
+  #claimOf(context: HttpContext, token: unknown): AccountClaim | null {
+    const { links, pages } = this.#dependencies;
+    const claim = typeof token === "string" ? links.readReset(token) : null;
+    return claim !== null && pages.isShared("password_reset", claim.guard, context.auth.guardName) ? claim : null;
   }
 }
 
