@@ -49,12 +49,12 @@ export function domainProblem(domain: string, url: string | null): string | null
 
 /**
  * The attribute `Domain` of a cookie in the response to a request. A host that is not in the domain, such as one of
- * `APP.hosts`, gets a separate cookie: browsers would refuse the other.
+ * `APP.hosts` or an address, gets a separate cookie: browsers would refuse the other.
  */
 export function domainFor(context: HttpContext, domain: string | null): { readonly domain?: string } {
   if (domain === null) return NO_DOMAIN;
-  const { origin, request } = context;
-  return isWithin(new URL(origin ?? request.raw.url).hostname, domain) ? { domain } : NO_DOMAIN;
+  // Not the origin of URLs, which is that of `APP_URL` for a host that isn't listed.
+  return isWithin(new URL(context.request.raw.url).hostname, domain) ? { domain } : NO_DOMAIN;
 }
 
 /** What to know about a cookie with a domain. */
