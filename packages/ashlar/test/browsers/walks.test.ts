@@ -206,6 +206,17 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Log in" }).waitFor();
     });
 
+    test("S26 a logout from a page that has expired leads back to that page, where it works", async () => {
+      await open("/");
+      await register(shop.newAddress());
+      await page.evaluate("for (const field of document.querySelectorAll('[name=__token]')) field.value = 'stale'");
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByRole("heading", { name: "This form was not accepted" }).waitFor();
+      await page.getByRole("link", { name: "Back to the page" }).click();
+      await arrives("/email/verify/notice");
+      await logOut();
+    });
+
     test("the button to log out is as readable under the pointer as it is otherwise", async () => {
       await open("/");
       await register(shop.newAddress());
