@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inEachBrowser } from "../support/real-browsers.ts";
 import { type CausingPage, LOADS, Recorder } from "./recorder.ts";
@@ -26,13 +26,16 @@ const COMPARED = [
 inEachBrowser((name, start) => {
   let browser: Browser;
   let recorder: Recorder;
+  let context: BrowserContext;
   // One for all tests: each has its own paths.
   let page: Page;
   let count = 0;
 
   beforeAll(async () => {
     [browser, recorder] = await Promise.all([start(NAMES), Recorder.start()]);
-    page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+    context = await browser.newContext({ ignoreHTTPSErrors: true });
+    context.setDefaultTimeout(120_000);
+    page = await context.newPage();
   });
   afterAll(async () => {
     await browser?.close();
@@ -82,6 +85,28 @@ inEachBrowser((name, start) => {
     await checkSent(sent.url.pathname, { kind: "form in a sandboxed frame", ...sent });
   }
 
+  /**
+   * Opens pages until the browser has sent what they suggest. It is free to decline that, as when it is busy, and a page that
+   * was declined is not asked again.
+   */
+  async function speculated(end: string) {
+    for (;;) {
+      await page.close();
+      page = await context.newPage();
+      await page.bringToFront();
+      const sent = await visit(SUBDOMAIN, SUBDOMAIN, "speculate");
+      const has = () => recorder.has(`${sent.url.pathname}${end}`);
+      const isSent = await expect
+        .poll(has, { timeout: 10_000 })
+        .toBe(true)
+        .then(
+          () => true,
+          () => false,
+        );
+      if (isSent) return sent;
+    }
+  }
+
   test.for([SUBDOMAIN, "https://other.shop.example", "https://elsewhere.test"])(
     "sends what the table says to a subdomain by https, from %s",
     async (from) => {
@@ -114,11 +139,11 @@ inEachBrowser((name, start) => {
 
   if (BROWSERS[name].speculates) {
     test("sends what the table says before the user opens a page", async () => {
-      const sent = await visit(SUBDOMAIN, SUBDOMAIN, "speculate");
       for (const [end, kind] of [
         ["-prefetch", "speculative prefetch"],
         ["-prerender", "prerender"],
       ] as const) {
+        const sent = await speculated(end);
         const url = new URL(`${sent.url}${end}`);
         await checkSent(url.pathname, { ...sent, kind, url });
       }

@@ -90,6 +90,11 @@ export class Recorder {
     return `${origin}:${(server.address() as AddressInfo).port}`;
   }
 
+  /** Reports whether a path was requested. */
+  has(path: string): boolean {
+    return this.#recorded.has(path);
+  }
+
   /** Waits for a request of a path, and forgets it. */
   async next(path: string): Promise<RecordedRequest> {
     if (!this.#recorded.has(path)) await new Promise<void>((resolve) => this.#waiting.set(path, resolve));
