@@ -154,7 +154,6 @@ export class AuthProvider extends Provider {
       guards: container.make("auth"),
       readResetToken: (token: string) => links.readReset(token),
       deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
-      passOf: (context: HttpContext, account: string) => this.#webGuards.passOf(context, account),
       isKnownDevice: (context: HttpContext) => this.#webGuards.isKnownDevice(context),
     };
     container.make("throttle").useAccounts(new CountedAccounts(dependencies));

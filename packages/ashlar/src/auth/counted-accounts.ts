@@ -1,11 +1,11 @@
 import type { HttpContext } from "../http/index.ts";
 import { digest, normalizeEmail } from "../security/index.ts";
-import type { AccountIdentity, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
+import type { AccountIdentity, CountedDevice, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
 import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
-import { ACCOUNT_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
+import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
@@ -17,17 +17,15 @@ const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
  * The limits of what is compared once the user is known. A user has the same password and the same code at every guard,
  * even if one takes an address and another one a name.
  */
-const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT, ACCOUNT_LIMIT];
+const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
 /** The dependencies of {@link CountedAccounts}. */
 export interface CountedAccountsDependencies {
   readonly guards: GuardRegistry;
   /** Returns the account that the token of a reset link is for; `null` if the token was not created here. */
   readonly readResetToken: (token: string) => AccountClaim | null;
-  /** An identifier of the device that a request comes from, if an account was used on it before; otherwise `null`. */
-  readonly deviceOf: (context: HttpContext, account: string) => string | null;
-  /** What a link in a mail has given the device for an account; otherwise `null`. */
-  readonly passOf: (context: HttpContext, account: string) => string | null;
+  /** The device that a request comes from, if an account was used on it before; otherwise `null`. */
+  readonly deviceOf: (context: HttpContext, account: string) => CountedDevice | null;
   /** Reports whether any account was used on the device that a request comes from. */
   readonly isKnownDevice: (context: HttpContext) => boolean;
 }
@@ -64,19 +62,13 @@ export class CountedAccounts implements ThrottleAccounts {
     const account = user as Authenticatable;
     const identity = this.#identity(context, guard, identifierOf(account, model));
     if (!KNOWN_USER_LIMITS.includes(limit)) return identity;
-    const known = { ...identity, ...this.#byKey(guard, account.authId()) };
-    if (limit !== ACCOUNT_LIMIT) return known;
-    // Devices from before access ended have one budget together: whoever had the password then has any number of them.
-    return { ...known, proof: this.#dependencies.guards.currentDeviceOf(context, guard, account) };
+    return { ...identity, ...this.#byKey(guard, account.authId()) };
   }
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
     const realm = this.#dependencies.guards.realmOf(guard);
     if (account === null) return { realm, account, device: null };
-    const name = accountName(realm, account);
-    const { deviceOf, passOf } = this.#dependencies;
-    // Counted apart from other devices, so that cookies stolen before don't use up what the owner was mailed.
-    return { realm, account, device: deviceOf(context, name), proof: passOf(context, name) };
+    return { realm, account, device: this.#dependencies.deviceOf(context, accountName(realm, account)) };
   }
 
   /** A token from a mail is counted on its own; made-up tokens are counted by address. */
@@ -100,7 +92,7 @@ export function identifiersOf(user: Authenticatable, model: AuthenticatableClass
 }
 
 /** The identifier that a user logs in with, in the form used to look it up. */
-function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
+export function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
   const own = (user as unknown as Record<string, unknown>)[model.identifierColumn];
   return normalizeIdentifier(model, own) ?? keyAccount(user.authId());
 }

@@ -2,10 +2,11 @@ import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
+import type { CountedDevice } from "../throttle/index.ts";
 import { accessEpochOf } from "./access-epoch.ts";
 import { AccountHashes } from "./account-hashes.ts";
 import { type Authenticatable, type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
-import { accountName, identifiersOf, keyAccount } from "./counted-accounts.ts";
+import { accountName, identifierOf, identifiersOf } from "./counted-accounts.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import type { RememberedAccount } from "./logins/known-devices.ts";
@@ -52,22 +53,23 @@ export interface GuardWithFewerSteps {
 
 /** The account that a password is compared with. */
 export interface GuessedAccount {
-  /** A text that names it, whatever identifier was sent. */
+  /** A text that names it by the identifier that was sent, or else the one that its user logs in with. */
   readonly name: string;
-  /** A text that names the device that the password comes from, if the account was used on it before; otherwise `null`. */
+  /** An identifier of the device that the password comes from, if the account is used on it; otherwise `null`. */
   readonly device: string | null;
+  /** Whether the account was used on the device before access to it last ended, and not since. */
+  readonly isFormerDevice: boolean;
 }
 
 /** Finds out on which devices an account was used before. */
 export interface DeviceLookup {
-  /** An identifier of a request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
-  deviceOf(context: HttpContext, account: string): string | null;
+  /** Whether all hosts of a domain know what one of them knows of a device. */
+  readonly devicesAreShared: boolean;
+  /** A request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
+  deviceOf(context: HttpContext, account: string): CountedDevice | null;
   /** An identifier of a request's device, if an account was used on it since access last ended; otherwise `null`. */
   currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
 }
-
-/** What devices are called together that were known before access to an account last ended. */
-const FORMER_DEVICES = "former devices";
 
 /** Tells the owners of accounts about guesses. */
 export interface GuessWarnings {
@@ -231,7 +233,8 @@ export class GuardRegistry {
   }
 
   /**
-   * The account that a password is compared with: by the primary key, or if there is none, by the identifier.
+   * The account that a password is compared with, as it is counted. It has the name of the identifier that was sent, whether
+   * or not there is an account: a name by the primary key would change with a registration, and so tell of it.
    *
    * @returns `null` if no account can have the identifier
    */
@@ -243,19 +246,13 @@ export class GuardRegistry {
   ): GuessedAccount | null {
     const realm = this.realmOf(guard);
     const model = this.modelOf(guard);
-    const identifiers = user === null || model === null ? [identifier] : identifiersOf(user, model);
-    const names = identifiers.flatMap((one) => (one === null ? [] : [accountName(realm, one)]));
-    const name = user === null ? names[0] : accountName(this.rowsOf(guard), keyAccount(user.authId()));
-    if (name === undefined) return null;
-    const current = user === null ? null : this.currentDeviceOf(context, guard, user);
-    const isKnown = names.some((one) => this.devices !== null && this.devices.deviceOf(context, one) !== null);
-    return { name, device: current ?? (isKnown ? FORMER_DEVICES : null) };
-  }
-
-  /** An identifier of a request's device, if a user's account was used on it since access last ended; otherwise `null`. */
-  currentDeviceOf(context: HttpContext, guard: string, user: Authenticatable): string | null {
-    const account = this.rememberedAccount(guard, user);
-    return account === null ? null : (this.devices?.currentDeviceOf(context, account) ?? null);
+    const counted = identifier ?? (user === null || model === null ? null : identifierOf(user, model));
+    if (counted === null) return null;
+    const name = accountName(realm, counted);
+    const account = user === null ? null : this.rememberedAccount(guard, user);
+    const device = account === null ? null : (this.devices?.currentDeviceOf(context, account) ?? null);
+    const isKnown = this.devices !== null && this.devices.deviceOf(context, name) !== null;
+    return { name, device, isFormerDevice: device === null && isKnown };
   }
 
   /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */

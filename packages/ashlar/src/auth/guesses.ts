@@ -6,6 +6,9 @@ import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import { message } from "./messages.ts";
 import "../http/index.ts";
 
+/** What devices are called together that were known before access to an account last ended. */
+const FORMER_DEVICES = "former devices";
+
 /** A password that is about to be compared with an account's. */
 export interface Guess {
   /** The name of the guard that it was sent to. */
@@ -21,8 +24,8 @@ export interface Guess {
  * all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes through
  * here, whether or not its route has a limit.
  *
- * An account is counted by its primary key, because it may have several identifiers. If there is none, the identifier is
- * counted, in the same number of steps.
+ * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is made or
+ * deleted meanwhile would have another budget, and the responses would tell of it.
  *
  * @param compare hashes the password
  * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back
@@ -31,7 +34,8 @@ export async function comparePassword<T>(context: HttpContext, guess: Guess, com
   const { auth } = context;
   const account = auth.guessedAccount(guess.guard, guess.user, guess.identifier);
   if (account === null) return unlessUntried(context, compare);
-  const end = await auth.hashes.begin(account.name, account.device);
+  const device = account.device ?? (account.isFormerDevice ? FORMER_DEVICES : null);
+  const end = await auth.hashes.begin(account.name, device);
   if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
   try {
     await countGuess(context, guess);
@@ -51,12 +55,11 @@ export async function countGuess(context: HttpContext, { guard, user, identifier
   if (auth.throttle === null) return;
   const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {
     guard,
-    ...(user === null ? { account: identifier } : { user }),
+    ...(identifier === null ? { user } : { account: identifier }),
+    // Devices from before access ended have one budget together: who had the password then has any number of them.
+    proof: auth.guessedAccount(guard, user, identifier)?.device ?? null,
   });
-  const { buckets } = auth.throttle.limit(ACCOUNT_LIMIT);
-  if (result.buckets.some(({ bucket, isFirstRefusal }) => isFirstRefusal && buckets.includes(bucket))) {
-    await auth.guessesUsedUp(guard, user);
-  }
+  if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) await auth.guessesUsedUp(guard, user);
   if (result.allowed) return;
   const wait = waitOf(result.resetInSeconds);
   throw tooManyRequests(

@@ -1,4 +1,5 @@
 import type { HttpContext } from "../http/index.ts";
+import type { CountedDevice } from "./keys.ts";
 
 /** An account, as attempts at it are counted. */
 export interface AccountIdentity {
@@ -8,8 +9,8 @@ export interface AccountIdentity {
   readonly account: string | null;
   /** A proof that the client has to do with the account, counted instead of the address; `null`: none. */
   readonly proof?: string | null;
-  /** An id for the client's device, if the account was used on it before; `null` if it was not. */
-  readonly device?: string | null;
+  /** The client's device, if the account was used on it before; `null` if it was not. */
+  readonly device?: CountedDevice | null;
 }
 
 /** Whose account an attempt is at, according to the limit or the caller. */

@@ -100,7 +100,7 @@ function ofDevices({ name, attempts, windowSeconds }: Bucket): Bucket {
 
 /** The keys by which a known device is counted. */
 export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
-  return device === null ? keys : { ...keys, proof: device };
+  return device === null ? keys : { ...keys, proof: device.id };
 }
 
 /** A limit's buckets that count under keys of their own. */
@@ -126,8 +126,8 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
   return applicable.length === 0 && proof !== null ? applicableBuckets(counted, { ...keys, proof: null }) : applicable;
 }
 
-/** The buckets that all known devices of an account share. */
-export function deviceBuckets({ devices }: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
+/** The buckets that all known devices of one group share. */
+export function deviceBuckets({ devices }: CountedLimit, keys: AttemptKeys): readonly ApplicableBucket[] {
   const key = devicesKey(keys);
   return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false }));
 }

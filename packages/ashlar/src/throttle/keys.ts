@@ -30,10 +30,18 @@ export interface ThrottleKeys {
 /** Whose attempts are counted, according to a request. */
 export interface AttemptKeys extends ThrottleKeys {
   /**
-   * The id of a device that the account was used on before. It is counted instead of the address, like a proof, but
-   * only up to a limit for all devices of the account together, because each login can create another one.
+   * A device that the account was used on before. It is counted instead of the address, like a proof, but only up to a
+   * limit for all devices of its group together, because each login can create another one.
    */
-  readonly device?: string | null;
+  readonly device?: CountedDevice | null;
+}
+
+/** A device that an account was used on before. */
+export interface CountedDevice {
+  /** What its attempts are counted under. Another text after access to the account has ended. */
+  readonly id: string;
+  /** The same text for all devices that the account was used on between two times that access ended. */
+  readonly group: string;
 }
 
 /** How many UTF-16 units of an identifier count. No account has a longer one. */
@@ -117,10 +125,10 @@ export function widerKey({ address = null, proof = null }: ThrottleKeys, length:
   return block === null ? null : digest(block);
 }
 
-/** The key that all known devices of an account are counted under together; `null` if there is no account. */
-export function devicesKey(keys: ThrottleKeys): string | null {
+/** The key that all devices of a group are counted under together; `null` if there is no account or device. */
+export function devicesKey({ device = null, ...keys }: AttemptKeys): string | null {
   const account = accountKey(keys);
-  return account === null ? null : digest(`${account} devices`);
+  return account === null || device === null ? null : digest(`${account} devices ${device.group}`);
 }
 
 /**

@@ -23,6 +23,11 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 beforeEach(() => travel(0));
 afterEach(() => setClock(null));
 
+function deviceOf(request: HttpContext["request"]) {
+  const id = request.header("x-device");
+  return id === null ? null : { id, group: request.header("x-group") ?? "" };
+}
+
 /** Accounts as guards know them; a header selects the active guard, what was proved, and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
@@ -31,7 +36,7 @@ const ACCOUNTS: ThrottleAccounts = {
     realm: `${guard} ${limit}`,
     account: identifier.includes("@") ? identifier : null,
     proof: request.header("x-proof"),
-    device: request.header("x-device"),
+    device: deviceOf(request),
   }),
   ofUser: ({ request }, guard, user) =>
     guard === "none"
@@ -40,7 +45,7 @@ const ACCOUNTS: ThrottleAccounts = {
           realm: `${guard} login`,
           account: (user as { email: string }).email,
           proof: null,
-          device: request.header("x-device"),
+          device: deviceOf(request),
         },
 };
 
@@ -103,6 +108,14 @@ describe("known devices", () => {
     // The other account's devices have not been tried.
     expect(await passing(throttle, 5, () => request({ "x-device": "four" }), bob)).toBe(5);
     expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
+  });
+
+  test("S54 devices of another group share nothing with them, from the same address either", async () => {
+    const { throttle } = create();
+    for (const device of ["one", "two", "three", "four"]) {
+      await passing(throttle, 5, () => request({ "x-device": device, "x-group": "before" }));
+    }
+    expect(await passing(throttle, 6, () => request({ "x-device": "laptop", "x-group": "now" }))).toBe(5);
   });
 
   test("S54 buckets by address alone do not reduce the attempts that all devices share", async () => {

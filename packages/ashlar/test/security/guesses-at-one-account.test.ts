@@ -1,99 +1,27 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { PasswordHasher } from "../../src/security/index.ts";
-import { freeze, linksIn, quickHasher, travelBack } from "../../src/testing/index.ts";
+import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/throttle/index.ts";
-import { ADA, type TestAccounts, testAccounts, type Visitor } from "../support/account-application.ts";
+import { ADA, testAccounts, type Visitor } from "../support/account-application.ts";
 import { PASSWORD } from "../support/application-parts.ts";
+import {
+  addressOf,
+  at,
+  CHANGED,
+  changePassword,
+  copyOf,
+  guess,
+  isIn,
+  login,
+  open,
+  pathIn,
+  type Shop,
+  standStill,
+  useUp,
+  WatchedHasher,
+  warnings,
+} from "../support/guessed-accounts.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-let start = 0;
-beforeEach(() => {
-  start = Date.now();
-  at(0);
-});
-afterEach(travelBack);
-
-/** Counts the passwords that are compared, and holds comparisons back if asked to. */
-class WatchedHasher implements PasswordHasher {
-  readonly #hasher = quickHasher();
-  compared = 0;
-  running = 0;
-  most = 0;
-  #gate: Promise<void> = Promise.resolve();
-
-  /** Holds comparisons back until the returned function is called. */
-  hold(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#gate = promise;
-    return resolve;
-  }
-
-  hash(password: string): Promise<string> {
-    return this.#hasher.hash(password);
-  }
-
-  async verify(hash: string | null, password: string): Promise<boolean> {
-    this.compared++;
-    this.most = Math.max(this.most, ++this.running);
-    await this.#gate;
-    this.running--;
-    return this.#hasher.verify(hash, password);
-  }
-
-  needsRehash(hash: string): boolean {
-    return this.#hasher.needsRehash(hash);
-  }
-}
-
-interface Shop {
-  readonly accounts: TestAccounts;
-  readonly hasher: WatchedHasher;
-}
-
-/** An application with the framework's own limits, and Ada, whose address is verified. */
-async function open(options: Parameters<typeof testAccounts>[0] = {}): Promise<Shop> {
-  const hasher = new WatchedHasher();
-  const accounts = await testAccounts({ hasher, throttle: {}, store: memoryStore(), ...options });
-  await (await accounts.user()).markEmailAsVerified();
-  await accounts.mails();
-  return { accounts, hasher };
-}
-
-/** Moves the clock to this many minutes after the test's beginning. */
-function at(minutes: number): void {
-  freeze(new Date(start + minutes * 60_000));
-}
-
-const hex = (value: number): string => value.toString(16);
-
-/** The address of a bot: half of them in IPv4, half in the 65,536 networks of one IPv6 site. */
-function addressOf(bot: number): string {
-  return bot % 2 === 0 ? `100.64.${bot >> 8}.${bot & 255}` : `2001:db8:1:${hex(bot)}::${hex(bot + 1)}`;
-}
-
-async function login(visitor: Visitor, email: string, password: string) {
-  visitor.cookies.delete("__Host-token");
-  visitor.cookies.delete("token");
-  return visitor.post("/login", { email, password }, { accept: "application/json" });
-}
-
-const guess = (shop: Shop, bot: number, email: string = ADA.email) => {
-  return login(shop.accounts.visitor({ ip: addressOf(bot) }), email, `a guess, number ${bot}`);
-};
-
-const isIn = async (visitor: Visitor, password = PASSWORD) => {
-  return (await login(visitor, ADA.email, password)).status === 200;
-};
-
-/** The mails to Ada about guesses. */
-async function warnings({ accounts }: Shop) {
-  return (await accounts.mails()).filter(({ subject }) => subject.startsWith("Wrong passwords were tried"));
-}
-
-/** The path of the link in a mail about guesses. */
-const pathIn = (mail: Parameters<typeof linksIn>[0]): string => {
-  return new URL(linksIn(mail).find((url) => url.includes("/login/device/"))!).pathname;
-};
+standStill();
 
 test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owner gets in on every device", async () => {
   const shop = await open();
@@ -195,28 +123,6 @@ describe("S133 the link in the mail", () => {
     expect(await isIn(visitor(), password)).toBe(false);
   });
 });
-
-/** A copy of what a visitor's browser knows about the accounts used on it, in other hands and at another address. */
-function copyOf({ accounts }: Shop, { cookies }: Visitor, ip: string): Visitor {
-  const copy = accounts.visitor({ ip });
-  copy.cookies.set("__Host-device", cookies.get("__Host-device")!);
-  return copy;
-}
-
-const CHANGED = "another password of hers";
-
-async function changePassword(visitor: Visitor): Promise<void> {
-  const change = { current_password: PASSWORD, password: CHANGED, password_confirmation: CHANGED };
-  expect((await visitor.post("/account/password", change, { accept: "application/json" })).status).toBe(200);
-}
-
-/** Uses up what a device may guess, past the limit of five attempts in five minutes. */
-async function useUp(device: Visitor): Promise<void> {
-  for (let round = 0; round < 44; round++) {
-    at(round * 5.1);
-    for (let attempt = 0; attempt < 5; attempt++) await login(device, ADA.email, `a guess in round ${round}`);
-  }
-}
 
 describe("S133 the cookies of known devices in other hands", () => {
   test("of any number from before a change of the password, have one budget together, and keep the owner out of no device", async () => {

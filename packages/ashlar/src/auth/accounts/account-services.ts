@@ -146,7 +146,7 @@ export class AccountServices {
       epochs: new RegistrationEpochs(own.key),
     });
     this.emailUndo = new EmailUndo(common);
-    this.deviceLinks = new DeviceLinks({ ...common, limits: mailLimits, container });
+    this.deviceLinks = new DeviceLinks({ ...common, application, container });
     container.make("auth").guessWarnings = this.deviceLinks;
     this.passwordReset = new PasswordReset({
       ...common,

@@ -1,3 +1,4 @@
+import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
@@ -13,7 +14,6 @@ import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import { DEVICE_LINK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
-import type { MailLimits } from "./mail-limits.ts";
 
 /** The page that a link leads to. */
 const PAGE = "login.device";
@@ -30,8 +30,8 @@ export interface DeviceLinksDependencies {
   readonly pages: AccountPages;
   readonly links: AccountLinks;
   readonly mails: AccountMails;
-  readonly limits: MailLimits;
   readonly promises: AccountPromises;
+  readonly application: Application;
   readonly container: Container;
 }
 
@@ -40,7 +40,6 @@ interface Warning {
   readonly guard: string;
   /** The primary key of the account, as text; `null` if there is none. */
   readonly id: string | null;
-  readonly language: string;
 }
 
 /**
@@ -57,7 +56,11 @@ export class DeviceLinks implements GuessWarnings {
   constructor(dependencies: DeviceLinksDependencies) {
     this.#dependencies = dependencies;
     this.#promise = dependencies.promises.declare("guesses", "a warning about guesses", (context, warning) => {
-      return this.#mail(context, warning);
+      // The host of the request is a stranger's choice. With a cookie for each host, it is still the best guess.
+      const { application, container } = dependencies;
+      const isShared = container.make("auth").devices?.devicesAreShared ?? false;
+      const mail = () => this.#mail(context, warning);
+      return isShared ? application.underOrigin(null, mail) : mail();
     });
   }
 
@@ -69,22 +72,32 @@ export class DeviceLinks implements GuessWarnings {
   async promise(context: HttpContext, guard: string, user: Authenticatable | null): Promise<void> {
     if (!this.#dependencies.mails.areSent) return;
     const id = user === null ? null : String(user.authId());
-    await this.#promise(context, { guard, id, language: context.language });
+    await this.#promise(context, { guard, id });
   }
 
-  async #mail(context: HttpContext, { guard, id, language }: Warning): Promise<void> {
-    const { users, pages, links, mails, limits } = this.#dependencies;
+  async #mail(context: HttpContext, { guard, id }: Warning): Promise<void> {
+    const { users, pages, links, mails } = this.#dependencies;
     const user = id === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
     // As for every mail that strangers can trigger, the address must be proved if the class tracks that.
     if (user === null || (isVerifiable(user) && !user.hasVerifiedEmail())) return;
     const { email } = user;
-    if (typeof email !== "string" || !(await limits.allows(GUESSES_LIMIT, guard, email))) return;
+    if (typeof email !== "string" || !(await this.#maySend(guard, email))) return;
     const token = links.device({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
     const url = this.hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
     await mails.prepare();
     const [detectedAt, expiresInHours] = [currentDate(), DEVICE_EXPIRES_IN_HOURS];
+    // If the user has none. That of the request is a stranger's.
+    const language = this.#dependencies.container.make("messages").defaultLanguage;
     await mails.tryQueue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
     announce(context, "auth.guesses_used_up", guard, { user });
+  }
+
+  /** Counts a mail for the guard's own users: guesses at another guard's account must not use it up. */
+  async #maySend(guard: string, email: string): Promise<boolean> {
+    const { container } = this.#dependencies;
+    if (!container.has("throttle")) return true;
+    const realm = container.make("auth").realmOf(guard);
+    return (await container.make("throttle").consume(GUESSES_LIMIT, { realm, account: email })).allowed;
   }
 
   /** Finds out whether the token of a link can still let a device in; see `Accounts.findDeviceLink`. */

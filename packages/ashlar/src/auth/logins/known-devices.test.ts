@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../../test/support/http-context.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { now, setClock } from "../../support/index.ts";
@@ -42,12 +42,13 @@ function browserOf(devices: KnownDevices, origin = "http://localhost") {
     currentOf(name: string, epoch = "an epoch"): string | null {
       return devices.currentOf(makeContext({ headers: { cookie } }), { names: [name], epoch });
     },
-    passOf(account: string): string | null {
-      return devices.passOf(makeContext({ headers: { cookie } }), account);
-    },
+
     /** The identifier of this browser for an account. */
     deviceOf(account: string): string | null {
-      return devices.deviceOf(makeContext({ headers: { cookie } }), account);
+      return devices.deviceOf(makeContext({ headers: { cookie } }), account)?.id ?? null;
+    },
+    groupOf(account: string): string | null {
+      return devices.deviceOf(makeContext({ headers: { cookie } }), account)?.group ?? null;
     },
     get cookie() {
       return cookie;
@@ -127,25 +128,42 @@ test("S8 a cookie that an earlier version wrote is still read, and gets the epoc
   setClock(() => Date.parse("2026-06-01T12:00:00.000Z"));
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.cookie = WRITTEN;
-  const device = browser.deviceOf("1@example.com");
-  expect([device, browser.currentOf("1@example.com")]).toEqual(["1Xjp9NT0YQ7F0Mr4RVZ5Dw", null]);
+  const [id, group] = [browser.deviceOf("1@example.com"), browser.groupOf("1@example.com")];
+  expect([id, group, browser.currentOf("1@example.com")]).toEqual(["1Xjp9NT0YQ7F0Mr4RVZ5Dw ", "", null]);
   expect(browser.login("web", 1)).toBe(true);
-  expect([browser.deviceOf("1@example.com"), browser.currentOf("1@example.com")]).toEqual([device, device]);
+  expect(browser.currentOf("1@example.com")).toBe("1Xjp9NT0YQ7F0Mr4RVZ5Dw");
 });
 
 test("a device is a current one of an account until its epoch changes, and again when that is renewed on it", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
   browser.login("web", 2);
-  const device = browser.deviceOf("1@example.com");
-  expect(browser.currentOf("1@example.com")).toBe(device);
+  const device = browser.currentOf("1@example.com");
+  expect(device).not.toBeNull();
   expect(browser.currentOf("1@example.com", "the next epoch")).toBeNull();
   // The epoch of one account says nothing about another.
   browser.renew(1, "the next epoch");
   expect(browser.currentOf("1@example.com", "the next epoch")).toBe(device);
   expect(browser.currentOf("2@example.com", "the next epoch")).toBeNull();
   expect(browser.currentOf("2@example.com")).toBe(device);
-  expect(browser.deviceOf("1@example.com")).toBe(device);
+});
+
+test("S54 a copy of its cookie from before an epoch ended is another device, in another group", () => {
+  const devices = new KnownDevices(KEY, HTTP);
+  const [browser, copy, phone] = [browserOf(devices), browserOf(devices), browserOf(devices)];
+  for (const one of [browser, phone]) one.login("web", 1);
+  browser.login("web", 2);
+  copy.cookie = browser.cookie;
+  expect(copy.deviceOf("1@example.com")).toBe(browser.deviceOf("1@example.com"));
+  expect(phone.groupOf("1@example.com")).toBe(browser.groupOf("1@example.com"));
+  browser.renew(1, "the next epoch");
+  expect(copy.deviceOf("1@example.com")).not.toBe(browser.deviceOf("1@example.com"));
+  expect(copy.groupOf("1@example.com")).not.toBe(browser.groupOf("1@example.com"));
+  // Another user of the device, who changes a password at will, gives it no fresh attempts at the first one's account.
+  const before = copy.deviceOf("1@example.com");
+  copy.renew(2, "the next epoch");
+  copy.login("web", 2, "the epoch after that");
+  expect(copy.deviceOf("1@example.com")).toBe(before);
 });
 
 test("renewing makes no device known that the user has not logged in on", () => {
@@ -161,30 +179,61 @@ test("what a link has given a device is for one account and one epoch, and comes
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
   browser.login("web", 2);
-  const device = browser.deviceOf("1@example.com");
-  expect(browser.passOf("1@example.com")).toBeNull();
+  const device = browser.currentOf("1@example.com");
   browser.allow("1@example.com");
-  const pass = browser.passOf("1@example.com");
+  const pass = browser.currentOf("1@example.com");
   expect(pass).toMatch(/^~[\w-]{11}$/);
-  expect(browser.passOf("2@example.com")).toBeNull();
-  expect([browser.currentOf("1@example.com"), browser.currentOf("2@example.com")]).toEqual([pass, device]);
+  expect([browser.deviceOf("1@example.com"), browser.groupOf("1@example.com")]).toEqual([pass, pass]);
+  expect(browser.deviceOf("2@example.com")).not.toBe(pass);
+  expect(browser.currentOf("2@example.com")).toBe(device);
   expect(browser.currentOf("1@example.com", "the next epoch")).toBeNull();
   // A login keeps it, and another link replaces it.
   browser.login("web", 1);
   expect(browser.currentOf("1@example.com")).toBe(pass);
   browser.allow("1@example.com");
-  expect(browser.passOf("1@example.com")).not.toBe(pass);
+  expect(browser.currentOf("1@example.com")).toMatch(/^~/);
+  expect(browser.currentOf("1@example.com")).not.toBe(pass);
+  // It ends with the epoch: a copy from before must not use up what the device has then.
+  browser.login("web", 1, "the next epoch");
+  expect(browser.currentOf("1@example.com", "the next epoch")).toBe(device);
+  expect(browser.groupOf("1@example.com")).not.toMatch(/^~/);
 });
 
 test("S8 a device stays a current one when the key is rotated", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
-  const device = browser.deviceOf("1@example.com");
+  const [device, current] = [browser.deviceOf("1@example.com"), browser.currentOf("1@example.com")];
   const rotated = browserOf(new KnownDevices(`${KEY} of this year`, HTTP, { previousSecrets: [KEY] }));
   rotated.cookie = browser.cookie;
-  expect([rotated.deviceOf("1@example.com"), rotated.currentOf("1@example.com")]).toEqual([device, device]);
+  expect([rotated.deviceOf("1@example.com"), rotated.currentOf("1@example.com")]).toEqual([device, current]);
   rotated.allow("2@example.com");
-  expect(rotated.currentOf("1@example.com")).toBe(device);
+  expect(rotated.currentOf("1@example.com")).toBe(current);
+});
+
+describe("S186 hosts of a domain that share logins", () => {
+  const SHOP = "https://shop.example";
+  const cookiesOf = (devices: KnownDevices, url: string, cookie = ""): string[] => {
+    const context = makeContext({ url, appUrl: SHOP, headers: { cookie } });
+    devices.remember(context, "web", 1, { names: ["1@example.com"], epoch: "an epoch" });
+    return context.response.toResponse().headers.getSetCookie();
+  };
+
+  test("share what is known of a device, also of one from before", () => {
+    const own = new KnownDevices(KEY, HTTPS);
+    const [before] = cookiesOf(own, `${SHOP}/`);
+    const devices = new KnownDevices(KEY, HTTPS);
+    devices.share("app.shop.example");
+    devices.share("shop.example");
+    devices.share("other.shop.example");
+    const former = before!.split(";")[0]!;
+    const [written, removed] = cookiesOf(devices, "https://app.shop.example/", former);
+    expect(written).toMatch(/^__Secure-device=[\w.-]+; .*Domain=shop\.example; .*HttpOnly; Secure/);
+    expect(removed).toMatch(/^__Host-device=; /);
+    const isKnown = (cookie: string) => devices.isKnown(makeContext({ url: SHOP, headers: { cookie } }));
+    expect([former, written!.split(";")[0]!].map(isKnown)).toEqual([true, true]);
+    // A browser would refuse the domain there.
+    expect(cookiesOf(devices, "https://tenant.example/")[0]).not.toContain("Domain=");
+  });
 });
 
 test("a browser remembers its last eight users, however often each of them logs in, and its cookie stays small", () => {
@@ -195,19 +244,20 @@ test("a browser remembers its last eight users, however often each of them logs 
   expect(browser.login("web", 1)).toBe(false);
 });
 
-test("a device has the same identifier for each account that was logged in to on it, and no identifier for any other", () => {
+test("a device has an identifier for each account that was logged in to on it, and none for any other", () => {
   const devices = new KnownDevices(KEY, HTTP);
   const [browser, other] = [browserOf(devices), browserOf(devices)];
   expect(browser.deviceOf("1@example.com")).toBeNull();
   browser.login("web", 1);
-  const device = browser.deviceOf("1@example.com");
+  const device = browser.currentOf("1@example.com");
   expect(Buffer.from(device!, "base64url")).toHaveLength(16);
-  expect(browser.deviceOf("2@example.com")).toBeNull();
+  expect([browser.deviceOf("2@example.com"), browser.currentOf("2@example.com")]).toEqual([null, null]);
   browser.login("web", 2);
   browser.login("web", 1);
-  expect(["1@example.com", "2@example.com"].map((account) => browser.deviceOf(account))).toEqual([device, device]);
+  expect(["1@example.com", "2@example.com"].map((account) => browser.currentOf(account))).toEqual([device, device]);
   other.login("web", 1);
-  expect(other.deviceOf("1@example.com")).not.toBe(device);
+  expect(other.deviceOf("1@example.com")).not.toBe(browser.deviceOf("1@example.com"));
+  expect(other.currentOf("1@example.com")).not.toBe(device);
 });
 
 test("S8 the cookie does not hold an account, or anything that a guess can be checked against without the key", () => {

@@ -1,5 +1,6 @@
-import { type CookieSite, type HttpContext, ownCookieName } from "../../http/index.ts";
+import { type CookieSite, domainFor, type HttpContext, ownCookieName } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
+import type { CountedDevice } from "../../throttle/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
 const DEVICE = new KeyPurpose("device");
@@ -54,7 +55,8 @@ export class KnownDevices {
   readonly #signer: Signer;
   /** One for the present key, and one for each previous key: the digests in a cookie depend on the key it was written with. */
   readonly #keyed: readonly Signer[];
-  readonly #cookie: string;
+  readonly #site: CookieSite;
+  #domain: string | null = null;
   readonly #sameSite: "lax" | "none";
 
   /**
@@ -68,7 +70,20 @@ export class KnownDevices {
     this.#signer = new Signer(secret, DEVICE, options);
     this.#keyed = [secret, ...(options.previousSecrets ?? [])].map((key) => new Signer(key, DEVICE));
     this.#sameSite = options.sameSite ?? "lax";
-    this.#cookie = ownCookieName("device", site);
+    this.#site = site;
+  }
+
+  /**
+   * Makes the hosts of a domain share what is known of a device, as they share its logins. Of several domains, it is the one
+   * with the most hosts.
+   */
+  share(domain: string): void {
+    if (this.#domain === null || domain.length < this.#domain.length) this.#domain = domain;
+  }
+
+  /** Whether {@link share} was called. */
+  get isShared(): boolean {
+    return this.#domain !== null;
   }
 
   /**
@@ -79,10 +94,9 @@ export class KnownDevices {
   remember(context: HttpContext, guard: string, userId: UserId, account: RememberedAccount): boolean {
     const device = this.#read(context);
     const user = userMark(guard, userId);
-    this.#write(context, device.id, [
-      ...this.#entries(user, account),
-      ...device.users.filter((one) => one.user !== user),
-    ]);
+    const own = this.#entries(user, account);
+    const others = device.users.filter((one) => one.user !== user && !isOutdatedPass(one, own));
+    this.#write(context, device.id, [...own, ...others]);
     return device.users.some((one) => one.user === user);
   }
 
@@ -93,20 +107,25 @@ export class KnownDevices {
   }
 
   /**
-   * An identifier of the device that a request comes from, if an account is known to have been logged in to on it. It
-   * is the same text for one device, no matter which of its users is asked about, and how often they log in.
+   * The device that a request comes from, if an account is known to have been logged in to on it, or {@link allow} has let
+   * it in. However often the user logs in, it is the same one until access to the account ends: then a copy of the cookie from
+   * before counts as another device, in another group. What a link has let in is a group by itself.
    *
    * Security: it depends on the request alone. It does not reveal whether the account exists.
    */
-  deviceOf(context: HttpContext, account: string): string | null {
+  deviceOf(context: HttpContext, account: string): CountedDevice | null {
     const { id, users } = this.#read(context);
     const marks = this.#marksOf(account);
-    return users.some((known) => marks.includes(known.account)) ? id : null;
+    const known = users.filter((one) => marks.includes(one.account));
+    const pass = known.find(isPass);
+    if (pass !== undefined) return { id: pass.user, group: pass.user };
+    const [one] = known;
+    return one === undefined ? null : { id: `${id} ${one.epoch ?? ""}`, group: one.epoch ?? "" };
   }
 
   /**
    * An identifier of the device that a request comes from, if an account was used on it under its present access epoch:
-   * what {@link allow} has given it, or else what {@link deviceOf} returns. `null` if it was not, or only before.
+   * what {@link allow} has given it, or else the device's own. `null` if it was not, or only before.
    */
   currentOf(context: HttpContext, { names, epoch }: RememberedAccount): string | null {
     const { id, users } = this.#read(context);
@@ -127,13 +146,6 @@ export class KnownDevices {
     const own = this.#entries(`${PASS}${randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH)}`, account);
     const isReplaced = (one: KnownUser) => isPass(one) && own.some((other) => other.account === one.account);
     this.#write(context, device.id, [...own, ...device.users.filter((one) => !isReplaced(one))]);
-  }
-
-  /** An identifier of what {@link allow} has given the device that a request comes from; `null`: nothing. */
-  passOf(context: HttpContext, account: string): string | null {
-    const marks = this.#marksOf(account);
-    const { users } = this.#read(context);
-    return users.find((known) => isPass(known) && marks.includes(known.account))?.user ?? null;
   }
 
   /** Reports whether any user is known to have logged in on the device that a request comes from. */
@@ -162,11 +174,23 @@ export class KnownDevices {
     const some = users.slice(0, MAX_USERS);
     const list = some.map(({ user, account, epoch }) => [user, account, ...(epoch === null ? [] : [epoch])].join(":"));
     const signed = this.#signer.sign(`${id ?? randomToken(DEVICE_BYTES)};${list.join(",")}`, SIGNATURE);
-    context.response.cookie(this.#cookie, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite: this.#sameSite });
+    const [domain, sameSite] = [this.#domain, this.#sameSite];
+    const { name, former } = this.#cookie;
+    const { request, response } = context;
+    response.cookie(name, signed, { maxAgeSeconds: MAX_AGE_SECONDS, sameSite, ...domainFor(context, domain) });
+    if (former !== null && request.cookie(former) !== null) response.withoutCookie(former, { sameSite });
+  }
+
+  /** The name of the cookie, and of the one from before it was shared by the hosts of a domain. */
+  get #cookie(): { readonly name: string; readonly former: string | null } {
+    const own = ownCookieName("device", this.#site);
+    if (this.#domain === null) return { name: own, former: null };
+    return { name: ownCookieName("device", this.#site, this.#domain), former: own };
   }
 
   #read({ request }: HttpContext): Device {
-    const signed = request.cookie(this.#cookie);
+    const { name, former } = this.#cookie;
+    const signed = request.cookie(name) ?? (former === null ? null : request.cookie(former));
     const value = signed === null ? null : this.#signer.verify(signed);
     if (value === null) return UNKNOWN;
     const [id, list] = value.split(";") as [string, string];
@@ -180,6 +204,11 @@ export class KnownDevices {
 
 function userMark(guard: string, userId: UserId): string {
   return digest(`${guard}\0${userId}`).slice(0, MARK_LENGTH);
+}
+
+/** Reports whether an entry is what a link has given the device for an account before access to it last ended. */
+function isOutdatedPass(one: KnownUser, own: readonly KnownUser[]): boolean {
+  return isPass(one) && own.some(({ account, epoch }) => account === one.account && epoch !== one.epoch);
 }
 
 function isPass({ user }: KnownUser): boolean {

@@ -1,6 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import { type CookieSite, type HttpContext, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import type { CountedDevice } from "../../throttle/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import type { GuardFactory, GuardSettings } from "../guard-registry.ts";
 import { KnownDevices, type RememberedAccount } from "../logins/known-devices.ts";
@@ -46,6 +47,7 @@ export class WebGuards {
       previousSecrets: settings.previousKeys,
       sameSite,
     });
+    if (checked.domain !== null) this.#devices.share(checked.domain);
     this.#successors ??= new LoginSuccessors(settings.key, settings.previousKeys);
     const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
     const dependencies = {
@@ -63,22 +65,19 @@ export class WebGuards {
     return (context) => new WebGuard(name, context, model, dependencies);
   }
 
-  /**
-   * An identifier of the device that a request comes from, if an account was logged in to on it; see
-   * {@link KnownDevices}.
-   */
-  deviceOf(context: HttpContext, account: string): string | null {
+  /** The device that a request comes from, if an account was used on it; see {@link KnownDevices}. */
+  deviceOf(context: HttpContext, account: string): CountedDevice | null {
     return this.#devices?.deviceOf(context, account) ?? null;
   }
 
-  /** The same, unless access to the account has ended since, or a link in a mail has given the device something else. */
+  /** An identifier of it, unless access to the account has ended since. */
   currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null {
     return this.#devices?.currentOf(context, account) ?? null;
   }
 
-  /** What a link in a mail has given the device of a request for an account; see {@link KnownDevices}. */
-  passOf(context: HttpContext, account: string): string | null {
-    return this.#devices?.passOf(context, account) ?? null;
+  /** Whether all hosts of a domain know what one of them knows of a device. */
+  get devicesAreShared(): boolean {
+    return this.#devices?.isShared ?? false;
   }
 
   /** Makes the device of a request known to an account, by whatever its user logs in with. */
