@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AshlarError } from "../support/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Executor } from "./dialect.ts";
+import "./errors.ts";
 
 /** How long a migration's statements wait for a lock by default, in milliseconds. */
 export const LOCK_TIMEOUT_MS = 2000;
