@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
-import { canonicalAddress, createAddressResolver, isPublicAddress, parseRange } from "./client-address.ts";
+import { canonicalAddress, createAddressResolver, isPublicAddress, parseRange, UNIX_PEER } from "./client-address.ts";
 
 const PUBLIC_V4 = "93.16.100.10";
 const PUBLIC_V6 = "2606:2800:220:1:248:1893:25c8:1946";
@@ -150,6 +150,17 @@ describe("a public address", () => {
   ])("S44 %s (%s) is not public", (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
+});
+
+test("S44 what a program at a unix socket writes counts only if the socket is one of the proxies", () => {
+  const headers = new Headers({ "x-forwarded-for": PUBLIC_V4 });
+  const from = (...ranges: string[]) =>
+    createAddressResolver(
+      ["x-forwarded-for"],
+      ranges.map((range) => (range === UNIX_PEER ? UNIX_PEER : parseRange(range)!)),
+    ).resolve(headers, UNIX_PEER);
+  expect(from("10.0.0.0/8", "::/0", "0.0.0.0/0")).toBeNull();
+  expect(from("10.0.0.0/8", UNIX_PEER)).toBe(PUBLIC_V4);
 });
 
 describe("a range", () => {

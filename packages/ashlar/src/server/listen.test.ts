@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { lstatSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import {
   type AddressInfo,
@@ -8,7 +10,9 @@ import {
   type Server as SocketServer,
 } from "node:net";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { folderWith } from "../../test/support/temporary-folder.ts";
 import { listen } from "./listen.ts";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((one) => one?.some(({ address }) => address === "::1"));
@@ -113,3 +117,31 @@ describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () 
     }
   });
 });
+
+// Elsewhere, a full queue is refused like a socket at which no process listens.
+test.skipIf(process.platform !== "linux")(
+  "the socket of a program that is too busy to take connections is left alone",
+  async () => {
+    const path = join(folderWith({}), "busy.sock");
+    const source = `require("node:net").createServer().listen({ path: process.argv[1], backlog: 1 }, () => {
+      require("node:fs").writeSync(1, "listening");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    })`;
+    const program = spawn(process.execPath, ["-e", source, path], { stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    await once(program.stdout, "data");
+    const { ino } = lstatSync(path);
+    for (let count = 0; count < 2; count++) {
+      const waiting = connect(path);
+      onTestFinished(() => void waiting.destroy());
+      await once(waiting, "connect");
+    }
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    await expect(listen(server, { port: 0, hostname: null, isLocal: true, socket: path })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("Another program is using it."),
+    });
+    expect([server.listening, lstatSync(path).ino]).toEqual([false, ino]);
+  },
+);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AshlarError, ValidationError } from "../../support/index.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { problemOf } from "./problem.ts";
+import "../../http/errors.ts";
 
 describe("errorPage", () => {
   test("shows status, title and message", () => {
@@ -34,6 +35,18 @@ describe("errorPage", () => {
     const page = errorPage(problemOf(new ValidationError({ [nasty]: [nasty] }, nasty)), nasty);
     expect(page).not.toContain("<script");
     expect(page.match(/&lt;script&gt;alert\(&quot;1&quot;\)&lt;\/script&gt;&#39;&amp;/g)).toHaveLength(4);
+  });
+
+  test("S41 leads back to a form's page by exactly its URL, whatever its query contains", () => {
+    const url = `/search?q="a"&tags=<b>&name='c'`;
+    const page = errorPage(problemOf(new ValidationError({})), null, undefined, undefined, {
+      url,
+      message: null,
+      note: null,
+    });
+    expect(page).toContain(
+      '<p><a class="button" href="/search?q=&quot;a&quot;&amp;tags=&lt;b&gt;&amp;name=&#39;c&#39;">Back to the page</a></p>',
+    );
   });
 
   test("S49 the policy allows the page's own style by its digest, but no scripts and no frames", () => {

@@ -76,6 +76,22 @@ test("proxies let the hosts in that are listed, redirect each to itself, and say
   expect(named).not.toContain("asterisk");
 });
 
+test("proxies of one host redirect every name to it, and say nothing of several", async () => {
+  const files = await filesFor({});
+  for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
+    const text = files.get(path)!;
+    expect(text.match(/server_name .*/g)).toEqual(Array(2).fill("server_name shop.example;"));
+    expect(text).toContain("  return 301 https://shop.example$request_uri;\n");
+    expect(text).not.toContain("The certificate must be for all of these names");
+  }
+  const haproxy = files.get("deploy/haproxy.cfg")!;
+  expect(haproxy).toContain(
+    "  http-request reject unless { req.fhdr(host),regsub(:[0-9]+$,) -i shop.example }\n" +
+      "  http-request redirect prefix https://shop.example code 301 unless { ssl_fc }\n",
+  );
+  expect(haproxy).not.toContain("own_host");
+});
+
 test("proxies say what to add if a function decides about hosts, and nothing of it otherwise", async () => {
   const [files, plain] = [await filesFor({ hosts: null }), await filesFor({ hosts: ["shop.example"] })];
   for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf", "deploy/Caddyfile", "deploy/haproxy.cfg"]) {
