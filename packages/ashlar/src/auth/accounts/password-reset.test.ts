@@ -77,8 +77,8 @@ await onEachDatabase("a new password that arrives twice", (engine) => {
 });
 
 describe("a new password that arrives twice", () => {
-  const sentOnce = async () => {
-    const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
+  const sentOnce = async (throttle: object = {}) => {
+    const accounts = await testAccounts({ throttle, store: memoryStore() });
     const token = await accounts.resetToken();
     const visitor = await withSession(accounts);
     const copy = again(accounts, visitor);
@@ -95,6 +95,54 @@ describe("a new password that arrives twice", () => {
     expect(await accounts.mails()).toEqual([]);
     expect(await accounts.toldOf("auth.password_reset")).toHaveLength(1);
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
+  });
+
+  test("S39 S133 costs no guess if it is right, however often it arrives", async () => {
+    const often = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
+    const { accounts, copy, send } = await sentOnce({ password_reset: often });
+    const answers = [];
+    for (let count = 0; count < 110; count++) answers.push(await send(again(accounts, copy)));
+    expect(answers).toEqual(Array(110).fill(DONE));
+  });
+
+  test("S39 S133 lets its device in like the first, so that guesses by others don't keep the visitor out", async () => {
+    const { accounts, copy, send } = await sentOnce();
+    expect(await send(copy)).toBe(DONE);
+    const login = async (visitor: Visitor, password: string) =>
+      (await visitor.post("/login", { email: ADA.email, password })).status;
+    for (let count = 0; count < 110; count++) {
+      await login(accounts.visitor({ ip: `100.64.${count}.1` }), `wrong password ${count}`);
+    }
+    expect(await login(accounts.visitor({ ip: "100.65.1.1" }), NEW_PASSWORD)).toBe(429);
+    expect(await login(copy, NEW_PASSWORD)).toBe(302);
+  });
+
+  test("S39 is no guess if it comes with an older link of the account", async () => {
+    const accounts = await testAccounts();
+    const [older, newer] = [await accounts.resetToken(), await accounts.resetToken()];
+    const visitor = await withSession(accounts);
+    const copy = again(accounts, visitor);
+    expect((await visitor.post("/password_reset", form(newer))).headers.get("location")).toBe(DONE);
+    expect((await copy.post("/password_reset", form(older))).headers.get("location")).toBe(DEAD);
+    expect(await accounts.toldOf("auth.failed")).toEqual([]);
+  });
+
+  test("S39 S69 is refused on the page of another guard, and is answered like the first on the guard's own", async () => {
+    const Admin = class Admin extends AdminUser {};
+    const accounts = await testAccounts({
+      guards: { admin: { driver: "web", model: Admin } },
+      models: [Admin],
+      routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin")],
+    });
+    await accounts.visitor().post("/admin/change_password", { email: ADA.email });
+    const token = new URL(await accounts.link(), APP_URL).searchParams.get("token")!;
+    const visitor = await withSession(accounts);
+    const [elsewhere, same] = [again(accounts, visitor), again(accounts, visitor)];
+    const send = async (sender: Visitor, path: string) =>
+      (await sender.post(path, form(token))).headers.get("location");
+    expect(await send(visitor, "/admin/password_reset")).toBe("/admin/login");
+    expect(await send(elsewhere, "/password_reset")).toBe(DEAD);
+    expect(await send(same, "/admin/password_reset")).toBe("/admin/login");
   });
 
   test("S39 is refused if it is another one, and is announced as a failed login", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
   ADA,
+  FullUser,
   NEW_PASSWORD,
   outcomeOf,
   pathIn,
@@ -10,6 +11,7 @@ import {
 } from "../../../test/support/account-application.ts";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { storeShop } from "../../../test/support/store-shop.ts";
+import { timestamp } from "../../database/index.ts";
 import { freeze, travel, travelBack } from "../../testing/index.ts";
 import { memoryStore } from "../../throttle/index.ts";
 
@@ -26,8 +28,8 @@ async function atTheForm(accounts: TestAccounts): Promise<Visitor> {
 }
 
 /** The same browser before it has received anything else. */
-function again(accounts: TestAccounts, visitor: Visitor): Visitor {
-  const copy = accounts.visitor();
+function again(accounts: TestAccounts, visitor: Visitor, ip?: string): Visitor {
+  const copy = accounts.visitor(ip === undefined ? {} : { ip });
   for (const [name, value] of visitor.cookies) copy.cookies.set(name, value);
   return copy;
 }
@@ -187,6 +189,49 @@ describe("a registration that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 
+  test("S182 in a table without epochs, is asked for the password for ten minutes after the time that the row has", async () => {
+    class User extends FullUser {
+      static override timestamps = true;
+    }
+    const accounts = await testAccounts({ User });
+    const { schema } = accounts.database.kysely;
+    await schema.alterTable("users").dropColumn("access_epoch").execute();
+    const type = timestamp(accounts.database.kysely);
+    for (const column of ["created_at", "updated_at"])
+      await schema.alterTable("users").addColumn(column, type).execute();
+    const visitor = await atTheForm(accounts);
+    expect((await visitor.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    expect((await visitor.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    expect(await subjects(accounts)).toEqual([VERIFY]);
+    travel(11);
+    expect((await visitor.post("/register", EVE, JSON_HEADERS)).status).toBe(422);
+    expect(await subjects(accounts)).toEqual([TAKEN]);
+  });
+
+  test("S182 S133 costs no guess if its password is right, however often it arrives", async () => {
+    const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
+    const visitor = await atTheForm(accounts);
+    const copies = Array.from({ length: 110 }, (_, index) => again(accounts, visitor, `100.64.${index}.1`));
+    await visitor.post("/register", EVE);
+    const statuses = [];
+    for (const copy of copies) statuses.push((await copy.post("/register", EVE, JSON_HEADERS)).status);
+    expect(statuses).toEqual(Array(110).fill(201));
+  });
+
+  test("S182 long before it was registered, by a clock that was ahead then, is a taken address", async () => {
+    const accounts = await testAccounts();
+    const visitor = await atTheForm(accounts);
+    const [early, inTime] = [again(accounts, visitor), again(accounts, visitor)];
+    travel(11);
+    await visitor.post("/register", EVE);
+    await accounts.mails();
+    travel(-2);
+    expect((await inTime.post("/register", EVE, JSON_HEADERS)).status).toBe(201);
+    travel(-9);
+    expect((await early.post("/register", EVE, JSON_HEADERS)).status).toBe(422);
+    expect([(await early.get("/me")).body, await subjects(accounts)]).toEqual([{ user: null }, [TAKEN]]);
+  });
+
   describe("S182 S133 with a copy of the session from before", () => {
     const stolen = async () => {
       const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
@@ -245,5 +290,17 @@ describe("a registration that arrives twice", () => {
     expect(counts.slice(0, 1)).toEqual([1]);
     expect(counts.at(-1)).toBe(0);
     expect((await accounts.user(3)).passwordHash()).not.toBe("!");
+  });
+
+  test("S182 with preventEnumeration is mailed no link once its address is verified", async () => {
+    const accounts = await testAccounts({ ACCOUNTS: { preventEnumeration: true } });
+    const visitor = await atTheForm(accounts);
+    await visitor.post("/register", EVE);
+    expect(await outcomeOf(accounts.visitor(), await accounts.link())).toBe("verified");
+    await accounts.mails();
+    travel(11);
+    await visitor.post("/register", EVE);
+    expect(await accounts.mails()).toEqual([]);
+    await accounts.loggedIn(EVE, NEW_PASSWORD);
   });
 });
