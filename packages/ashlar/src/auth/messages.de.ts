@@ -12,6 +12,8 @@ type AuthErrors =
 export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
   "auth.login.failed": "E-Mail-Adresse oder Passwort ist falsch.",
   "auth.login.already": "Sie waren bereits angemeldet, deshalb wurde das Formular nicht abgeschickt.",
+  "auth.login.ended":
+    "Sie waren abgemeldet, deshalb wurde das Formular nicht abgeschickt. Melden Sie sich an, und senden Sie es noch einmal.",
   "auth.logout.byLink":
     "Sie wurden nicht abgemeldet. Ein Link kann Sie nicht abmelden, denn jede andere Website könnte Sie darauf weiterleiten. Gehen Sie zurück, und verwenden Sie die Schaltfläche.",
   "auth.device.named": "{browser} auf {system}",

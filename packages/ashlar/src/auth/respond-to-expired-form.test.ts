@@ -5,7 +5,7 @@ import { HeaderGuard, PeopleProvider } from "../../test/support/people.ts";
 import { createApplication, createLogger, Provider } from "../boot/index.ts";
 import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
-import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
+import { csrfToken, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/index.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
@@ -46,6 +46,7 @@ const ROUTES: readonly RouteEntry[] = [
     const [web, admin] = [session.intended("-"), session.intended("-", "admin")];
     return { web: web === "-" ? null : web, admin: admin === "-" ? null : admin };
   }),
+  Route.get("/token", (context) => csrfToken(context)),
   form("/anything"),
   form("/orders", "auth"),
   form("/keys", "password.confirm"),
@@ -203,6 +204,27 @@ test("a form that leads to the login leads back to its page, for the guard of th
     const { body } = await visitor.get("/intended");
     expect(body).toEqual({ web: null, admin: null, [scope ?? "web"]: "/status?page=2" });
   }
+});
+
+test("the login says that a form was not submitted, with its token or without, but says nothing after other requests", async () => {
+  const accounts = await application();
+  const said = "You were logged out, so the form was not submitted. Log in, and submit it again.";
+  const statusAfter = async (method: "GET" | "POST", path: string, input: object = {}, headers: object = {}) => {
+    const visitor = accounts.visitor();
+    const token = (await visitor.get("/token")).body;
+    const sent = { __token: token, ...input };
+    const { status } = method === "GET" ? await visitor.get(path) : await visitor.post(path, sent, { ...headers });
+    return [status, ((await visitor.get("/status")).body as { status?: string }).status ?? null];
+  };
+  for (const path of ["/orders", "/keys", "/letters", "/admin/orders"]) {
+    expect([path, await statusAfter("POST", path)]).toEqual([path, [302, said]]);
+    expect([path, await statusAfter("POST", path, { __token: "stale" })]).toEqual([path, [302, said]]);
+  }
+  const script = { "sec-fetch-dest": "empty", "sec-fetch-mode": "cors" };
+  expect(await statusAfter("POST", "/orders", {}, script)).toEqual([302, null]);
+  expect(await statusAfter("POST", "/anything", { __token: "stale" })).toEqual([419, null]);
+  expect(await statusAfter("POST", "/logout", { __token: "stale" })).toEqual([302, null]);
+  for (const path of ["/home", "/account/password"]) expect(await statusAfter("GET", path)).toEqual([302, null]);
 });
 
 test("an application's own middleware may be called auth, and take any argument", async () => {
