@@ -27,7 +27,7 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.guesses.usedUp":
     "Für dieses Konto wurden zu viele falsche Passwörter versucht. Melden Sie sich auf einem Gerät an, auf dem Sie schon angemeldet waren, oder warten Sie {wait}.",
   "auth.guesses.mailed":
-    "Für dieses Konto wurden zu viele falsche Passwörter versucht. Melden Sie sich auf einem Gerät an, auf dem Sie schon angemeldet waren, oder öffnen Sie den Link, den wir an die Adresse des Kontos geschickt haben, falls sie bestätigt ist. Warten Sie sonst {wait}.",
+    "Für dieses Konto wurden zu viele falsche Passwörter versucht. Melden Sie sich auf einem Gerät an, auf dem Sie schon angemeldet waren, oder öffnen Sie den Link, den wir an die Adresse des Kontos geschickt haben, falls sie bestätigt ist. Auch mit einem neuen Passwort per E-Mail können Sie sich sofort anmelden. Warten Sie sonst {wait}.",
   "auth.email.missing": "Geben Sie eine E-Mail-Adresse ein.",
   "auth.email.invalid": "Das ist keine gültige E-Mail-Adresse.",
   "auth.email.localPart":

@@ -52,6 +52,7 @@ test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owne
   const refused = await login(newDevice, ADA.email, PASSWORD);
   expect(refused.status).toBe(429);
   expect(JSON.stringify(refused.body)).toContain("follow the link that we have mailed");
+  expect(JSON.stringify(refused.body)).toContain("A new password by email lets you in at once, too.");
   expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);
   // The link in the mail lets it in, though not without the password.
   const path = pathIn(mails[0]!);
