@@ -181,6 +181,24 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/danger", PAGE)).status).toBe(200);
   });
 
+  test("gets a new proof by a confirmation if that of another, given meanwhile, was taken off again", async () => {
+    const web = await open();
+    const browser = web.browser();
+    await browser.post("/login", { email: ADA.email, password: PASSWORD });
+    const [tab, stolen] = [browser.copy(), browser.copy()];
+    const store = web.application.container.make("logins").of("web");
+    const renew = store.renew.bind(store);
+    vi.spyOn(store, "renew").mockImplementationOnce(async (...renewal) => {
+      expect((await browser.post("/confirm", confirm)).body).toEqual({ done: true });
+      expect((await stolen.get("/me")).body).toEqual({ user: ADA });
+      expect(await web.rows()).toMatchObject([{ authenticated_at: null }]);
+      return renew(...renewal);
+    });
+    expect((await tab.post("/confirm", confirm)).body).toEqual({ done: true });
+    expect((await tab.get("/danger", PAGE)).body).toEqual({ danger: true });
+    for (const one of [browser, stolen]) expect((await one.get("/danger", PAGE)).status).toBe(302);
+  });
+
   test("has no successor for a confirmation that comes third", async () => {
     const web = await open();
     const { former } = await confirmed(web);
