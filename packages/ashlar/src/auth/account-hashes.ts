@@ -19,6 +19,11 @@ interface Account {
 export class AccountHashes {
   readonly #accounts = new Map<string, Account>();
 
+  /** How many accounts have hashes that run or wait. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
   /**
    * Waits until the account may hash one more.
    *

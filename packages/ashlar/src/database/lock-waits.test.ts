@@ -2,7 +2,10 @@ import { type RawBuilder, sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
 import { MigrationFolder } from "../../test/support/migration-folder.ts";
 import { mariadb, onMariadb, onPostgres, postgres, type TestEngine } from "../../test/support/services.ts";
+import { AshlarError } from "../support/index.ts";
+import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { LockWaits } from "./lock-waits.ts";
 import type { MigrateOptions } from "./migrations.ts";
 
 const FIRST = "2026_01_01_000000_first";
@@ -84,6 +87,41 @@ function define(engine: TestEngine, options: MigrateOptions): void {
   });
 }
 
+/** A connection on which each attempt fails, and what happens on it. */
+function lockedConnection({ limitsLockWaits = true } = {}) {
+  const events: string[] = [];
+  const connection = {
+    limitsLockWaits,
+    dialect: { schemaIsTransactional: true },
+    limitLockWaits: async () => {},
+    transaction: async () => {
+      events.push("attempt");
+      throw new AshlarError("E_DATABASE_BUSY", "The table is locked.");
+    },
+  };
+  return { connection: connection as unknown as Connection, events };
+}
+
+test("between two attempts others have the time of the pause, which grows up to five halves of the wait", async () => {
+  const { connection, events } = lockedConnection();
+  const pauses: number[] = [];
+  const waits = new LockWaits(connection, 8, (_, pauseMs) => {
+    pauses.push(pauseMs);
+    // Due before the pause is over, however busy the machine is.
+    setTimeout(() => events.push("another"), pauseMs / 2);
+  });
+  await expect(waits.transaction(async () => {})).rejects.toMatchObject({ code: "E_MIGRATION" });
+  expect(events).toEqual([...Array.from({ length: 11 }, () => ["attempt", "another"]).flat(), "attempt"]);
+  expect(pauses).toEqual([4, 8, 12, 16, 20, 20, 20, 20, 20, 20, 20]);
+});
+
+test("where waits have no limit, a failure is one, and is not tried again", async () => {
+  const { connection, events } = lockedConnection({ limitsLockWaits: false });
+  const waits = new LockWaits(connection, 8, () => events.push("waiting"));
+  await expect(waits.transaction(async () => {})).rejects.toMatchObject({ code: "E_DATABASE_BUSY" });
+  expect(events).toEqual(["attempt"]);
+});
+
 await onPostgres("locks that a migration waits for", () => {
   define(postgres, { lockTimeoutMs: 50 });
 
@@ -99,6 +137,24 @@ await onPostgres("locks that a migration waits for", () => {
     };
     await shop.folder.migrations.up({ lockTimeoutMs: 50, waiting: () => void waiting() });
     expect(hasRead).toBe(true);
+  });
+
+  test("rolling back waits in the same way", async () => {
+    const shop = await opened(postgres);
+    await shop.folder.write(
+      FIRST,
+      `export const up = (database) => database.schema.alterTable("locked").addColumn("added", "integer").execute();
+       export const down = (database) => database.schema.alterTable("locked").dropColumn("added").execute();`,
+    );
+    await shop.folder.migrations.up();
+    const end = await reading(shop, "locked");
+    let waited = 0;
+    const waiting = () => {
+      waited++;
+      void end();
+    };
+    expect(await shop.folder.migrations.rollback({ lockTimeoutMs: 50, waiting })).toEqual([FIRST]);
+    expect(waited).toBeGreaterThanOrEqual(1);
   });
 
   test("it gives up in the end, says how long it has tried, and leaves nothing behind", async () => {

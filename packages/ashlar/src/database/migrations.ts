@@ -107,12 +107,8 @@ export class Migrations {
       const missing = run.map(({ name }) => name).filter((name) => !known.has(name));
       const isAllowed = (name: string) => allowMissing === true || (allowMissing === "newer" && isNewer(name, files));
       const refused = missing.filter((name) => !isAllowed(name));
-      if (refused.length > 0)
-        throw this.#missing(
-          refused,
-          "migrate",
-          refused.every((name) => isNewer(name, files)),
-        );
+      const areNewer = refused.every((name) => isNewer(name, files));
+      if (refused.length > 0) throw this.#missing(refused, "migrate", areNewer);
       const done = new Set(run.map(({ name }) => name));
       const batch = Math.max(0, ...run.map((one) => one.batch)) + 1;
       const names: string[] = [];

@@ -199,6 +199,17 @@ test("what a link has given a device is for one account and one epoch, and comes
   expect(browser.groupOf("1@example.com")).not.toMatch(/^~/);
 });
 
+test("a link for one account changes nothing for another, nor what the account's own logins say", () => {
+  const browser = browserOf(new KnownDevices(KEY, HTTP));
+  browser.allow("1@example.com");
+  const pass = browser.currentOf("1@example.com");
+  browser.allow("2@example.com");
+  expect(browser.currentOf("1@example.com")).toBe(pass);
+  browser.login("web", 3);
+  browser.allow("3@example.com");
+  expect(browser.login("web", 3)).toBe(true);
+});
+
 test("S8 a device stays a current one when the key is rotated", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
