@@ -164,3 +164,48 @@ test("S163 what a handler keeps for the next page itself never fails the respons
     story: null,
   });
 });
+
+/** Lengths around the shortest at which something is so. */
+async function lengthsAround(isSo: (length: number) => Promise<boolean>): Promise<number[]> {
+  let [below, least] = [0, 8192];
+  while (least - below > 1) {
+    const middle = Math.floor((below + least) / 2);
+    if (await isSo(middle)) least = middle;
+    else below = middle;
+  }
+  return Array.from({ length: 100 }, (_, index) => least - 50 + index);
+}
+
+test("S163 nothing typed is lost at the limit between what the session has room for and what it doesn't", async () => {
+  const application = await create();
+  const send = async (length: number) => {
+    const browser = new Browser(application);
+    await browser.open("/stories/create");
+    const title = "x".repeat(length);
+    const { status, text } = await browser.post("/stories", { __token: browser.token, title });
+    const page = status === 303 ? (await browser.open("/stories/create")).text : text;
+    return { status, isWhole: page.includes(`value="${title}"`) && page.includes("<p>title: is taken</p>") };
+  };
+  const lengths = await lengthsAround(async (length) => (await send(length)).status === 422);
+  for (const [index, length] of lengths.entries()) {
+    expect(await send(length), `${length}`).toEqual({ status: index < 50 ? 303 : 422, isWhole: true });
+  }
+});
+
+test("S163 no message is lost at the limit between what the session has room for and what it doesn't", async () => {
+  const long = Route.post("/long/@length", ({ request }) => {
+    throw new ValidationError({ title: ["x".repeat(Number(request.param("length")))] });
+  });
+  const application = await sessionApplication({ routes: [...ROUTES, long], views: { page: PAGE } });
+  const send = async (length: number) => {
+    const browser = new Browser(application);
+    await browser.open("/stories/create");
+    const { status, text } = await browser.post(`/long/${length}`, { __token: browser.token });
+    const page = status === 303 ? (await browser.open("/stories/create")).text : text;
+    return { status, isWhole: page.includes(`<p>title: ${"x".repeat(length)}</p>`) };
+  };
+  const lengths = await lengthsAround(async (length) => (await send(length)).status === 422);
+  for (const [index, length] of lengths.entries()) {
+    expect(await send(length), `${length}`).toEqual({ status: index < 50 ? 303 : 422, isWhole: true });
+  }
+});

@@ -237,6 +237,26 @@ withProgram("systemd-socket-activate", () => {
     await stop(tcp);
   });
 
+  test("a second listen() leaves a socket of systemd alone, and takes the configured port", async () => {
+    const path = join(folderWith({}), "s.sock");
+    const port = await freePort();
+    const twice = `import application from "./app.ts";
+      await application.listen();
+      await application.listen();`;
+    const all = { ...PRODUCTION, APP_KEY: generateSecret(), TRUSTED_PROXIES: "unix", PORT: String(port) };
+    const variables = Object.entries(all).flatMap(([name, value]) => ["-E", `${name}=${value}`]);
+    const served = startProcess(folderWith({ "app.ts": APP, "twice.ts": twice }), "systemd-socket-activate", [
+      ...variables,
+      ...["-l", path, process.execPath, "twice.ts"],
+    ]);
+    await served.printed(/Listening on/);
+    expect(await seen(path)).toMatchObject({ peer: "unix" });
+    await served.printed(/is listening on fd:3/);
+    await served.printed(new RegExp(`is listening on http://localhost:${port}/`));
+    expect(await seen(port)).toMatchObject({ peer: "127.0.0.1" });
+    await stop(served);
+  });
+
   test("several sockets are refused, and those of another process are not taken", async () => {
     const folder = folderWith({});
     const path = join(folder, "s.sock");
