@@ -1,9 +1,9 @@
 import { FastResponse, type HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { AshlarError, type Dictionary } from "../support/index.ts";
+import { AshlarError, type Dictionary, type Message } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
 import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
-import type { RequestSession } from "./request-session.ts";
+import type { KeptInput, RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import { refillableInput } from "./session-input.ts";
 import "./errors.ts";
@@ -17,8 +17,15 @@ const EXPIRED = message("session.expiredForm");
 /** The message on an error page that leads back to the form's page. */
 const EXPIRED_THERE = message("session.expiredThere");
 
-const KEPT = message("session.typedKept");
-const NOT_KEPT = message("session.typedNotKept");
+/** The same for a request without a session: the browser may refuse cookies. */
+const EXPIRED_THERE_ALONE = message("session.expiredThereWithoutSession");
+
+/** What the error page says of what was typed, by how much of it is kept. */
+const NOTES: Readonly<Record<KeptInput, Message>> = {
+  all: message("session.typedKept"),
+  some: message("session.typedNotKept"),
+  none: message("session.typedLost"),
+};
 
 /** The message on the page that the visitor is redirected to. There is nothing to send again. */
 const NOT_USED = message("session.notUsed");
@@ -36,7 +43,7 @@ export class ExpiredPageError extends AshlarError {
  * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
  * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
  * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps what was typed, as
- * much as fits. If a form has expired and its page now redirects elsewhere, such as to the login page, the visitor is
+ * much as fits. It begins for that, if there is none. If a form has expired and its page now redirects elsewhere, such as to the login page, the visitor is
  * redirected there.
  *
  * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
@@ -107,14 +114,25 @@ function leadBack(
   input: Readonly<Dictionary>,
 ): void {
   const { isKnown } = held;
-  const typed = refillableInput(input);
-  const isKept = isKnown && held.flashTyped(typed);
+  const expired = isKnown ? EXPIRED_THERE : EXPIRED_THERE_ALONE;
   context.pageToReturnTo = {
     url: context.services.urls.url(target),
-    // Without a session, the browser may refuse cookies, and the error's own message says what to do about that.
-    message: isExpired && isKnown ? EXPIRED_THERE : null,
-    note: Object.keys(typed).length === 0 ? null : isKept ? KEPT : NOT_KEPT,
+    message: isExpired ? expired : null,
+    note: noteOf(context, held, refillableInput(input)),
   };
+}
+
+/** Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed. */
+function noteOf({ request }: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
+  if (Object.keys(typed).length === 0) {
+    const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
+    return isUnread ? NOTES.none : null;
+  }
+  const { isKnown } = held;
+  const kept = held.flashTyped(typed);
+  // There is nothing to begin a session for.
+  if (kept === "none" && !isKnown) held.session.invalidate();
+  return NOTES[kept];
 }
 
 function isRedirect({ status, headers }: Response): boolean {

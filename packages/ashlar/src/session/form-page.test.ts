@@ -77,10 +77,11 @@ describe.each(BASES)("S163 under the base path %j, a response to a form shows no
     const location = `${base}/admin/report?all=1`;
 
     test("without a session", async () => {
-      const answer = await naming(new Browser(await create(env)), `${base}/login`, page, { name: "Ada" });
+      const answer = await naming(new Browser(await create(env)), `${base}/login`, page);
       expect([answer.status, linkOf(answer), answer.cookies, shown]).toEqual([419, location, [], 0]);
-      expect(answer.text).toContain("If that doesn&#39;t help, allow cookies for this site.");
-      expect(answer.text).toContain("Not everything you typed could be kept.");
+      expect(answer.text).toContain(
+        "Go back to it, and submit the form again. If that doesn&#39;t help, allow cookies",
+      );
     });
 
     test.each([
@@ -186,9 +187,51 @@ describe("the button of an error page that leads back to a form's page", () => {
     expect([linkOf(answer), answer.text.includes("you typed")]).toEqual(["/admin/report", false]);
   });
 
-  test("does not start a session", async () => {
-    const answer = await naming(new Browser(await create()), "/often", PAGE, { name: "Ada" });
-    expect([answer.status, linkOf(answer), answer.cookies]).toEqual([419, "/admin/report", []]);
+  test("starts a session for what was typed, if the form's session has ended", async () => {
+    const browser = new Browser(await create());
+    const answer = await naming(browser, "/login", PAGE, { __token: "stale", name: "Ada" });
+    expect([answer.status, linkOf(answer), answer.cookies]).toEqual([419, "/admin/report", ["session"]]);
+    const said =
+      "The page had expired, and nothing was changed. Go back to it, and submit the form again. If that doesn&#39;t help, allow cookies for this site.";
+    expect(answer.text).toContain(said);
+    expect(answer.text).not.toContain("Go back, reload the page");
+    expect(answer.text).toContain("What you typed will be filled in again, except for passwords and files.");
+    const { text } = await browser.open("/admin/report");
+    expect(text).toContain('value="Ada"');
+  });
+
+  test.each([
+    ["some of it", { story: STORY, name: "Ada" }, ["session"], "Not everything you typed could be kept."],
+    ["none of it", { story: STORY }, [], "What you typed could not be kept."],
+  ])("says so if such a session has room for %s", async (_, fields, cookies, said) => {
+    const answer = await naming(new Browser(await create()), "/login", PAGE, { __token: "stale", ...fields });
+    expect([answer.status, linkOf(answer), answer.cookies]).toEqual([419, "/admin/report", cookies]);
+    const notes = answer.text.match(/(Not everything|What) you typed [^.]*\./g);
+    expect(notes).toEqual([said]);
+  });
+
+  test("says that what was typed is lost if it is too much to be read", async () => {
+    const browser = new Browser(await create());
+    const page = { referer: "/admin/report" };
+    const answer = await naming(browser, "/login", page, { story: "x".repeat(1024 * 1024) });
+    expect([answer.status, answer.cookies, linkOf(answer)]).toEqual([419, [], "/admin/report"]);
+    expect(answer.text).toContain("What you typed could not be kept.");
+  });
+
+  test.each([
+    ["nothing that may be kept was typed", {}, { password: "stone on stone" }],
+    ["the browser doesn't say that this site sent the form", { "sec-fetch-site": "none" }, { name: "Ada" }],
+    ["another site sent the form", { "sec-fetch-site": "cross-site", origin: "http://evil.example" }, { name: "Eve" }],
+  ])("S27 starts no session if %s", async (_, headers, fields) => {
+    const browser = new Browser(await create());
+    const sent = { referer: "http://localhost/admin/report", ...headers };
+    const body = new URLSearchParams(fields).toString();
+    const answer = await browser.send("/often", {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/x-www-form-urlencoded", "content-length": String(body.length), ...sent },
+    });
+    expect([answer.status, answer.cookies, answer.text.includes("you typed")]).toEqual([419, [], false]);
   });
 
   test("is in German for those who read German", async () => {

@@ -9,9 +9,13 @@ export const MESSAGES: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E
     "Die Seite war abgelaufen, und es wurde nichts geändert. Senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
   "session.expiredThere":
     "Die Seite war abgelaufen, und es wurde nichts geändert. Gehen Sie zur Seite zurück, und senden Sie das Formular noch einmal.",
+  "session.expiredThereWithoutSession":
+    "Die Seite war abgelaufen, und es wurde nichts geändert. Gehen Sie zur Seite zurück, und senden Sie das Formular noch einmal. Wenn das nicht hilft, erlauben Sie Cookies für diese Website.",
   "session.typedKept": "Ihre Eingaben werden dort wieder eingetragen, außer Passwörtern und Dateien.",
   "session.typedNotKept":
     "Nicht alle Ihre Eingaben konnten behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt vielleicht auch den Rest.",
+  "session.typedLost":
+    "Ihre Eingaben konnten nicht behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt sie vielleicht wieder.",
   "session.notUsed": "Die Seite war abgelaufen, deshalb wurde das Formular nicht abgeschickt.",
   "session.elsewhere":
     "Die Anfrage kam von einer anderen Website. Es wurde nichts geändert. Öffnen Sie die Seite hier, und senden Sie das Formular von hier aus.",

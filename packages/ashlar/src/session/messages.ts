@@ -9,8 +9,11 @@ export const SESSION_MESSAGES = {
   "session.expiredForm":
     "The page had expired, and nothing was changed. Submit the form again. If that doesn't help, allow cookies for this site.",
   "session.expiredThere": "The page had expired, and nothing was changed. Go back to it, and submit the form again.",
+  "session.expiredThereWithoutSession":
+    "The page had expired, and nothing was changed. Go back to it, and submit the form again. If that doesn't help, allow cookies for this site.",
   "session.typedKept": "What you typed will be filled in again, except for passwords and files.",
   "session.typedNotKept": "Not everything you typed could be kept. Your browser's Back button may bring back the rest.",
+  "session.typedLost": "What you typed could not be kept. Your browser's Back button may bring it back.",
   "session.notUsed": "The page had expired, so the form was not submitted.",
   "session.elsewhere":
     "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.",

@@ -21,6 +21,9 @@ declare module "../http/context.ts" {
 /** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
 
+/** How much of what was typed a session keeps. */
+export type KeptInput = "all" | "some" | "none";
+
 /** The session of one request: opened on first use, saved once the request has been handled. */
 export class RequestSession {
   readonly manager: SessionManager;
@@ -124,20 +127,22 @@ export class RequestSession {
     // A list of a thousand entries can have as many mistakes.
     const areSummarized = this.#room(session) < ROOM_AROUND_INPUT;
     if (areSummarized) session.flashErrors({ "": [summary] });
-    return this.flashTyped(refillableInput(input)) && !areSummarized;
+    return this.flashTyped(refillableInput(input)) === "all" && !areSummarized;
   }
 
   /**
    * Keeps as much as fits of what was typed, for the next page.
    *
    * @param typed without what must not be kept
-   * @returns whether all of it fits
+   * @returns how much of it fits; `"all"` if there is nothing to keep
    */
-  flashTyped(typed: Readonly<Dictionary>): boolean {
+  flashTyped(typed: Readonly<Dictionary>): KeptInput {
     const { session } = this;
     const kept = fittingInput(typed, this.#room(session) - ROOM_AROUND_INPUT);
     session.flashInput(kept);
-    return Object.keys(kept).length === Object.keys(typed).length;
+    const count = Object.keys(kept).length;
+    if (count === Object.keys(typed).length) return "all";
+    return count === 0 ? "none" : "some";
   }
 
   #room(session: Session): number {
