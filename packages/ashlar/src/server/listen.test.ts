@@ -145,3 +145,23 @@ test.skipIf(process.platform !== "linux")(
     expect([server.listening, lstatSync(path).ino]).toEqual([false, ino]);
   },
 );
+
+// Node.js can't make such a socket itself.
+test.skipIf(process.platform !== "linux")(
+  "a socket for datagrams is left alone, with an error that says so",
+  async () => {
+    const path = join(folderWith({}), "log.sock");
+    const source = `import socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1]); print("bound", flush=True); sys.stdin.read()`;
+    const program = spawn("/usr/bin/python3", ["-c", source, path], { stdio: ["pipe", "pipe", "inherit"] });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    await once(program.stdout, "data");
+    const server = createServer();
+    onTestFinished(() => void server.close());
+    await expect(listen(server, { port: 0, hostname: null, isLocal: true, socket: path })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining("Another program is using it."),
+    });
+    expect(lstatSync(path).isSocket()).toBe(true);
+  },
+);

@@ -168,12 +168,12 @@ async function removeStale(path: string): Promise<void> {
   }
   const client = connect(path);
   // Only this error says that no process listens: others may mean that one is busy, or may not be reached by this user.
-  const code = await once(client, "connect").then(
-    () => null,
-    (error: NodeJS.ErrnoException) => error.code,
+  const failure = await once(client, "connect").then(
+    () => Object.assign(new Error("A program listens at the socket."), { code: "EADDRINUSE" }),
+    (error: NodeJS.ErrnoException) => error,
   );
   client.destroy();
-  if (code !== "ECONNREFUSED") throw socketProblem({ code: code ?? "EADDRINUSE" }, path);
+  if (failure.code !== "ECONNREFUSED") throw socketProblem(failure, path);
   await unlink(path).catch((error: unknown) => {
     throw socketProblem(error, path);
   });
@@ -182,7 +182,8 @@ async function removeStale(path: string): Promise<void> {
 function socketProblem(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const where = isPipe(path) ? `Pipe ${path}` : `Socket ${path}`;
-  if (code === "EADDRINUSE" || code === "EAGAIN") {
+  // The last one is a socket of another type, such as that of a log.
+  if (code === "EADDRINUSE" || code === "EAGAIN" || code === "EPROTOTYPE") {
     return new ConfigurationError(where, "Another program is using it.", "Choose another, or end that program.");
   }
   // The system's ENOENT arrives as EACCES.

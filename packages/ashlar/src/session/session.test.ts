@@ -348,3 +348,14 @@ describe("the page that the visitor wanted", () => {
     expect(new Session(null).put("url.intended", "/orders").intended("/home")).toBe("/orders");
   });
 });
+
+test("S163 typed input never makes a session too long: there is some of it, or none at all", () => {
+  const contents = (items: number) => new Session(null).put("cart", "x".repeat(items));
+  const bytes = Buffer.byteLength(contents(100).encode()!);
+  for (let more = 0; more < 120; more++) {
+    const encoded = contents(100)
+      .flashInput({ name: "Ada Lovelace" })
+      .encodeWithin(bytes + more)!;
+    expect(Buffer.byteLength(encoded), `${more} bytes more`).toBeLessThanOrEqual(bytes + more);
+  }
+});

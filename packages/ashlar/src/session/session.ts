@@ -300,7 +300,9 @@ export class Session {
     if (input === undefined) return this.encode();
     delete this.#next[OLD_INPUT];
     const room = maxBytes - Buffer.byteLength(this.encode() ?? "") - ROOM_AROUND_INPUT;
-    this.#next[OLD_INPUT] = fittingInput(input as Dictionary, room);
+    const fitting = fittingInput(input as Dictionary, room);
+    // An empty one needs room, too.
+    if (Object.keys(fitting).length > 0) this.#next[OLD_INPUT] = fitting;
     return this.encode();
   }
 
