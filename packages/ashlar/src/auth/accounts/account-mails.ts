@@ -67,7 +67,7 @@ export class AccountMails {
 
   /**
    * Queues a mail, after {@link prepare}; in a transaction, with that. See `Mailer.queue`. Nothing is sent about an account
-   * that is closed.
+   * that is closed, or to a blank address.
    */
   async queue<N extends AccountMailName>(
     name: N,
@@ -78,6 +78,8 @@ export class AccountMails {
     const { guard, language: visitors = null, ...data } = queued;
     // Closed while the mail was to be made: its owner is to hear no more.
     if (isClosed(data.user)) return;
+    // A column that can't be null has an empty text for an account without an address.
+    if (to.trim() === "") return;
     const { application, container, declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
       declared.get(name) ??

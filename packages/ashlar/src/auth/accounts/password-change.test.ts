@@ -48,6 +48,18 @@ await onEachDatabase("changePassword()", (engine) => {
     await expect(accounts.loggedIn(ADA, PASSWORD)).rejects.toThrow("The login failed.");
   });
 
+  test.each(["", " "])("mails nothing to an account whose address is %j, and logs no error", async (email) => {
+    const logged: Record<string, unknown>[] = [];
+    const accounts = await testAccounts({ engine, logged });
+    const visitor = await accounts.loggedIn();
+    await accounts.database.kysely.updateTable("users").set({ email }).where("id", "=", ADA.id).execute();
+    await accounts.mails();
+    expect(await change(visitor)).toBe(CHANGED);
+    expect(await accounts.mails()).toEqual([]);
+    expect(logged.filter(({ level }) => level === "error" || Number(level) >= 50)).toEqual([]);
+    expect(await (await accounts.user()).verifyPassword(NEW_PASSWORD)).toBe(true);
+  });
+
   test("S22 this login continues if another guard has the same users, whose logins there end", async () => {
     class User extends FullUser {}
     const accounts = await testAccounts({
