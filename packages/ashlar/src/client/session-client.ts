@@ -207,13 +207,22 @@ export class SessionClient extends HttpClient {
     return this.#account("POST", `/email/undo/${encodeURIComponent(token)}`, {}, options);
   }
 
-  /** Returns the address of the account that the link with this token lets a device in for. */
-  checkDeviceLink(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
+  /**
+   * Returns the address of the account that the link with this token lets a device in for, and whether this device is known
+   * already: then the link is for another one.
+   */
+  checkDeviceLink(
+    token: string,
+    options?: RequestOptions,
+  ): Promise<{ readonly email: string; readonly isKnown: boolean }> {
     return this.#account("GET", `/login/device/${encodeURIComponent(token)}`, undefined, options);
   }
 
-  /** Lets this device in, after strangers have guessed too often. Then log in with the password. */
-  allowDevice(token: string, options?: RequestOptions): Promise<StatusAnswer<"allowed">> {
+  /**
+   * Lets this device in, after strangers have guessed too often. Then log in with the password. For a device that is known
+   * already, the link is not used up.
+   */
+  allowDevice(token: string, options?: RequestOptions): Promise<StatusAnswer<"allowed" | "known">> {
     return this.#account("POST", `/login/device/${encodeURIComponent(token)}`, {}, options);
   }
 

@@ -117,7 +117,8 @@ export class Accounts {
    * link is mailed to the owner of an account when unknown devices have used up their guesses at its password.
    *
    * @param token the parameter of the route `login.device`
-   * @returns `null` if {@link allowDevice} would return `false` for it
+   * @returns `isKnown` says that the request's device is known to the account already, or its user logged in: then the page
+   *   has no button, because the link is for another device. `null` if {@link allowDevice} would return `false` for it
    */
   findDeviceLink(token: unknown): Promise<UsableDeviceLink | null> {
     return this.#services.deviceLinks.find(this.#context, token);
@@ -125,7 +126,8 @@ export class Accounts {
 
   /**
    * Makes the request's device known to the account that a link was mailed to, once, as a login would. It logs no one in:
-   * the password is asked as always, but guesses by strangers no longer keep the device out.
+   * the password is asked as always, but guesses by strangers no longer keep the device out. If the device is known
+   * already, or the user logged in, nothing happens, and the link can still be used on another device.
    *
    * Security: only call it for a POST. Some mail programs follow every link.
    *

@@ -109,6 +109,51 @@ test("S133 the link of the next mail lets a device in, although the former one w
   expect(await use(accounts, await linkOf(accounts, "web", BOB))).toEqual(LET_IN);
 });
 
+test("S133 a device that is known already, or where the user is logged in, doesn't use the link up, and its page has no button", async () => {
+  const accounts = await open();
+  const loggedIn = await accounts.loggedIn();
+  const known = await accounts.loggedIn();
+  known.cookies.delete("__Host-token");
+  const cookieless = await accounts.loggedIn();
+  cookieless.cookies.delete("__Host-device");
+  const path = await linkOf(accounts);
+  for (const visitor of [loggedIn, known, cookieless]) {
+    const page = await visitor.get(path);
+    expect([page.status, String(page.body).includes('<button class="wide">')]).toEqual([200, false]);
+    expect(page.body).toContain("This device is already known");
+    expect(page.body).toContain("Open the link on the new device.");
+    const json = await visitor.get(path, JSON_ANSWER);
+    expect(json.body).toEqual({ data: { email: ADA.email, isKnown: true } });
+    const message = "This device is already known. Open the link on the new device.";
+    const { status, body } = await visitor.post(path, {}, JSON_ANSWER);
+    expect([status, body]).toEqual([200, { data: { status: "known", message } }]);
+    expect((await visitor.post(path)).headers.get("location")).toBe("/login");
+  }
+  // One of another account is not known.
+  const other = await accounts.loggedIn(BOB);
+  expect((await other.get(path, JSON_ANSWER)).body).toEqual({ data: { email: ADA.email, isKnown: false } });
+  const fresh = accounts.visitor();
+  expect(String((await fresh.get(path)).body)).toContain("Let this device in");
+  expect(await use(accounts, path, fresh)).toEqual(LET_IN);
+  expect((await known.get(path)).status).toBe(302);
+});
+
+test("S133 Accounts.allowDevice() itself leaves the link to another device on a known one", async () => {
+  const accounts = await open({
+    routes: [
+      Route.post("/allow/@token", async (context) => ({
+        allowed: await context.accounts.allowDevice(context.request.param("token")),
+      })),
+    ],
+  });
+  const known = await accounts.loggedIn();
+  const path = await linkOf(accounts);
+  const own = path.replace("/login/device/", "/allow/");
+  for (let time = 0; time < 2; time++) expect((await known.post(own)).body).toEqual({ allowed: true });
+  expect(await use(accounts, path)).toEqual(LET_IN);
+  expect((await known.post(own)).body).toEqual({ allowed: false });
+});
+
 test("S133 a link lets no device in to another account that is found by its key, even with an equal access epoch", async () => {
   let found: UserId | null = null;
   class User extends FullUser {

@@ -5,8 +5,10 @@ import { digest } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { Authenticatable } from "../authenticatable.ts";
+import { identifierOf } from "../counted-accounts.ts";
 import { announce } from "../events.ts";
 import type { GuessWarnings } from "../guard-registry.ts";
+import { ACCOUNT_LIMIT } from "../limits.ts";
 import { type AccountLinks, DEVICE_EXPIRES_IN_HOURS, epochDigestOf } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
@@ -22,6 +24,8 @@ const PAGE = "login.device";
 export interface UsableDeviceLink {
   /** The address of the account. */
   readonly email: string;
+  /** Whether the request's device is known to the account already, or its user logged in: it has no need of the link. */
+  readonly isKnown: boolean;
 }
 
 /** The dependencies of {@link DeviceLinks}. */
@@ -105,15 +109,18 @@ export class DeviceLinks implements GuessWarnings {
     const found = await this.#find(context, token);
     if (found === null) return null;
     const { allowed } = await this.#dependencies.container.make("throttle").peek(DEVICE_LINK_LIMIT, found.use);
-    return allowed ? { email: found.user.email! } : null;
+    return allowed ? { email: found.user.email!, isKnown: await this.#isKnown(context, found) } : null;
   }
 
   /** See `Accounts.allowDevice`. */
   async allow(context: HttpContext, token: unknown): Promise<boolean> {
     const found = await this.#find(context, token);
     if (found === null) return false;
+    const throttle = this.#dependencies.container.make("throttle");
+    // The link is kept for the device that needs it.
+    if (await this.#isKnown(context, found)) return (await throttle.peek(DEVICE_LINK_LIMIT, found.use)).allowed;
     // One count, in the store that all processes share, decides between parallel uses.
-    const { allowed } = await this.#dependencies.container.make("throttle").consume(DEVICE_LINK_LIMIT, found.use);
+    const { allowed } = await throttle.consume(DEVICE_LINK_LIMIT, found.use);
     if (!allowed) return false;
     const { guard, user } = found;
     context.auth.allowDevice(guard, user);
@@ -121,10 +128,27 @@ export class DeviceLinks implements GuessWarnings {
     return true;
   }
 
-  async #find(
-    context: HttpContext,
-    token: unknown,
-  ): Promise<{ readonly guard: string; readonly user: AccountUser; readonly use: LinkUse } | null> {
+  /**
+   * Reports whether a request has no use for a link: the account's user is logged in, or the device is known to the account
+   * and has guesses left. A stolen copy of its cookie may have used those up.
+   */
+  async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
+    const { auth } = context;
+    if (auth.guardName === guard) {
+      const current = (await auth.user()) as Authenticatable | null;
+      if (current !== null && String(current.authId()) === String(user.authId())) return true;
+    }
+    const { container } = this.#dependencies;
+    const registry = container.make("auth");
+    const [account, model] = [registry.rememberedAccount(guard, user), registry.modelOf(guard)];
+    if (account === null || model === null || registry.devices === null) return false;
+    const proof = registry.devices.currentDeviceOf(context, account);
+    if (proof === null) return false;
+    const keys = { realm: registry.realmOf(guard), account: identifierOf(user, model), proof };
+    return (await container.make("throttle").peek(ACCOUNT_LIMIT, keys)).allowed;
+  }
+
+  async #find(context: HttpContext, token: unknown): Promise<FoundLink | null> {
     const { users, pages, links, container } = this.#dependencies;
     const claim = links.readDevice(token);
     // A link that was created for another guard's page is not valid here.
@@ -134,6 +158,13 @@ export class DeviceLinks implements GuessWarnings {
     if (user === null || String(user.authId()) !== claim.id || epochDigestOf(user) !== claim.epoch) return null;
     return { guard: claim.guard, user, use: { realm: "device links", account: digest(token as string) } };
   }
+}
+
+/** A link whose token is valid, whether or not it was used. */
+interface FoundLink {
+  readonly guard: string;
+  readonly user: AccountUser;
+  readonly use: LinkUse;
 }
 
 /** The use of a link, as it is counted. */

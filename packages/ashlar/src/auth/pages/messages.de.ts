@@ -44,6 +44,9 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.allowDevice.title": "Auf diesem Gerät anmelden",
   "pages.allowDevice.lead":
     "Für das Konto von {email} wurden zu viele falsche Passwörter versucht, deshalb werden neue Geräte aufgehalten. Lassen Sie dieses zu, und melden Sie sich dann mit Ihrem Passwort an.",
+  "pages.allowDevice.knownTitle": "Dieses Gerät ist schon bekannt",
+  "pages.allowDevice.known":
+    "Das Konto von {email} wird auf diesem Gerät verwendet, deshalb wird es nicht aufgehalten. Öffnen Sie den Link auf dem neuen Gerät.",
   "pages.allowDevice.submit": "Dieses Gerät zulassen",
   "pages.firstPassword.mail":
     "Ihr Konto hat noch kein Passwort. Wir können einen Link an {email} senden, mit dem Sie eines wählen.",
@@ -170,6 +173,7 @@ export const MESSAGES: Readonly<Record<keyof typeof PAGE_MESSAGES, Sentence>> = 
   "pages.status.othersLoggedOut": "Sie wurden auf allen anderen Geräten abgemeldet.",
   "pages.status.othersLoggedOutBrowsers": "Sie wurden in allen anderen Browsern abgemeldet. {tokens}",
   "pages.status.deviceAllowed": "Sie können sich jetzt auf diesem Gerät anmelden.",
+  "pages.status.deviceKnown": "Dieses Gerät ist schon bekannt. Öffnen Sie den Link auf dem neuen Gerät.",
   "pages.status.deviceInvalid": "Dieser Link ist abgelaufen oder wurde bereits verwendet.",
   "pages.status.undoTaken":
     "Diese Adresse gehört inzwischen zu einem anderen Konto, deshalb wurde die Änderung nicht rückgängig gemacht.",

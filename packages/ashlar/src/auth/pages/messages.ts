@@ -40,6 +40,9 @@ export const PAGE_MESSAGES = {
   "pages.allowDevice.title": "Log in on this device",
   "pages.allowDevice.lead":
     "Too many wrong passwords were tried for the account of {email}, so new devices are held up. Let this one in, then log in with your password.",
+  "pages.allowDevice.knownTitle": "This device is already known",
+  "pages.allowDevice.known":
+    "The account of {email} is used on this device, so it is not held up. Open the link on the new device.",
   "pages.allowDevice.submit": "Let this device in",
   "pages.firstPassword.mail": "Your account doesn't have a password yet. We can send a link to {email} to set one.",
   "pages.firstPassword.none":
@@ -159,6 +162,7 @@ export const PAGE_MESSAGES = {
   "pages.status.othersLoggedOut": "You have been logged out on all other devices.",
   "pages.status.othersLoggedOutBrowsers": "You have been logged out of all other browsers. {tokens}",
   "pages.status.deviceAllowed": "You can now log in on this device.",
+  "pages.status.deviceKnown": "This device is already known. Open the link on the new device.",
   "pages.status.deviceInvalid": "This link has expired or was already used.",
   "pages.status.undoTaken": "Another account uses this address now, so the change was not undone.",
   "pages.status.undoInvalid": "This link has expired or was already used.",
