@@ -128,6 +128,9 @@ test("S133 a device that is known already, or where the user is logged in, doesn
     const { status, body } = await visitor.post(path, {}, JSON_ANSWER);
     expect([status, body]).toEqual([200, { data: { status: "known", message } }]);
     expect((await visitor.post(path)).headers.get("location")).toBe("/login");
+    const login = await visitor.get("/login");
+    const shown = login.status === 200 ? login : await visitor.get(login.headers.get("location")!);
+    expect([shown.status, String(shown.body).includes(message.split(".")[0]!)]).toEqual([200, true]);
   }
   // One of another account is not known.
   const other = await accounts.loggedIn(BOB);

@@ -102,7 +102,9 @@ export class PasswordReset {
     const { auth } = context;
     const user = await requireUser(context);
     if (hasPassword(user)) return null;
-    return user.email !== null && this.sets(user) && auth.hasRoute("change_password.store") ? "mail" : "none";
+    // A column that can't be null has an empty text for an account without an address.
+    const hasAddress = (user.email ?? "").trim() !== "";
+    return hasAddress && this.sets(user) && auth.hasRoute("change_password.store") ? "mail" : "none";
   }
 
   /** Finds out whether the token of a link is still valid; see `Accounts.findPasswordReset`. */
