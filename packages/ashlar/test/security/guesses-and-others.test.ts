@@ -16,6 +16,7 @@ import {
   pathIn,
   type Shop,
   standStill,
+  useUp,
   warnings,
 } from "../support/guessed-accounts.ts";
 
@@ -78,6 +79,22 @@ describe("S54 a current device gets in", () => {
       for (const copy of copies) for (let one = 0; one < 6; one++) await login(copy, ADA.email, `a guess ${one}`);
       expect(await isIn(laptop, CHANGED), `after ${minute} minutes`).toBe(true);
     }
+  });
+
+  test("although a copy of its cookie had used up its guesses before the change, and strangers use up theirs after it", async () => {
+    const shop = await open();
+    const laptop = shop.accounts.visitor({ ip: "198.51.100.1" });
+    expect(await isIn(laptop)).toBe(true);
+    await useUp(copyOf(shop, laptop, addressOf(1)));
+    at(45 * 5.1);
+    expect(await isIn(laptop)).toBe(true);
+    await changePassword(laptop);
+    for (let bot = 0; bot < 210; bot++) {
+      at(45 * 5.1 + bot);
+      await guess(shop, bot);
+    }
+    expect(await isIn(shop.accounts.visitor({ ip: "198.51.100.3" }), CHANGED)).toBe(false);
+    expect(await isIn(laptop, CHANGED)).toBe(true);
   });
 
   test("while other devices from before guess at its own address", async () => {

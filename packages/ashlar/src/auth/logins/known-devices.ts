@@ -133,8 +133,10 @@ export class KnownDevices {
     const known = users.filter(
       (one) => marks.includes(one.account) && one.epoch !== null && current.includes(one.epoch),
     );
-    if (known.length === 0) return null;
-    return known.find(isPass)?.user ?? id;
+    const [one] = known;
+    if (one === undefined) return null;
+    // With the epoch, so that what a copy of the cookie has used up before the epoch doesn't count anymore.
+    return known.find(isPass)?.user ?? `${id} ${one.epoch}`;
   }
 
   /**
