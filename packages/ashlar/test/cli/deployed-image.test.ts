@@ -102,7 +102,7 @@ test("two instances on PostgreSQL trust nginx alone, and start after the migrati
     expect(service.healthcheck.test.join(" ")).toContain("http://127.0.0.1:3000/ready");
   }
   expect(migrate).toMatchObject({
-    command: ["node", "node_modules/ashlar/bin/ashlar.js", "migrate"],
+    command: ["node", "node_modules/ashlar/bin/ashlar.js", "migrate", "--allow-newer"],
     depends_on: { database: { condition: "service_healthy" } },
   });
   // Nothing but the instances and the migrations reaches the data.
