@@ -2,6 +2,7 @@ import type { HttpContext } from "../http/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { tooManyRequests, waitOf } from "../throttle/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
+import type { GuessedAccount } from "./guard-registry.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import { message } from "./messages.ts";
 import "../http/index.ts";
@@ -32,13 +33,13 @@ export interface Guess {
  */
 export async function comparePassword<T>(context: HttpContext, guess: Guess, compare: () => Promise<T>): Promise<T> {
   const { auth } = context;
-  const account = auth.guessedAccount(guess.guard, guess.user, guess.identifier);
+  const account = guessedAccount(context, guess);
   if (account === null) return unlessUntried(context, compare);
   const device = account.device ?? (account.isFormerDevice ? FORMER_DEVICES : null);
   const end = await auth.hashes.begin(account.name, device);
   if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
   try {
-    await countGuess(context, guess);
+    await count(context, guess, account);
     return await unlessUntried(context, compare);
   } finally {
     end();
@@ -50,14 +51,26 @@ export async function comparePassword<T>(context: HttpContext, guess: Guess, com
  *
  * @throws `E_TOO_MANY_REQUESTS` if the account allows no more
  */
-export async function countGuess(context: HttpContext, { guard, user, identifier }: Guess): Promise<void> {
+export async function countGuess(context: HttpContext, guess: Guess): Promise<void> {
+  await count(context, guess, guessedAccount(context, guess));
+}
+
+function guessedAccount({ auth }: HttpContext, { guard, user, identifier }: Guess): GuessedAccount | null {
+  return auth.guessedAccount(guard, user, identifier);
+}
+
+async function count(
+  context: HttpContext,
+  { guard, user, identifier }: Guess,
+  account: GuessedAccount | null,
+): Promise<void> {
   const { auth } = context;
   if (auth.throttle === null) return;
   const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {
     guard,
     ...(identifier === null ? { user } : { account: identifier }),
     // Devices from before access ended have one budget together: who had the password then has any number of them.
-    proof: auth.guessedAccount(guard, user, identifier)?.device ?? null,
+    proof: account?.device ?? null,
   });
   if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) await auth.guessesUsedUp(guard, user);
   if (result.allowed) return;

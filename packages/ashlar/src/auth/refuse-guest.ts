@@ -6,7 +6,8 @@ import "../http/index.ts";
 
 /**
  * Responds to a request that needs a user and has none: a visitor of a page is sent to the login of the active guard, and
- * from there to the page they wanted. If they have sent a form, the login says that it was not submitted. A page that a browser loads ahead is refused: the browser discards the response and
+ * from there to the page they wanted. If they have sent a form, the login says that it was not submitted. A page that a
+ * browser loads ahead is refused: the browser discards the response and
  * asks again if the visitor does go there. A redirect would show the login in its place, without a request to remember.
  *
  * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge, and if the page is loaded ahead

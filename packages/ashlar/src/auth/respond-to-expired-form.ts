@@ -11,7 +11,8 @@ const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm"
 /**
  * Responds to a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
  * sends the login or registration form continues as after a login, and a guest who sends the logout form goes to the
- * login. Any other form of a route for users also leads a guest to the login, which says that it was not submitted, and from there back to its page.
+ * login. Any other form of a route for users also leads a guest to the login, which says that it was not submitted, and
+ * from there back to its page.
  *
  * Security: it does not log users in or out, and runs no handler. A form that would log in another user is ignored, and
  * the page says so.

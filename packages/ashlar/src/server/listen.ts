@@ -186,8 +186,8 @@ function socketProblem(error: unknown, path: string): unknown {
   if (code === "EADDRINUSE" || code === "EAGAIN" || code === "EPROTOTYPE") {
     return new ConfigurationError(where, "Another program is using it.", "Choose another, or end that program.");
   }
-  // The system's ENOENT arrives as EACCES.
-  if (!isPipe(path) && !existsSync(dirname(path))) {
+  // The system's ENOENT may arrive as EACCES.
+  if (code === "ENOENT" || code === "ENOTDIR" || (!isPipe(path) && !existsSync(dirname(path)))) {
     return new ConfigurationError(
       where,
       "Its folder doesn't exist.",
@@ -199,13 +199,6 @@ function socketProblem(error: unknown, path: string): unknown {
       where,
       "This user may not create it.",
       "Choose a folder that this user may write to.",
-    );
-  }
-  if (code === "ENOENT" || code === "ENOTDIR") {
-    return new ConfigurationError(
-      where,
-      "Its folder doesn't exist.",
-      "Create it, as RuntimeDirectory= of systemd does.",
     );
   }
   if (code === "EINVAL" || code === "ENAMETOOLONG") {
