@@ -175,6 +175,40 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
+  test("a click that comes again after the page has changed ends no other login and revokes no other token", async () => {
+    const page = await (await visitor()).newPage();
+    await register(page, shop, "Gil", "stones and mortar");
+    for (let count = 0; count < 3; count++) {
+      await logIn(await (await visitor()).newPage(), shop, "Gil", "stones and mortar");
+    }
+    await page.goto(linkIn(await shop.mail.next("gil@example.com", /verif/i)));
+    await page.goto(`${shop.url}/account/tokens`);
+    await page.getByLabel("Password", { exact: true }).fill("stones and mortar");
+    await page.getByRole("main").getByRole("button").click();
+    for (const name of ["first", "second", "third"]) {
+      await page.getByLabel("Name").fill(name);
+      await page.getByLabel("orders.read").check();
+      await page.getByRole("button", { name: "Create token" }).click();
+    }
+    for (const path of ["/account/tokens", "/logins"]) {
+      await page.goto(`${shop.url}${path}`);
+      const rows = page.locator(".rows > li");
+      const before = await rows.count();
+      expect(before).toBeGreaterThan(2);
+      const row = rows.nth(path === "/logins" ? 1 : 0);
+      await row.locator("summary").dblclick();
+      expect(await rows.count()).toBe(before);
+      if ((await row.locator("details").getAttribute("open")) === null) await row.locator("summary").click();
+      const { x, y, width, height } = (await row.getByRole("button").boundingBox())!;
+      const place = [x + width / 2, y + height / 2] as const;
+      await Promise.all([page.waitForEvent("load"), page.mouse.click(...place)]);
+      expect(await rows.count()).toBe(before - 1);
+      await page.mouse.click(...place);
+      await page.reload();
+      expect(await rows.count(), path).toBe(before - 1);
+    }
+  });
+
   test("longer sentences leave the buttons of the list of devices beside them, and below them on a phone", async () => {
     const page = await (await visitor()).newPage();
     await page.setExtraHTTPHeaders({ "X-Forwarded-For": "2001:db8:85a3:8d3:1319:8a2e:370:7348" });
@@ -187,7 +221,7 @@ inBrowser("accounts, in a browser", () => {
       await page.setViewportSize({ width, height: 860 });
       const [text, button] = await Promise.all([
         device.locator("div").boundingBox(),
-        device.getByRole("button").boundingBox(),
+        device.locator("summary").boundingBox(),
       ]);
       if (button!.y >= text!.y + text!.height) return "below";
       return button!.x >= text!.x + text!.width ? "beside" : "over";
@@ -311,6 +345,8 @@ inBrowser("accounts, in a browser", () => {
     await page.reload();
     expect(await page.getByRole("status").textContent()).toContain("already created a token");
     await look("account-tokens");
+    await page.locator("summary").click();
+    await look("account-tokens-revoke");
     await page.getByRole("button", { name: "Revoke" }).click();
     expect(await page.getByRole("status").textContent()).toBe("The token has been revoked.");
     await logIn(await (await visitor()).newPage(), shop, "Fay", "stones and mortar");
