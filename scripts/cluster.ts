@@ -16,9 +16,10 @@ import { withResults } from "./cluster/results.ts";
 import { ROLLING } from "./cluster/rolling.ts";
 import type { Outcome, Scenario } from "./cluster/scenario.ts";
 import { SENTINEL } from "./cluster/sentinel.ts";
+import { STORM } from "./cluster/storm.ts";
 import { undoEverything } from "./cluster/undoing.ts";
 
-const SCENARIOS: readonly Scenario[] = [ROLLING, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA];
+const SCENARIOS: readonly Scenario[] = [ROLLING, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA, STORM];
 const PAGE = join(import.meta.dirname, "../docs/operations.md");
 
 const { values: flags, positionals } = parseArgs({

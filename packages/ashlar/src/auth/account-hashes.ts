@@ -24,6 +24,11 @@ export class AccountHashes {
     return this.#accounts.size;
   }
 
+  /** Reports whether an attempt that can't wait would be refused. */
+  isBusy(account: string): boolean {
+    return (this.#accounts.get(account)?.running ?? 0) >= MAX_AT_ONCE;
+  }
+
   /**
    * Waits until the account may hash one more.
    *

@@ -20,6 +20,7 @@ import {
   PROOF_FAILED,
 } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
+import type { RefusedGuesses } from "./refused-guesses.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
 
@@ -373,6 +374,11 @@ export class Auth {
   /** @internal The passwords that are being hashed, by account. */
   get hashes(): AccountHashes {
     return this.#registry.hashes;
+  }
+
+  /** @internal The accounts whose guesses were just refused. */
+  get refusedGuesses(): RefusedGuesses {
+    return this.#registry.refusedGuesses;
   }
 
   /** @internal The account that a password is compared with, by its name for {@link hashes}; `null` if it can't exist. */

@@ -1,11 +1,13 @@
 import type { HttpContext } from "../http/index.ts";
 import { digest, normalizeEmail } from "../security/index.ts";
-import type { AccountIdentity, CountedDevice, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
+import type { AshlarError } from "../support/index.ts";
+import type { AccountIdentity, AttemptKeys, CountedDevice, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
 import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
-import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
+import { refusedAtOnce } from "./guesses.ts";
+import { PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
@@ -54,6 +56,12 @@ export class CountedAccounts implements ThrottleAccounts {
 
   mayHaveProof(context: HttpContext, limit: string): boolean {
     return RESET_LIMITS.includes(limit) || this.#dependencies.isKnownDevice(context);
+  }
+
+  refusal(context: HttpContext, limit: string, keys: AttemptKeys): AshlarError | null {
+    const { account = null, realm = null, device = null, proof = null } = keys;
+    if (limit !== PASSWORD_LIMIT || account === null || realm === null) return null;
+    return device === null && proof === null ? refusedAtOnce(context, accountName(realm, account)) : null;
   }
 
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null {

@@ -12,6 +12,7 @@ import { GuardPages } from "./guard-pages.ts";
 import type { RememberedAccount } from "./logins/known-devices.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
 import type { PendingLogins } from "./pipeline/pending-logins.ts";
+import { RefusedGuesses } from "./refused-guesses.ts";
 import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./settings.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
 import "./errors.ts";
@@ -95,6 +96,8 @@ export class GuardRegistry {
   #admits: (user: object) => boolean = () => true;
   /** The passwords that are being hashed, by account. */
   readonly hashes: AccountHashes = new AccountHashes();
+  /** The accounts whose guesses were just refused. */
+  readonly refusedGuesses: RefusedGuesses = new RefusedGuesses();
   /** What the browsers of requests know about accounts; `null` if no guard has browsers. */
   devices: DeviceLookup | null = null;
   /** Makes the device of a request known to an account. */

@@ -55,6 +55,16 @@ export async function countGuess(context: HttpContext, guess: Guess): Promise<vo
   await count(context, guess, guessedAccount(context, guess));
 }
 
+/**
+ * The error for a guess of an unknown device that the account refuses at this moment, as this process knows without asking:
+ * then neither the account nor the address is counted.
+ *
+ * @param account its name
+ */
+export function refusedAtOnce({ auth }: HttpContext, account: string): AshlarError | null {
+  return auth.hashes.isBusy(account) ? busy() : auth.refusedGuesses.of(account);
+}
+
 function guessedAccount({ auth }: HttpContext, { guard, user, identifier }: Guess): GuessedAccount | null {
   return auth.guessedAccount(guard, user, identifier);
 }
@@ -75,10 +85,11 @@ async function count(
   if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) await auth.guessesUsedUp(guard, user);
   if (result.allowed) return;
   const wait = waitOf(result.resetInSeconds);
-  throw tooManyRequests(
-    result,
-    message(auth.mailsDeviceLinks(guard) ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait }),
-  );
+  const sentence = message(auth.mailsDeviceLinks(guard) ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
+  const isUnknown = account !== null && account.device === null && !account.isFormerDevice;
+  const refusal = () => tooManyRequests(result, sentence);
+  if (isUnknown) auth.refusedGuesses.add(account.name, result.resetInSeconds, refusal);
+  throw refusal();
 }
 
 /**

@@ -1,6 +1,15 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { ColumnValue, Dialect, Executor, Observer, ReplicaUsage, Row, TransactionOptions } from "./dialect.ts";
+import type {
+  ColumnValue,
+  ConnectionUsage,
+  Dialect,
+  Executor,
+  Observer,
+  ReplicaUsage,
+  Row,
+  TransactionOptions,
+} from "./dialect.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import { LongTransactions, type ReportLongTransaction } from "./long-transactions.ts";
 import { type PreparedStatement, queryTemplate } from "./parameters.ts";
@@ -51,6 +60,8 @@ export class Connection {
   readonly #transactions: Transactions;
   readonly #replicas: ReplicaReads | null;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
+  /** By their names. */
+  readonly #beside = new Map<string, Connection>();
 
   /** Connections are created by `Database`. */
   constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
@@ -275,6 +286,36 @@ export class Connection {
   }
 
   /**
+   * A connection to the same database with a pool of its own, which is closed with this one. Its statements are reported as
+   * this one's, and it takes no part in this one's transactions. The same connection if the database has no pools.
+   *
+   * @param purpose what it is for, which its name ends with: `main:limits`
+   * @param poolSize the maximum number of its connections
+   * @internal
+   */
+  beside(purpose: string, poolSize: number): Connection {
+    const { dialect } = this;
+    const name = `${this.name}:${purpose}`;
+    const made = this.#beside.get(name);
+    if (made !== undefined || dialect.beside === undefined) return made ?? this;
+    const connection = new Connection(name, () => dialect.beside!(poolSize, this.#observer));
+    this.#beside.set(name, connection);
+    return connection;
+  }
+
+  /**
+   * How much of its pools is in use, by their names: its own, and those {@link beside} it. Empty if the driver can't tell.
+   *
+   * @internal
+   */
+  usage(): [name: string, ConnectionUsage][] {
+    return [this, ...this.#beside.values()].flatMap(({ name, dialect }) => {
+      const used = dialect.usage?.();
+      return used === undefined ? [] : [[name, used]];
+    });
+  }
+
+  /**
    * Connects now instead of on the first query.
    *
    * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if the database cannot be reached, `E_MISSING_PACKAGE` if its
@@ -286,7 +327,7 @@ export class Connection {
 
   /** Waits for running queries, and closes. Later queries fail. */
   async close(): Promise<void> {
-    await this.dialect.close();
+    await Promise.all([this, ...this.#beside.values()].map(({ dialect }) => dialect.close()));
   }
 
   /**

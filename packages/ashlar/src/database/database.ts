@@ -129,10 +129,7 @@ export class Database {
 
   /** How much of each connection's pool is in use, by the connection's name; those whose driver can't tell are missing. */
   usage(): Readonly<Record<string, ConnectionUsage>> {
-    const used = [...this.#connections].map(([name, { dialect }]) => [name, dialect.usage?.()] as const);
-    return Object.fromEntries(used.filter((entry) => entry[1] !== undefined)) as Readonly<
-      Record<string, ConnectionUsage>
-    >;
+    return Object.fromEntries([...this.#connections.values()].flatMap((connection) => connection.usage()));
   }
 
   /**

@@ -278,6 +278,15 @@ export interface Dialect {
   /** How much of it is in use, for `application.stats()`; leave it out if the driver can't tell. */
   usage?(): ConnectionUsage;
 
+  /**
+   * A dialect for the same database with a pool of its own, for statements that must not wait behind the others, nor the
+   * others behind them; leave it out if there is no pool. It has no replicas.
+   *
+   * @param poolSize the maximum number of its connections
+   * @param observer receives its statements
+   */
+  beside?(poolSize: number, observer: Observer): Dialect;
+
   /** Opens the database now instead of on the first statement, so that mistakes show at boot. */
   connect(): Promise<void>;
   /** Runs each statement on any free connection, outside of transactions. */

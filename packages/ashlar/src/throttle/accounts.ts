@@ -1,5 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
-import type { CountedDevice } from "./keys.ts";
+import type { AshlarError } from "../support/index.ts";
+import type { AttemptKeys, CountedDevice } from "./keys.ts";
 
 /** An account, as attempts at it are counted. */
 export interface AccountIdentity {
@@ -34,6 +35,8 @@ export interface ThrottleAccounts {
    * it can't.
    */
   mayHaveProof(context: HttpContext, limit: string): boolean;
+  /** The error for an attempt that its account refuses at this moment, so that it isn't counted; `null` if it has to be. */
+  refusal(context: HttpContext, limit: string, keys: AttemptKeys): AshlarError | null;
   /** The account of a user of a guard, as a limit counts it; `null` if there is no such guard. */
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null;
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { outputOf } from "../../test/support/own-process.ts";
 import { onEachDatabase, type TestDatabase, type TestEngine } from "../../test/support/services.ts";
-import { sql } from "../database/index.ts";
+import { type Database, sql } from "../database/index.ts";
 import { now, setClock } from "../support/index.ts";
 import { freeze, throttleStoreSuite, travel, travelBack } from "../testing/index.ts";
 import { DatabaseStore } from "./database-store.ts";
@@ -107,9 +107,46 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await other.add("a", 1)).attempts).toBe(4);
   });
 
+  if (engine.name !== "sqlite") {
+    test("S33 an attempt in a transaction counts for other processes at once, and if it is rolled back", async () => {
+      const { database } = await opened(engine);
+      const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
+      const failing = database.transaction(async () => {
+        await counter!.add("a", 2);
+        expect((await other!.add("a", 1)).attempts).toBe(3);
+        throw new Error("A wrong password.");
+      });
+      await expect(failing).rejects.toThrow("A wrong password.");
+      expect((await other!.get("a"))!.attempts).toBe(3);
+    });
+
+    test("limits are counted while every connection of the pool is in use", async () => {
+      const { database } = await opened(engine);
+      const { limit } = database.usage().main!;
+      const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
+      const { promise: counted, resolve: end } = Promise.withResolvers<void>();
+      const all = Array.from({ length: limit }, () => database.transaction(() => counted));
+      await expect.poll(() => database.usage().main!.used).toBe(limit);
+      const attempts = await Promise.all(Array.from({ length: 20 }, () => counter.add("a", 1)));
+      expect(Math.max(...attempts.map((one) => one.attempts))).toBe(20);
+      expect(database.usage()["main:limits"]).toMatchObject({ limit: 3 });
+      end();
+      await Promise.all(all);
+    });
+  }
+
+  test("the number of connections for limits can be chosen, and none is shared with the others", async () => {
+    const { database } = await opened(engine);
+    await sharing(database).counter(LOGIN).add("a", 1);
+    expect(Object.keys(database.usage())).toEqual(["main"]);
+    await new DatabaseStore(() => database.connection(), 2).counter(LOGIN).add("a", 1);
+    const { "main:limits": own = null } = database.usage();
+    expect(own?.limit ?? null).toBe(engine.name === "sqlite" ? null : 2);
+  });
+
   test("S33 of this process's count and the shared count, the higher one applies", async () => {
     const { database } = await opened(engine);
-    const [counter, other] = [1, 2].map(() => new DatabaseStore(() => database.connection()).counter(LOGIN));
+    const [counter, other] = [1, 2].map(() => sharing(database).counter(LOGIN));
     const failing = database.transaction(async () => {
       await counter!.add("a", 2);
       throw new Error("A wrong password.");
@@ -132,7 +169,7 @@ await onEachDatabase("limits in the database", (engine) => {
 
   test("closing discards the attempts kept for transactions", async () => {
     const { database } = await opened(engine);
-    const store = new DatabaseStore(() => database.connection());
+    const store = sharing(database);
     const counter = store.counter(LOGIN);
     const failing = database.transaction(async () => {
       await counter.add("a", 2);
@@ -243,7 +280,7 @@ await onEachDatabase("limits in the database", (engine) => {
   if (engine.name === "postgres") {
     test("S33 an attempt that begins a new window while its row is pruned counts", async () => {
       const { database } = await opened(engine);
-      const store = new DatabaseStore(() => database.connection());
+      const store = sharing(database);
       await store.counter(LOGIN).add("a", 4);
       await database.kysely.updateTable("rate_limits").set({ resets_at: 1000 }).execute();
       const { promise: counted, resolve: count } = Promise.withResolvers<void>();
@@ -278,3 +315,8 @@ await onEachDatabase("limits in the database", (engine) => {
     });
   }
 });
+
+/** A store whose statements have no connections of their own. */
+function sharing(database: Database): DatabaseStore {
+  return new DatabaseStore(() => database.connection(), 0);
+}

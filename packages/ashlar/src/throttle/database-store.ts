@@ -10,7 +10,7 @@ import {
 } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { ConfigurationError, now, systemTime } from "../support/index.ts";
+import { ConfigurationError, integer, now, systemTime } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
@@ -23,6 +23,9 @@ export const RATE_LIMITS_TABLE = "rate_limits";
  * may be chance.
  */
 const SLACK_MS = 60_000;
+const STORE = "config/throttle.ts: THROTTLE.store";
+/** Three are enough for some thousand attempts a second. */
+const POOL = integer({ from: 0, to: 100 }, 3);
 /** How many counts one statement of {@link DatabaseStore.prune} deletes, so that other statements don't wait long. */
 const PRUNED_AT_ONCE = 500;
 
@@ -41,9 +44,12 @@ export class DatabaseStore implements ThrottleStore {
   /** By the names of their buckets. */
   readonly #counters = new Map<string, DatabaseCounter>();
 
-  /** @param connection returns the connection; called when something is counted for the first time */
-  constructor(connection: () => Connection) {
-    this.#connection = connection;
+  /**
+   * @param connection returns the connection; called when something is counted for the first time
+   * @param poolSize how many connections of their own its statements have at most; 0: none
+   */
+  constructor(connection: () => Connection, poolSize: number = POOL.read(undefined, STORE)) {
+    this.#connection = () => (poolSize === 0 ? connection() : connection().beside("limits", poolSize));
   }
 
   counter(bucket: Bucket): AttemptCounter {
@@ -133,24 +139,29 @@ export class DatabaseStore implements ThrottleStore {
  *
  * The boot fails with `E_INVALID_CONFIGURATION` if there is no such connection.
  *
- * @param options `connection`: its name in `config/database.ts`; default: the default connection
+ * @param options `connection`: its name in `config/database.ts`; default: the default connection. `poolSize`: how many
+ * connections to a database server its statements have to themselves, beyond those of the connection's pool, 0 to 100;
+ * 0: none, so they share the pool. Default: 3. With them, a flood of attempts leaves the other statements their connections, and
+ * limits are counted while all others are in use.
  */
 export function databaseStore({
   connection,
+  poolSize,
 }: {
   readonly connection?: string;
+  readonly poolSize?: number;
 } = {}): (container: Container) => ThrottleStore {
-  return (container) => new DatabaseStore(() => connectionOf(container, connection));
+  const own = POOL.read(poolSize, `${STORE}.poolSize`);
+  return (container) => new DatabaseStore(() => connectionOf(container, connection), own);
 }
 
 /** @throws `E_INVALID_CONFIGURATION` if there is no database, or no connection with this name */
 function connectionOf(container: Container, name: string | undefined): Connection {
-  const where = "config/throttle.ts: THROTTLE.store";
   if (!container.has("database")) {
     const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
-    throw new ConfigurationError(where, "it is the database, but the application has none.", remedy);
+    throw new ConfigurationError(STORE, "it is the database, but the application has none.", remedy);
   }
-  return container.make("database").connectionNamedBy(where, name);
+  return container.make("database").connectionNamedBy(STORE, name);
 }
 
 class DatabaseCounter implements AttemptCounter {

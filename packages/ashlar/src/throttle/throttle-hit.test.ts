@@ -55,6 +55,7 @@ function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
     mayHaveProof: () => false,
+    refusal: () => null,
     named: (_, { guard, identifier }) => ({ realm: guard, account: identifier, proof: null, device: null }),
     ofUser: (_, guard, user) => ({
       realm: guard,

@@ -2,6 +2,7 @@ import { Provider, requireOneProcess } from "../boot/index.ts";
 import type {} from "../events/index.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
+import { ExpiredCounts } from "./expired-counts.ts";
 import { limitsOf } from "./limit-registry.ts";
 import { THROTTLE_MESSAGES } from "./messages.ts";
 import { readThrottleSettings, storeOf } from "./settings.ts";
@@ -28,6 +29,7 @@ export class ThrottleProvider extends Provider {
   /** Requests without a limit work without the store, and every instance has the same one. */
   override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
+  #expired: ExpiredCounts | null = null;
 
   override register(): void {
     this.application.messages.declare(THROTTLE_MESSAGES, { de: () => import("./messages.de.ts") });
@@ -59,12 +61,21 @@ export class ThrottleProvider extends Provider {
    * @throws `E_INVALID_CONFIGURATION` as {@link boot}
    */
   override async listening(): Promise<void> {
+    this.#deleteExpired();
     if (!(this.#store instanceof DefaultStore)) return;
     // Whether the table is there can't be told while the database is unavailable: it is looked for again.
     if (await this.#store.isInMemory().catch(() => false)) {
       // Without its table, it says so itself.
       this.#requireOneProcess(this.application.container.has("database"));
     }
+  }
+
+  /** Unless an application prunes by a command alone. */
+  #deleteExpired(): void {
+    const { dailyPrune, logger } = this.application;
+    if (dailyPrune.isOff || this.#store?.prune === undefined) return;
+    this.#expired = new ExpiredCounts(async () => await this.#store?.prune?.(), logger);
+    this.#expired.start();
   }
 
   #requireOneProcess(isTold = false): void {
@@ -83,6 +94,7 @@ export class ThrottleProvider extends Provider {
   }
 
   override async shutdown(): Promise<void> {
+    await this.#expired?.stop();
     await this.#store?.close();
   }
 

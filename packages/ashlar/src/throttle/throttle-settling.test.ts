@@ -31,6 +31,7 @@ function deviceOf(request: HttpContext["request"]) {
 /** Accounts as guards know them; a header selects the active guard, what was proved, and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
+  refusal: () => null,
   mayHaveProof: ({ request }) => request.header("x-proof") !== null || request.header("x-device") !== null,
   named: ({ request }, { limit, guard, identifier }) => ({
     realm: `${guard} ${limit}`,

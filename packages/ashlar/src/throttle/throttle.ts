@@ -193,10 +193,12 @@ export class Throttle {
     return result;
   }
 
-  /** @internal The same, but returns whether it passes. */
+  /** @internal The same, but returns whether it passes, unless its account refuses it already. */
   async attempt(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     this.#requireAddress(context, name);
     const keys = this.#keysOf(context, name, options);
+    const refusal = this.#accounts?.refusal(context, name, keys) ?? null;
+    if (refusal !== null) throw refusal;
     const { result, attempts } = await this.#count(name, keys, 1);
     this.#requests.add(context, { limit: name, keys, result, attempts });
     const results = this.#requests.of(context).map((one) => one.result);

@@ -358,4 +358,46 @@ await onEachDatabase("guesses at one account", (engine) => {
     }
     end();
   });
+
+  test("S133 a storm costs one look at the address for each guess, once the budget is used up", async () => {
+    const shop = await open({ engine, store: "database" });
+    for (let bot = 0; bot < 103; bot++) await guess(shop, bot);
+    const compared = shop.hasher.compared;
+    const statements: string[] = [];
+    const end = shop.accounts.database.connection().onQuery(({ sql }) => statements.push(sql));
+    for (let bot = 200; bot < 220; bot++) {
+      const refused = await guess(shop, bot);
+      expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+        429,
+        expect.stringContaining("that we have mailed"),
+      ]);
+    }
+    end();
+    expect(shop.hasher.compared).toBe(compared);
+    expect(statements).toHaveLength(20);
+    expect(new Set(statements).size).toBe(1);
+    // A known device is counted as ever, and others a second later.
+    at(1 / 30);
+    statements.length = 0;
+    const again = shop.accounts.database.connection().onQuery(({ sql }) => statements.push(sql));
+    await guess(shop, 300);
+    again();
+    expect(statements.length).toBeGreaterThan(1);
+  });
+});
+
+test("S133 a guess beside two that are being compared is refused without being counted", async () => {
+  const shop = await open();
+  const release = shop.hasher.hold();
+  const running = [guess(shop, 0), guess(shop, 2)];
+  await expect.poll(() => shop.hasher.running).toBe(2);
+  const visitor = shop.accounts.visitor({ ip: "198.51.100.9" });
+  // More than the limit by account and address allows.
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const refused = await login(visitor, ADA.email, PASSWORD);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+  }
+  release();
+  await Promise.all(running);
+  expect(await isIn(visitor)).toBe(true);
 });

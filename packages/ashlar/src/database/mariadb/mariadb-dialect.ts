@@ -154,6 +154,10 @@ export class MariadbDialect implements Dialect {
     return this.#pool.usage;
   }
 
+  beside(poolSize: number, observer: Observer): Dialect {
+    return new MariadbDialect({ ...this.#settings, poolSize, read: [] }, { ...this.#setup, observer });
+  }
+
   async connect(): Promise<void> {
     await this.shared.execute(CompiledQuery.raw("select 1"));
   }

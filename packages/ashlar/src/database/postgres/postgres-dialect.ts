@@ -19,6 +19,7 @@ import type {
   Dialect,
   DialectSetup,
   Executor,
+  Observer,
   PhysicalConnection,
   PortableAdapter,
   Replicas,
@@ -115,6 +116,10 @@ export class PostgresDialect implements Dialect {
 
   usage(): ConnectionUsage {
     return this.#clients.usage;
+  }
+
+  beside(poolSize: number, observer: Observer): Dialect {
+    return new PostgresDialect({ ...this.#settings, poolSize, read: [] }, { ...this.#place, observer });
   }
 
   async connect(): Promise<void> {
