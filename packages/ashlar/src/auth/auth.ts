@@ -386,9 +386,12 @@ export class Auth {
     return this.#registry.guessedAccount(this.#context, guard, user, identifier);
   }
 
-  /** @internal Reports whether owners of a guard's accounts are mailed a link when there are too many guesses. */
+  /**
+   * @internal Reports whether owners of a guard's accounts are mailed a link when there are too many guesses, which lets a
+   * device in at the host of this request.
+   */
   mailsDeviceLinks(guard: string): boolean {
-    return this.#registry.guessWarnings?.hasLink(guard) ?? false;
+    return this.#registry.guessWarnings?.hasLinkHere(guard) ?? false;
   }
 
   /** @internal Makes the request's device known to an account whose mailbox the request has proved. */
@@ -396,9 +399,28 @@ export class Auth {
     this.#registry.allowDevice(this.#context, guard, user);
   }
 
-  /** @internal Tells the owner of an account, if there is one, that unknown devices have used up their guesses. */
-  async guessesUsedUp(guard: string, user: Authenticatable | null): Promise<void> {
-    await this.#registry.guessWarnings?.promise(this.#context, guard, user);
+  /**
+   * @internal Tells the owner of an account, if there is one, that unknown devices have used up their guesses, unless that
+   * was done.
+   *
+   * @param account the account's name, as of {@link guessedAccount}
+   * @returns `false` if the owner can't be told now
+   */
+  async guessesUsedUp(guard: string, user: Authenticatable | null, account: string): Promise<boolean> {
+    return (await this.#registry.guessWarnings?.promise(this.#context, guard, user, account)) ?? false;
+  }
+
+  /** @internal Reports whether the request's visitor is logged in as a user of a guard, with any guard of the same users. */
+  async isLoggedInAs(guard: string, user: Authenticatable): Promise<boolean> {
+    const rows = this.#registry.rowsOf(guard);
+    for (const name of this.#registry.names) {
+      if (this.#registry.rowsOf(name) !== rows) continue;
+      const made = this.#made(name);
+      if (name !== this.#guardName && !made.keepsLogins) continue;
+      const current = (await made.user()) as Authenticatable | null;
+      if (current !== null && String(current.authId()) === String(user.authId())) return true;
+    }
+    return false;
   }
 
   /** @internal Reports whether a user may log in with a password. */

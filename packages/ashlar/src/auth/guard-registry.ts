@@ -64,8 +64,8 @@ export interface GuessedAccount {
 
 /** Finds out on which devices an account was used before. */
 export interface DeviceLookup {
-  /** Whether all hosts of a domain know what one of them knows of a device. */
-  readonly devicesAreShared: boolean;
+  /** Reports whether a host knows the same of a device as the host of `APP_URL`. */
+  sharesDevices(host: string): boolean;
   /** A request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
   deviceOf(context: HttpContext, account: string): CountedDevice | null;
   /** An identifier of a request's device, if an account was used on it since access last ended; otherwise `null`. */
@@ -74,10 +74,19 @@ export interface DeviceLookup {
 
 /** Tells the owners of accounts about guesses. */
 export interface GuessWarnings {
-  /** Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in. */
-  hasLink(guard: string): boolean;
-  /** Promises a mail to the owner of an account, and as much work for one that does not exist. */
-  promise(context: HttpContext, guard: string, user: Authenticatable | null): Promise<void>;
+  /**
+   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the host that the
+   * running code works for.
+   */
+  hasLinkHere(guard: string): boolean;
+  /**
+   * Promises a mail to the owner of an account, and as much work for one that does not exist. Called with each refusal, it
+   * does so only now and then.
+   *
+   * @param account the account's name, whether or not there is one
+   * @returns `false` if it could not be promised: the next call tries again
+   */
+  promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
 }
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });

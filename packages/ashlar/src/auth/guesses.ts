@@ -82,10 +82,13 @@ async function count(
     // Devices from before access ended have one budget together: who had the password then has any number of them.
     proof: account?.device ?? null,
   });
-  if (result.buckets.some(({ isFirstRefusal }) => isFirstRefusal)) await auth.guessesUsedUp(guard, user);
+  const isUsedUp = result.buckets.some(({ allowed }) => !allowed);
+  // Not by the first refusal alone: the warning would be lost if it could not be stored then.
+  const isPromised = isUsedUp && account !== null && (await auth.guessesUsedUp(guard, user, account.name));
   if (result.allowed) return;
   const wait = waitOf(result.resetInSeconds);
-  const sentence = message(auth.mailsDeviceLinks(guard) ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
+  const isMailed = isPromised && auth.mailsDeviceLinks(guard);
+  const sentence = message(isMailed ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
   const isUnknown = account !== null && account.device === null && !account.isFormerDevice;
   const refusal = () => tooManyRequests(result, sentence);
   if (isUnknown) auth.refusedGuesses.add(account.name, result.resetInSeconds, refusal);

@@ -19,6 +19,7 @@ export {
   type CookieSite,
   cookieSuffixOf,
   domainFor,
+  isWithin,
   domainProblem,
   ownCookieName,
   sharedCookieWarning,

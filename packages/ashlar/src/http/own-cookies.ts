@@ -65,6 +65,7 @@ export function sharedCookieWarning(where: string, domain: string): string {
   );
 }
 
-function isWithin(host: string, domain: string): boolean {
+/** Reports whether a host is a domain's, or below it. */
+export function isWithin(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }

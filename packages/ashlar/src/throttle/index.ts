@@ -2,7 +2,7 @@ export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts
 export { databaseStore, RATE_LIMITS_TABLE } from "./database-store.ts";
 export { DefaultStore } from "./default-store.ts";
 export type { LockoutEvent } from "./events.ts";
-export { type AttemptKeys, accountDigest, type CountedDevice } from "./keys.ts";
+export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./keys.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { declareLimits, limitsOf } from "./limit-registry.ts";
 export { MemoryStore, memoryStore } from "./memory-store.ts";

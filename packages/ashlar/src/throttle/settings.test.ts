@@ -55,6 +55,7 @@ describe("without any configuration", () => {
     "login.account.slow": ["login.account.slow account 1/600"],
     "login.device": ["login.device account 1/86400"],
     guesses: ["guesses account 1/86400"],
+    "guesses.check": ["guesses.check account 1/60"],
     "login.step": ["login.step account 5/900", "login.step-account account 20/86400"],
     "login.step.total": ["login.step.total account 40/86400"],
     new_device: ["new_device account 5/3600"],
@@ -75,6 +76,7 @@ describe("without any configuration", () => {
       "api",
       "email_taken",
       "guesses",
+      "guesses.check",
       "login.device",
       "new_device",
     ]);

@@ -35,7 +35,8 @@ async function open(options: TestAccountsOptions = {}): Promise<TestAccounts> {
       Route.get("/guessed/@guard/@id", async (context) => {
         const [guard, id] = [context.request.param("guard")!, context.request.param("id")!];
         const { deviceLinks } = accounts.application.container.make("accounts");
-        await deviceLinks.promise(context, guard, { authId: () => id } as unknown as Authenticatable);
+        const user = { authId: () => id } as unknown as Authenticatable;
+        await deviceLinks.promise(context, guard, user, `${guard} ${id}`);
         return "";
       }),
     ],
@@ -94,6 +95,23 @@ test("S133 a link of a guard that shares its pages with another one is valid on 
   class User extends FullUser {}
   const accounts = await open({ User, guards: { desk: { driver: "web", model: User } } });
   expect(await use(accounts, await linkOf(accounts, "desk"))).toEqual(LET_IN);
+});
+
+test("S133 a link of a guard with the same users is kept where the user is logged in, whichever of these guards it is", async () => {
+  class User extends FullUser {}
+  class Admin extends AdminUser {}
+  const desk = { driver: "web", model: User };
+  const accounts = await open({ User, models: [Admin], guards: { desk, admin: { driver: "web", model: Admin } } });
+  const visitor = await accounts.loggedIn();
+  visitor.cookies.delete("__Host-device");
+  const path = await linkOf(accounts, "desk");
+  const { body } = await visitor.get(path, JSON_ANSWER);
+  expect(body).toEqual({ data: { email: ADA.email, isKnown: true } });
+  expect(await use(accounts, path, visitor)).toEqual([200, false]);
+  expect(await use(accounts, path)).toEqual(LET_IN);
+  // The same primary key in another table is another account.
+  const ofAdmin = await linkOf(accounts, "admin");
+  expect((await visitor.get(ofAdmin, JSON_ANSWER)).body).toMatchObject({ data: { isKnown: false } });
 });
 
 test("S133 the link of the next mail lets a device in, although the former one was used less than a day before", async () => {

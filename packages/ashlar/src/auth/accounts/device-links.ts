@@ -2,7 +2,8 @@ import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
-import { currentDate } from "../../support/index.ts";
+import { currentDate, UnitOfWork } from "../../support/index.ts";
+import type { Throttle, ThrottleKeys } from "../../throttle/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import { identifierOf } from "../counted-accounts.ts";
@@ -15,7 +16,7 @@ import type { AccountPages } from "./account-pages.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
-import { DEVICE_LINK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
+import { DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
 
 /** The page that a link leads to. */
 const PAGE = "login.device";
@@ -61,47 +62,87 @@ export class DeviceLinks implements GuessWarnings {
     this.#dependencies = dependencies;
     this.#promise = dependencies.promises.declare("guesses", "a warning about guesses", (context, warning) => {
       // The host of the request is a stranger's choice. With a cookie for each host, it is still the best guess.
-      const { application, container } = dependencies;
-      const isShared = container.make("auth").devices?.devicesAreShared ?? false;
       const mail = () => this.#mail(context, warning);
-      return isShared ? application.underOrigin(null, mail) : mail();
+      return this.#isShared ? dependencies.application.underOrigin(null, mail) : mail();
     });
   }
 
-  hasLink(guard: string): boolean {
-    const { mails, pages } = this.#dependencies;
-    return mails.areSent && pages.has(guard, PAGE);
+  hasLinkHere(guard: string): boolean {
+    const { application } = this.#dependencies;
+    const { requestedOrigin } = application;
+    if (!this.#hasLink(guard)) return false;
+    // A link never leads to another site's host: see `Application.underSiteOrigin`.
+    return this.#isShared || application.underSiteOrigin(() => application.requestedOrigin) === requestedOrigin;
   }
 
-  async promise(context: HttpContext, guard: string, user: Authenticatable | null): Promise<void> {
-    if (!this.#dependencies.mails.areSent) return;
-    const id = user === null ? null : String(user.authId());
-    await this.#promise(context, { guard, id });
+  async promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean> {
+    const { container, mails } = this.#dependencies;
+    if (!mails.areSent) return false;
+    const check = { realm: "guesses", account };
+    const throttle = this.#throttle;
+    if (throttle !== null && !(await throttle.consume(GUESSES_CHECK_LIMIT, check)).allowed) return true;
+    try {
+      await this.#promise(context, { guard, id: user === null ? null : String(user.authId()) });
+      return true;
+    } catch (error) {
+      container.make("logger").error({ err: error }, "A warning about guesses could not be stored.");
+      await throttle?.reset(GUESSES_CHECK_LIMIT, check);
+      return false;
+    }
   }
 
   async #mail(context: HttpContext, { guard, id }: Warning): Promise<void> {
-    const { users, pages, links, mails } = this.#dependencies;
+    const { users, pages, links, mails, container } = this.#dependencies;
     const user = id === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
     // As for every mail that strangers can trigger, the address must be proved if the class tracks that.
     if (user === null || (isVerifiable(user) && !user.hasVerifiedEmail())) return;
     const { email } = user;
-    if (typeof email !== "string" || !(await this.#maySend(guard, email))) return;
+    if (typeof email !== "string") return;
+    // For the guard's own users: guesses at another guard's account must not use it up.
+    const keys = { realm: container.make("auth").realmOf(guard), account: email };
+    if ((await this.#throttle?.peek(GUESSES_LIMIT, keys))?.allowed === false) return;
     const token = links.device({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
-    const url = this.hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
+    const url = this.#hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
     await mails.prepare();
     const [detectedAt, expiresInHours] = [currentDate(), DEVICE_EXPIRES_IN_HOURS];
     // If the user has none. That of the request is a stranger's.
-    const language = this.#dependencies.container.make("messages").defaultLanguage;
-    await mails.tryQueue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
+    const language = container.make("messages").defaultLanguage;
+    // If it can't be stored, the promise is kept later, and the mail must not count as sent.
+    await mails.queue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
+    await this.#countMail(keys);
     announce(context, "auth.guesses_used_up", guard, { user });
   }
 
-  /** Counts a mail for the guard's own users: guesses at another guard's account must not use it up. */
-  async #maySend(guard: string, email: string): Promise<boolean> {
+  /** Counts a mail once it is certain to be sent. If that fails, there is another one: none would be worse. */
+  async #countMail(keys: ThrottleKeys): Promise<void> {
+    const { logger } = this.#dependencies.application;
+    const count = async (): Promise<void> => {
+      try {
+        await this.#throttle?.consume(GUESSES_LIMIT, keys);
+      } catch (error) {
+        logger.error({ err: error, limit: GUESSES_LIMIT }, "A mail could not be counted.");
+      }
+    };
+    const unit = UnitOfWork.current;
+    if (unit === null) await count();
+    else unit.afterCommit(count);
+  }
+
+  #hasLink(guard: string): boolean {
+    const { mails, pages } = this.#dependencies;
+    return mails.areSent && pages.has(guard, PAGE);
+  }
+
+  /** Whether the host that the running code works for knows the same of a device as that of `APP_URL`. */
+  get #isShared(): boolean {
+    const { application, container } = this.#dependencies;
+    const { hostname } = new URL(application.requestedOrigin ?? application.url);
+    return container.make("auth").devices?.sharesDevices(hostname) ?? false;
+  }
+
+  get #throttle(): Throttle | null {
     const { container } = this.#dependencies;
-    if (!container.has("throttle")) return true;
-    const realm = container.make("auth").realmOf(guard);
-    return (await container.make("throttle").consume(GUESSES_LIMIT, { realm, account: email })).allowed;
+    return container.has("throttle") ? container.make("throttle") : null;
   }
 
   /** Finds out whether the token of a link can still let a device in; see `Accounts.findDeviceLink`. */
@@ -133,11 +174,7 @@ export class DeviceLinks implements GuessWarnings {
    * and has guesses left. A stolen copy of its cookie may have used those up.
    */
   async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
-    const { auth } = context;
-    if (auth.guardName === guard) {
-      const current = (await auth.user()) as Authenticatable | null;
-      if (current !== null && String(current.authId()) === String(user.authId())) return true;
-    }
+    if (await context.auth.isLoggedInAs(guard, user)) return true;
     const { container } = this.#dependencies;
     const registry = container.make("auth");
     const [account, model] = [registry.rememberedAccount(guard, user), registry.modelOf(guard)];

@@ -12,6 +12,7 @@ declare module "../../throttle/limit-name.ts" {
     new_device: true;
     email_taken: true;
     guesses: true;
+    "guesses.check": true;
     "login.device": true;
   }
 }
@@ -26,6 +27,9 @@ export const NEW_DEVICE_LIMIT = "new_device";
 
 /** The limit of mails that tell owners of accounts that unknown devices have used up their guesses, by recipient. */
 export const GUESSES_LIMIT = "guesses";
+
+/** The limit of looks by refused guesses whether that mail is still to be sent, by account. */
+export const GUESSES_CHECK_LIMIT = "guesses.check";
 
 /** The limit of uses of a link in such a mail. */
 export const DEVICE_LINK_LIMIT = "login.device";
@@ -112,6 +116,10 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   },
   [GUESSES_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
+  },
+  // What a look finds out must not show in responses, so it is made whether or not there is an account, and writes a row.
+  [GUESSES_CHECK_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: MINUTE }],
   },
   // The account is the link: once within the time it can be used.
   [DEVICE_LINK_LIMIT]: {

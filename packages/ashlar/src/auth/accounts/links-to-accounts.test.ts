@@ -99,7 +99,7 @@ test.each([
     routes: [
       Route.get("/guessed", async (context) => {
         const { deviceLinks } = accounts.application.container.make("accounts");
-        await deviceLinks.promise(context, "web", await accounts.user(ADA.id));
+        await deviceLinks.promise(context, "web", await accounts.user(ADA.id), ADA.email);
         return "";
       }),
     ],

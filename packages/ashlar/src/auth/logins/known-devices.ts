@@ -1,4 +1,4 @@
-import { type CookieSite, domainFor, type HttpContext, ownCookieName } from "../../http/index.ts";
+import { type CookieSite, domainFor, type HttpContext, isWithin, ownCookieName } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
 import type { CountedDevice } from "../../throttle/index.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -81,9 +81,9 @@ export class KnownDevices {
     if (this.#domain === null || domain.length < this.#domain.length) this.#domain = domain;
   }
 
-  /** Whether {@link share} was called. */
-  get isShared(): boolean {
-    return this.#domain !== null;
+  /** Reports whether a host shares it. */
+  isSharedWith(host: string): boolean {
+    return this.#domain !== null && isWithin(host, this.#domain);
   }
 
   /**

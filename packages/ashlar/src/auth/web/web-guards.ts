@@ -75,9 +75,9 @@ export class WebGuards {
     return this.#devices?.currentOf(context, account) ?? null;
   }
 
-  /** Whether all hosts of a domain know what one of them knows of a device. */
-  get devicesAreShared(): boolean {
-    return this.#devices?.isShared ?? false;
+  /** Reports whether a host knows the same of a device as the host of `APP_URL`. */
+  sharesDevices(host: string): boolean {
+    return this.#devices?.isSharedWith(host) ?? false;
   }
 
   /** Makes the device of a request known to an account, by whatever its user logs in with. */
