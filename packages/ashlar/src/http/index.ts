@@ -19,8 +19,8 @@ export {
   type CookieSite,
   cookieSuffixOf,
   domainFor,
-  isWithin,
   domainProblem,
+  isWithin,
   ownCookieName,
   sharedCookieWarning,
 } from "./own-cookies.ts";
