@@ -1,4 +1,5 @@
 import { type Application, type ApplicationSettings, Inspection } from "../boot/index.ts";
+import { beforeSecret } from "../kernel/index.ts";
 import type { DeploymentFacts } from "../scaffold/index.ts";
 import { completeServerSettings } from "../server/index.ts";
 import { AshlarError } from "../support/index.ts";
@@ -50,6 +51,10 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
     ready: server.health?.ready ?? null,
     drainSeconds: server.drainSeconds,
     shutdownSeconds: server.shutdownTimeoutSeconds,
+    secretPaths: router.routes
+      .map(({ pattern }) => beforeSecret(pattern))
+      .filter((start) => start !== null)
+      .map((start) => settings.basePath + start),
     maxBodyBytes: Math.max(...limits, ...router.routes.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
     connection: database?.settings.default ?? null,
     dialect: database?.dialect.name ?? null,

@@ -19,7 +19,7 @@ export { ProxyList, throughProxies } from "./forwarded-request.ts";
 export { AnsweredError } from "./hosted-requests.ts";
 export { entryOf, HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
 export { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
-export { LoggablePaths } from "./loggable-path.ts";
+export { beforeSecret, LoggablePaths } from "./loggable-path.ts";
 export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./logged-address.ts";
 export type { Logger } from "./logger.ts";
 export { type FetchFunction, Mounts } from "./mounts.ts";

@@ -82,7 +82,7 @@ export class LoggablePaths {
     this.#secretPatterns ??= new Set(
       this.#router()
         .routes.map((route) => route.pattern)
-        .filter(hasSecretParameter),
+        .filter((pattern) => beforeSecret(pattern) !== null),
     );
     return this.#secretPatterns.has(pattern);
   }
@@ -142,8 +142,12 @@ export function withoutTokens(path: string): string {
   return path.replaceAll(RANDOM, CUT);
 }
 
-function hasSecretParameter(pattern: string): boolean {
-  return [...pattern.matchAll(PARAMETER)].some(([, name, compiler]) => isSecretName(name!) || compiler === "signed");
+/** What a route's pattern has before its first signed parameter, or one with the name of a secret; `null` if it has none. */
+export function beforeSecret(pattern: string): string | null {
+  for (const { 1: name, 2: compiler, index } of pattern.matchAll(PARAMETER)) {
+    if (compiler === "signed" || isSecretName(name!)) return pattern.slice(0, index);
+  }
+  return null;
 }
 
 function wordsOf(patterns: readonly string[]): Set<string> {

@@ -1,6 +1,5 @@
 // What `ashlar make:deploy` writes, run as it says: two instances with the unit's commands, behind each proxy.
 import { readFile } from "node:fs/promises";
-import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { generateSecret } from "../../src/security/index.ts";
@@ -8,7 +7,7 @@ import { ashlar } from "../support/command-line.ts";
 import { type DeployedProxy, HOST, type ProxyName, startProxy } from "../support/deployed-proxies.ts";
 import { freePort } from "../support/free-port.ts";
 import { COMMAND, edit, execute, generateApplication } from "../support/generated-application.ts";
-import { HttpsVisitor, type VisitorResponse } from "../support/https-visitor.ts";
+import { HttpsVisitor, plainly, type VisitorResponse } from "../support/https-visitor.ts";
 import { type LongProcess, startProcess } from "../support/long-process.ts";
 import { withProgram } from "../support/system-programs.ts";
 import { readUnit, type SystemdUnit } from "../support/systemd-unit.ts";
@@ -193,24 +192,12 @@ describe.each(UPDATES)("behind %s", (name, done, update) => {
   });
 });
 
-/** Asks over http, and returns where that leads. */
-function plainly(proxy: DeployedProxy, host: string): Promise<readonly [status: number, location: string]> {
-  return new Promise((resolve, reject) => {
-    const options = { host: "127.0.0.1", port: proxy.plain, path: "/login?a=1", headers: { host } };
-    const sent = request(options, (response) => {
-      response.resume();
-      resolve([response.statusCode ?? 0, response.headers.location ?? ""]);
-    });
-    sent.on("error", reject).end();
-  });
-}
-
 describe.each(["nginx", "haproxy"] as const)("before the application, %s", (name) => {
   withProgram(name, () => {
     test("redirects to https, and doesn't respond for other hosts", async () => {
       const proxy = await startProxy(name, await configuration(name));
-      await expect.poll(() => plainly(proxy, HOST).catch(String)).toEqual([301, `https://${HOST}/login?a=1`]);
-      await expect(plainly(proxy, "evil.example")).rejects.toThrow("socket hang up");
+      await expect.poll(() => plainly(proxy.plain, HOST).catch(String)).toEqual([301, `https://${HOST}/login?a=1`]);
+      await expect(plainly(proxy.plain, "evil.example")).rejects.toThrow("socket hang up");
       await expect(visitor(proxy).ask("/up", null, { host: "evil.example" })).rejects.toThrow("socket hang up");
       for (const host of [
         `evil.example,${HOST}`,
@@ -218,7 +205,7 @@ describe.each(["nginx", "haproxy"] as const)("before the application, %s", (name
         `${HOST}:@evil.example`,
         `${HOST}:x.evil.example`,
       ]) {
-        const [status, location] = await plainly(proxy, host).catch(() => [400, ""] as const);
+        const [status, location] = await plainly(proxy.plain, host).catch(() => [400, ""] as const);
         expect([host, status === 301 ? new URL(location).host : HOST]).toEqual([host, HOST]);
       }
     });

@@ -1,10 +1,11 @@
 // The image and the services that `ashlar make:deploy` writes.
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { DCLinter } from "dclint";
 import { validate } from "dockerfile-utils";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { generateSecret } from "../../src/security/index.ts";
 import { ashlar } from "../support/command-line.ts";
@@ -87,7 +88,7 @@ test("two instances on PostgreSQL trust nginx alone, and start after the migrati
   expect(others).toEqual({});
   const addresses = [one, two].map((service) => service!.networks.front!.ipv4_address);
   const configuration = await readFile(join(root, "deploy/nginx.compose.conf"), "utf8");
-  expect([...configuration.matchAll(/^ {2}server (\S+):3000 /gm)].map(([, address]) => address)).toEqual(addresses);
+  expect([...configuration.matchAll(/^ {4}server (\S+):3000 /gm)].map(([, address]) => address)).toEqual(addresses);
   for (const service of [one!, two!]) {
     expect(service.environment).toMatchObject({
       TRUSTED_PROXIES: nginx!.networks.front!.ipv4_address,
@@ -99,7 +100,12 @@ test("two instances on PostgreSQL trust nginx alone, and start after the migrati
       migrate: { condition: "service_completed_successfully" },
       redis: { condition: "service_started" },
     });
-    expect(service.healthcheck.test.join(" ")).toContain("http://127.0.0.1:3000/ready");
+    expect(service.healthcheck.test).toEqual([
+      "CMD",
+      "bash",
+      "-c",
+      expect.stringMatching(/127\.0\.0\.1\/3000 .*GET \/ready /),
+    ]);
   }
   expect(migrate).toMatchObject({
     command: ["node", "node_modules/ashlar/bin/ashlar.js", "migrate", "--allow-newer"],
@@ -112,6 +118,32 @@ test("two instances on PostgreSQL trust nginx alone, and start after the migrati
     { front: { ipv4_address: expect.any(String) } },
   ]);
   expect([database!.ports, redis!.ports]).toEqual([undefined, undefined]);
+});
+
+test("the health check of Compose tells an instance that is ready from one that isn't, and starts no Node.js process", async () => {
+  const root = await generatedApplication();
+  let status = 200;
+  const server = createServer((_, response) => void response.writeHead(status).end());
+  onTestFinished(() => void server.close());
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await edit(root, ".env", ["PORT=3000", `PORT=${port}`]);
+  await ashlar(root, "make:deploy", "compose");
+  const [, program, ...args] = (await servicesOf(root)).one!.healthcheck.test;
+  const codes: (number | null)[] = [];
+  for (status of [200, 503, 404]) codes.push((await execute(root, program!, args)).code);
+  expect(codes).toEqual([0, 1, 1]);
+  expect([program, ...args].join(" ")).not.toContain("node");
+});
+
+test("what containers write to their logs is bounded", async () => {
+  for (const database of DATABASES) {
+    const root = await generatedApplication({ database });
+    await ashlar(root, "make:deploy", "compose");
+    for (const [name, { logging }] of Object.entries(await servicesOf(root))) {
+      expect([name, logging]).toEqual([name, { driver: "local", options: { "max-size": "50m", "max-file": "10" } }]);
+    }
+  }
 });
 
 test("a password that is missing stops Compose, and no file contains one", async () => {
@@ -201,11 +233,13 @@ test.skipIf(!canInstall && !process.env.CI)(
     await served.printed(/is listening on/);
     expect((await fetch(`http://127.0.0.1:${port}/login`)).status).toBe(200);
     const health = (): Promise<{ code: number | null }> =>
-      execute(image.workFolder, process.execPath, image.healthCheck.slice(1));
+      execute(image.workFolder, image.healthCheck[0]!, image.healthCheck.slice(1));
+    // Starting Node.js would cost more than the requests of many visitors.
+    expect(image.healthCheck.join(" ")).not.toContain("node");
     expect(await health()).toEqual({ code: 0, output: "" });
     served.child.kill("SIGTERM");
     expect(await served.ended).toEqual({ code: 0, signal: null });
-    expect(await health()).toEqual({ code: 1, output: "" });
+    expect(await health()).toMatchObject({ code: 1 });
   },
   180_000,
 );

@@ -20,6 +20,8 @@ export interface DeployedProxy {
   readonly plain: number;
   /** Where it speaks https. */
   readonly secure: number;
+  /** All that it has written: its logs and its output. */
+  readonly written: () => Promise<string>;
 }
 
 /** A proxy that runs for several tests. */
@@ -27,7 +29,11 @@ export interface OpenProxy extends DeployedProxy {
   readonly end: () => void;
 }
 
-interface Place extends DeployedProxy {
+/** Where nginx's configuration has its log, and where it is here. */
+const NGINX_LOG = "/var/log/nginx/access.log";
+const LOG = "access.log";
+
+interface Place extends Pick<DeployedProxy, "plain" | "secure"> {
   readonly host: string;
   readonly folder: string;
   readonly certificate: CertificateFiles;
@@ -45,6 +51,7 @@ async function nginx(text: string, { host, folder, plain, secure, certificate }:
     ["listen 443", `listen 127.0.0.1:${secure}`],
     [`/etc/letsencrypt/live/${host}/fullchain.pem`, certificate.chain],
     [`/etc/letsencrypt/live/${host}/privkey.pem`, certificate.key],
+    [NGINX_LOG, join(folder, LOG)],
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
@@ -65,11 +72,12 @@ async function caddy(text: string, { host, folder, secure, certificate }: Place)
   // It warns of files that it would format differently, too.
   await succeeds(folder, "caddy", ["validate", "--config", written, "--adapter", "caddyfile"], caddyFolders(folder));
   const site = replaced(text, [
+    // It must not ask for a certificate, nor listen on its usual ports.
+    ["{\n\tlog {", "{\n\tadmin off\n\tauto_https off\n\tskip_install_trust\n\tlog {"],
     [`${host} {`, `https://${host}:${secure} {\n  bind 127.0.0.1\n  tls ${certificate.chain} ${certificate.key}`],
   ]);
   const file = join(folder, "Caddyfile");
-  // It must not ask for a certificate, nor listen on its usual ports.
-  await writeFile(file, `{\n  admin off\n  auto_https off\n  skip_install_trust\n}\n${site}\n`);
+  await writeFile(file, site);
   return ["run", "--config", file, "--adapter", "caddyfile"];
 }
 
@@ -136,5 +144,9 @@ export async function openProxy(name: ProxyName, text: string, host: string = HO
     started.signalGroup("SIGKILL");
     remove();
   };
-  return { plain, secure, end };
+  const written = async (): Promise<string> => {
+    const log = await readFile(join(folder, LOG), "utf8").catch(() => "");
+    return log + started.output();
+  };
+  return { plain, secure, written, end };
 }

@@ -1,3 +1,4 @@
+import { request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
 
 /** What a visitor got. */
@@ -68,4 +69,19 @@ export class HttpsVisitor {
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
     if (name !== undefined && value !== undefined) this.#cookies.set(name, value);
   }
+}
+
+/** Asks over http, and returns where that leads. */
+export function plainly(
+  port: number,
+  host: string,
+  path = "/login?a=1",
+): Promise<readonly [status: number, location: string]> {
+  return new Promise((resolve, reject) => {
+    const sent = plainRequest({ host: "127.0.0.1", port, path, headers: { host } }, (response) => {
+      response.resume();
+      resolve([response.statusCode ?? 0, response.headers.location ?? ""]);
+    });
+    sent.on("error", reject).end();
+  });
 }

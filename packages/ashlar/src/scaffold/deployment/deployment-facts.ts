@@ -16,6 +16,8 @@ export interface DeploymentFacts {
   readonly drainSeconds: number;
   /** How long it then takes to end, at most. */
   readonly shutdownSeconds: number;
+  /** What the paths of routes begin with before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
+  readonly secretPaths: readonly string[];
   /** The largest body that a route accepts, in bytes. */
   readonly maxBodyBytes: number;
   /** The name of the default connection to the database; `null` if the application has no database. */

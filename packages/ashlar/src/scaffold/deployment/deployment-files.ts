@@ -5,6 +5,7 @@ import { currentNode, packageName } from "../project.ts";
 import { readStub, type StubValues } from "../stub.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { imagePackages, nodeOf } from "./image-packages.ts";
+import { loggedPath } from "./logged-path.ts";
 
 /** What can be written for a deployment. */
 export type DeploymentKind = "docker" | "compose" | "systemd" | "nginx" | "caddy" | "haproxy";
@@ -68,10 +69,12 @@ async function templatesFor(
   facts: DeploymentFacts,
 ): Promise<Readonly<Record<DeploymentKind, readonly Template[]>>> {
   const name = await deployedName(root);
-  const values = { ...commonValues(facts), name };
+  // nginx reads no hyphen in the name of a variable.
+  const values = { ...commonValues(facts), name, variable: name.replaceAll(/\W/g, "_"), compose: false };
   const alone = { ...values, one: `127.0.0.1:${facts.port}`, two: `127.0.0.1:${facts.port + 1}` };
   const image = await imageValues(root, facts);
   const [one, two] = IN_COMPOSE.map((address) => `${address}:${facts.port}`);
+  const servers = await readStub("deploy/nginx.conf", { ...values, compose: true, one: one!, two: two! });
   return {
     docker: [
       { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...image } },
@@ -84,7 +87,7 @@ async function templatesFor(
     ],
     compose: [
       { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...image, ...serviceValues(facts) } },
-      { path: "deploy/nginx.compose.conf", stub: "nginx.conf", values: { ...values, one: one!, two: two! } },
+      { path: "deploy/nginx.compose.conf", stub: "nginx.compose.conf", values: { servers: indented(servers) } },
     ],
     systemd: [{ path: `deploy/${name}@.service`, stub: "systemd.service", values }],
     nginx: [{ path: "deploy/nginx.conf", stub: "nginx.conf", values: alone }],
@@ -94,7 +97,8 @@ async function templatesFor(
 }
 
 function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
-  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, maxBodyBytes, dialect } = facts;
+  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, maxBodyBytes, dialect } =
+    facts;
   const names = [...new Set([domain, ...(hosts ?? [])])];
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
@@ -112,8 +116,11 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     port: String(port),
     up: up !== null,
     upPath: up ?? "",
+    upCheck: healthCheck(port, up ?? ""),
     ready: ready !== null,
     readyPath: ready ?? "",
+    readyCheck: healthCheck(port, ready ?? ""),
+    loggedPath: loggedPath(secretPaths),
     sqlite: dialect === "sqlite",
     drainSeconds: String(drainSeconds),
     shutdownSeconds: String(shutdownSeconds),
@@ -169,6 +176,21 @@ function serviceValues({ dialect, connection, redis }: DeploymentFacts): Record<
     migrationNetwork: server ? "back" : "front",
     hasVolumes: back || dialect === "sqlite",
   };
+}
+
+/**
+ * The command that asks a path, as JSON, and as Compose and YAML read it: without a dollar sign. Debian's images have bash and
+ * grep, but neither curl nor wget.
+ */
+function healthCheck(port: number, path: string): string {
+  const asked = `GET ${path} HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n`;
+  const script = `exec 3<>/dev/tcp/127.0.0.1/${port} && printf '${asked}' >&3 && grep -q '^HTTP/1.1 200 ' <&3`;
+  return `"bash", "-c", ${JSON.stringify(script)}`;
+}
+
+/** A part of a block. */
+function indented(text: string): string {
+  return text.trimEnd().replaceAll(/^(?=.)/gm, "  ");
 }
 
 /** A time as proxies read it: `4s`, or `400ms` if it isn't whole seconds. */

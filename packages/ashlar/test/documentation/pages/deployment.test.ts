@@ -98,14 +98,17 @@ describe("the files of `ashlar make:deploy`", () => {
     const { output } = await ashlar(root, "make:deploy");
     const written = [...output.matchAll(/^Created (.+)$/gm)].map(([, path]) => path!);
     const shown = new Map((await pageFiles(PAGE)).map(({ path, text }) => [path, text]));
-    // It is the other configuration of nginx with other addresses.
+    // Its servers are those of the other configuration of nginx, with other addresses, and HTTP/2.
     for (const path of written.filter((one) => one !== "deploy/nginx.compose.conf")) {
       expect([path, shown.get(path)]).toEqual([path, await readFile(join(root, path), "utf8")]);
     }
     const [own, composed] = await Promise.all(
       ["deploy/nginx.conf", "deploy/nginx.compose.conf"].map((path) => readFile(join(root, path), "utf8")),
     );
-    expect(composed!.replaceAll(/172\.30\.0\.1\d:\d+/g, "")).toBe(own!.replaceAll(/127\.0\.0\.1:\d+/g, ""));
+    const [, servers = ""] = /\nhttp \{\n([\s\S]*)\}\n$/.exec(composed!) ?? [];
+    expect(servers.replaceAll(/^ {2}/gm, "").replaceAll(/172\.30\.0\.1\d:\d+/g, "")).toBe(
+      own!.replaceAll(/127\.0\.0\.1:\d+/g, "").replace(/ {2}# For HTTP\/2.*\n {2}# (http2 on;)/, "  $1"),
+    );
   });
 
   test("the table names each kind with its files", async () => {
