@@ -56,7 +56,7 @@ const reading = (shop: Opened, table: string) => using(shop, sql`select * from $
 const read = ({ database }: Opened, table: string) => sql`select * from ${sql.table(table)}`.execute(database.kysely);
 
 function define(engine: TestEngine, options: MigrateOptions): void {
-  test("a migration that waits for a table lets others use it meanwhile, and changes it once it is free", async () => {
+  test("S152 a migration that waits for a table lets others use it meanwhile, and changes it once it is free", async () => {
     const shop = await opened(engine);
     const end = await reading(shop, "locked");
     const pauses: number[] = [];
@@ -125,7 +125,7 @@ test("where waits have no limit, a failure is one, and is not tried again", asyn
 await onPostgres("locks that a migration waits for", () => {
   define(postgres, { lockTimeoutMs: 50 });
 
-  test("a migration keeps no lock while it pauses", async () => {
+  test("S152 a migration keeps no lock while it pauses", async () => {
     const shop = await opened(postgres);
     const end = await reading(shop, "locked");
     let hasRead = false;
@@ -139,7 +139,7 @@ await onPostgres("locks that a migration waits for", () => {
     expect(hasRead).toBe(true);
   });
 
-  test("rolling back waits in the same way", async () => {
+  test("S152 rolling back waits in the same way", async () => {
     const shop = await opened(postgres);
     await shop.folder.write(
       FIRST,
