@@ -5,6 +5,7 @@ export {
   type DeploymentKind,
   nextSteps,
   planDeployment,
+  possibleKinds,
   writeDeployment,
 } from "./deployment/index.ts";
 export { type NewFile, writeNewFile } from "./files.ts";

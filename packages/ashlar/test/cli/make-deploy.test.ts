@@ -69,7 +69,7 @@ describe("files", () => {
 
   test("what can't be written, a domain that is none, and a folder without an application are refused", async () => {
     const root = await generatedApplication();
-    expect((await ashlar(root, "make:deploy", "kubernetes")).errors).toContain("Allowed choices are docker, compose,");
+    expect((await ashlar(root, "make:deploy", "heroku")).errors).toContain("Allowed choices are docker, compose,");
     for (const domain of ["https://shop.example", "shop", "10.0.0.1", "shop.example;", "-shop.example"]) {
       const { code, errors } = await ashlar(root, "make:deploy", `--domain=${domain}`);
       expect([code, errors]).toEqual([1, `"${domain}" is not a host name. Write it like --domain shop.example`]);

@@ -34,7 +34,9 @@ async function filesFor(facts: Partial<DeploymentFacts>): Promise<ReadonlyMap<st
 describe.each(["sqlite", "postgres", "mariadb", "of-my-own", null])("on %s", (dialect) => {
   test.each([true, false])("every stub renders without leftover directives, with everything else %s", async (on) => {
     const files = await filesFor({ dialect, redis: on, up: on ? "/up" : null, ready: on ? "/ready" : null });
-    expect(files.size).toBe((await readdir(join(STUBS, "deploy"))).length);
+    // Without a database, there is nothing to migrate.
+    const count = (await readdir(join(STUBS, "deploy"))).length - (dialect === null ? 1 : 0);
+    expect(files.size).toBe(count);
     for (const [path, text] of files) expect([path, text]).toEqual([path, expect.not.stringMatching(/\/\/#|%\{/)]);
   });
 });

@@ -8,12 +8,13 @@ import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
 
 /** What can be written for a deployment. */
-export type DeploymentKind = "docker" | "compose" | "systemd" | "nginx" | "caddy" | "haproxy";
+export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
 
 /** All of them. */
 export const DEPLOYMENT_KINDS: readonly DeploymentKind[] = [
   "docker",
   "compose",
+  "kubernetes",
   "systemd",
   "nginx",
   "caddy",
@@ -35,6 +36,10 @@ const LEFT_OUT_SHARE = 0.4;
 const CHECK_SHARE = 0.2;
 const MIN_SECONDS = 0.1;
 const MAX_CHECK_SECONDS = 2;
+
+/** How long a pod goes on as before while Kubernetes tells proxies that it ends, in seconds. */
+const PRE_STOP_SECONDS = 5;
+const MAX_PODS = 6;
 
 /** The addresses of the instances in the network of `compose.yaml`. */
 const IN_COMPOSE = ["172.30.0.11", "172.30.0.12"] as const;
@@ -89,6 +94,7 @@ async function templatesFor(
       { path: "compose.yaml", stub: "compose.yaml", values: { ...values, ...image, ...serviceValues(facts) } },
       { path: "deploy/nginx.compose.conf", stub: "nginx.compose.conf", values: { servers: indented(servers) } },
     ],
+    kubernetes: kubernetesTemplates({ ...values, ...serviceValues(facts), ...podValues(facts, name) }),
     systemd: [{ path: `deploy/${name}@.service`, stub: "systemd.service", values }],
     nginx: [{ path: "deploy/nginx.conf", stub: "nginx.conf", values: alone }],
     caddy: [{ path: "deploy/Caddyfile", stub: "Caddyfile", values: alone }],
@@ -96,10 +102,16 @@ async function templatesFor(
   };
 }
 
+function kubernetesTemplates(values: StubValues): Template[] {
+  const pods = { path: "deploy/kubernetes.yaml", stub: "kubernetes.yaml", values };
+  const migrations = { path: "deploy/kubernetes.migrate.yaml", stub: "kubernetes.migrate.yaml", values };
+  return values.migrates === true ? [migrations, pods] : [pods];
+}
+
 function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
   const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, maxBodyBytes, dialect } =
     facts;
-  const names = [...new Set([domain, ...(hosts ?? [])])];
+  const names = namesOf(domain, hosts);
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
     // systemd replaces what follows a percent sign.
@@ -124,13 +136,26 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     sqlite: dialect === "sqlite",
     drainSeconds: String(drainSeconds),
     shutdownSeconds: String(shutdownSeconds),
-    stopSeconds: String(Math.ceil(drainSeconds + shutdownSeconds + RESERVE_SECONDS)),
+    stopSeconds: String(stopSeconds({ drainSeconds, shutdownSeconds })),
     keepTime: duration(drainSeconds * KEPT_SHARE),
-    checkTime: duration(Math.min(MAX_CHECK_SECONDS, drainSeconds * CHECK_SHARE)),
+    checkTime: duration(checkSeconds(drainSeconds)),
     failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
     // nginx's 0 is no limit.
     bodySize: maxBodyBytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * maxBodyBytes) / 1024 ** 2)}m`,
   };
+}
+
+function namesOf(domain: string, hosts: readonly string[] | null): string[] {
+  return [...new Set([domain, ...(hosts ?? [])])];
+}
+
+/** How long it may take until an instance has ended. */
+function stopSeconds(facts: Pick<DeploymentFacts, "drainSeconds" | "shutdownSeconds">): number {
+  return Math.ceil(facts.drainSeconds + facts.shutdownSeconds + RESERVE_SECONDS);
+}
+
+function checkSeconds(drainSeconds: number): number {
+  return Math.min(MAX_CHECK_SECONDS, drainSeconds * CHECK_SHARE);
 }
 
 async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<Record<string, string | boolean>> {
@@ -191,6 +216,21 @@ function healthCheck(port: number, path: string): string {
 /** A part of a block. */
 function indented(text: string): string {
   return text.trimEnd().replaceAll(/^(?=.)/gm, "  ");
+}
+
+function podValues(facts: DeploymentFacts, name: string): Record<string, string> {
+  const hosts = namesOf(facts.domain, facts.hosts).map((host) => JSON.stringify(host));
+  const backend = `{ service: { name: ${name}, port: { name: http } } }`;
+  const paths = `{ paths: [{ path: /, pathType: Prefix, backend: ${backend} }] }`;
+  return {
+    maxPods: String(MAX_PODS),
+    preStopSeconds: String(PRE_STOP_SECONDS),
+    graceSeconds: String(PRE_STOP_SECONDS + stopSeconds(facts)),
+    // Kubernetes knows whole seconds only.
+    probeSeconds: String(Math.max(1, Math.floor(checkSeconds(facts.drainSeconds)))),
+    ingressHosts: hosts.join(", "),
+    ingressRules: hosts.map((host) => `    - host: ${host}\n      http: ${paths}`).join("\n"),
+  };
 }
 
 /** A time as proxies read it: `4s`, or `400ms` if it isn't whole seconds. */

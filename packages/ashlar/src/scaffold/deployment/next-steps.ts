@@ -32,6 +32,16 @@ export async function nextSteps(
         `docker compose --env-file /etc/${name}.env up --detach --build`,
     );
   }
+  if (has("kubernetes")) {
+    const secret = `kubectl create secret generic ${name} --from-env-file=/etc/${name}.env`;
+    const migration =
+      facts.dialect === null ? "" : "kubectl apply --filename deploy/kubernetes.migrate.yaml, and when that is done: ";
+    steps.push(
+      `deploy/kubernetes.yaml: replace registry.example/${name}:1.0.0 by your image, and the addresses in TRUSTED_PROXIES by ` +
+        `those of the cluster's pods. Write /etc/${name}.env with APP_URL=https://${domain}, APP_KEY and the other variables ` +
+        `of .env.example. Then: ${secret}; ${migration}kubectl apply --filename deploy/kubernetes.yaml`,
+    );
+  }
   if (has("systemd")) {
     steps.push(
       `deploy/${name}@.service: copy it to /etc/systemd/system, and the application to /srv/${name}, with its variables in ` +

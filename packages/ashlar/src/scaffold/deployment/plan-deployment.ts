@@ -4,19 +4,31 @@ import { readIfThere } from "../existing-files.ts";
 import { replaceFile, withLineEndsOf, writeAllOrNone } from "../files.ts";
 import type { Installation, PlannedFile } from "../install.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
-import { type DeploymentKind, deploymentFiles } from "./deployment-files.ts";
+import { DEPLOYMENT_KINDS, type DeploymentKind, deploymentFiles } from "./deployment-files.ts";
+
+/** The kinds of files that an application can be deployed with. */
+export function possibleKinds({ dialect }: DeploymentFacts): readonly DeploymentKind[] {
+  return DEPLOYMENT_KINDS.filter((kind) => kind !== "kubernetes" || dialect !== "sqlite");
+}
 
 /**
  * Plans the files of a deployment, without writing anything. Those that are in place already are left out.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application in it
+ * @throws `E_COMMAND` if there is no application in it, or it can't be deployed in this way
  */
 export async function planDeployment(
   root: string,
   kinds: readonly DeploymentKind[],
   facts: DeploymentFacts,
 ): Promise<Installation> {
+  if (!kinds.every((kind) => possibleKinds(facts).includes(kind))) {
+    throw new AshlarError(
+      "E_COMMAND",
+      "Kubernetes runs instances on several machines, but SQLite is one file on one of them. Use PostgreSQL or MariaDB: " +
+        "npx ashlar db:copy moves the rows.",
+    );
+  }
   const files: PlannedFile[] = [];
   for (const { path, text } of await deploymentFiles(root, kinds, facts)) {
     const before = await readIfThere(root, path);
