@@ -1,10 +1,16 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
-import { checkTypes, execute, generateApplication } from "../../support/generated-application.ts";
+import {
+  COMMAND,
+  checkTypes,
+  execute,
+  generateApplication,
+  generatedApplication,
+} from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
@@ -26,7 +32,7 @@ interface Signatures {
 beforeAll(async () => {
   ({ root, remove } = await generateApplication({ api: false }));
   await followPage(root, PAGE);
-  await followSection(root, PAGE, "The routes");
+  for (const section of ["The secrets", "The routes"]) await followSection(root, PAGE, section);
   await checkTypes(root);
   const load = (path: string) => import(pathToFileURL(join(root, path)).href);
   ({ WEBHOOKS: secrets } = await load("config/webhooks.ts"));
@@ -40,9 +46,17 @@ afterAll(async () => {
 });
 afterEach(() => vi.useRealTimers());
 
-async function send(path: string, body: string, headers: Record<string, string>): Promise<number> {
+async function respond(
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string>,
+): Promise<Response> {
   const init = { method: "POST", body, headers: { "content-type": "application/json", ...headers } };
-  return (await application.fetch(new Request(`http://localhost${path}`, init))).status;
+  return await application.fetch(new Request(`http://localhost${path}`, init));
+}
+
+async function send(path: string, body: string, headers: Record<string, string>): Promise<number> {
+  return (await respond(path, body, headers)).status;
 }
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -50,6 +64,10 @@ const hmac = (key: string, text: string) => createHmac("sha256", key).update(tex
 
 function likeStripe(body: string, time = now(), key = "a"): Record<string, string> {
   return { "stripe-signature": `t=${time},v1=${hmac(key, `${time}.${body}`).digest("hex")}` };
+}
+
+function likeGitHub(body: string): Record<string, string> {
+  return { "x-hub-signature-256": `sha256=${hmac("b", body).digest("hex")}` };
 }
 
 function standard(id: string, body: string, time = now()): Record<string, string> {
@@ -122,7 +140,8 @@ describe("the routes of the page", () => {
     const push = '{"ref":"refs/heads/main"}';
     const signature = `sha256=${hmac("b", push).digest("hex")}`;
     expect(await send("/webhooks/repository", push, { "x-hub-signature-256": signature })).toBe(204);
-    expect(await send("/webhooks/mail", "{}", standard("msg_1", "{}"))).toBe(204);
+    const bounced = '{"type":"bounced"}';
+    expect(await send("/webhooks/mail", bounced, standard("msg_1", bounced))).toBe(204);
     expect(await handled()).toEqual(["mail:msg_1", "payments:evt_1", `repository:${signature}`]);
   });
 
@@ -143,6 +162,130 @@ describe("the routes of the page", () => {
     expect(await send("/webhooks/repository", body, { "x-hub-signature-256": "sha256=00" })).toBe(403);
     expect(await handled()).toEqual(before);
   });
+});
+
+/** What was logged as handled while a task ran. */
+async function logged(task: () => Promise<unknown>): Promise<unknown[]> {
+  const info = vi.spyOn(application.container.make("logger"), "info").mockImplementation(() => {});
+  await task();
+  const events = info.mock.calls
+    .filter(([, message]) => message === "A webhook was handled.")
+    .map(([fields]) => fields);
+  info.mockRestore();
+  return events;
+}
+
+describe("nothing but the signed bytes says what a webhook is", () => {
+  const forgery = "?id=evt_forged&type=payment.succeeded&ref=refs/heads/forged";
+  const types = ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream", "application/json"];
+
+  test.for(types)("a recorded one that is sent again with a query and as %s is the same one", async (type) => {
+    const [payment, push, bounced] = [
+      `{"id":"evt_${type}","type":"payment.failed"}`,
+      `{"ref":"refs/heads/${type}"}`,
+      `{"type":"bounced","id":"${type}"}`,
+    ];
+    const sent = [
+      ["payments", payment, likeStripe(payment)],
+      ["repository", push, likeGitHub(push)],
+      ["mail", bounced, standard(`msg_${type}`, bounced)],
+    ] as const;
+    const before = await handled();
+    const events = await logged(async () => {
+      for (const [service, body, headers] of [...sent, ...sent]) {
+        const { status } = await respond(`/webhooks/${service}${forgery}`, body, { ...headers, "content-type": type });
+        expect(status).toBe(204);
+      }
+    });
+    expect(events).toEqual([{ event: "payment.failed" }, { event: `push refs/heads/${type}` }, { event: "bounced" }]);
+    const { "x-hub-signature-256": signature } = likeGitHub(push);
+    const rows = [`mail:msg_${type}`, `payments:evt_${type}`, `repository:${signature}`];
+    expect((await handled()).filter((id) => !before.includes(id))).toEqual(rows);
+  });
+
+  test.for([
+    '{"type":"x"}',
+    '{"id":"","type":"x"}',
+    '{"id":7,"type":"x"}',
+    '{"id":"evt_9"}',
+    "[]",
+    "null",
+    "id=evt_9",
+    "",
+  ])("a payment without an id, a type or JSON is refused, and nothing is stored: %s", async (body) => {
+    const before = await handled();
+    for (const type of types) {
+      const path = `/webhooks/payments${forgery}`;
+      const response = await respond(path, body, {
+        ...likeStripe(body),
+        "content-type": type,
+        accept: "application/json",
+      });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: "E_INVALID_BODY" });
+    }
+    expect(await handled()).toEqual(before);
+  });
+
+  test("the ping of a repository is acknowledged, and isn't a push", async () => {
+    const ping = '{"zen":"Keep it logically awesome."}';
+    expect(
+      await logged(async () => expect(await send("/webhooks/repository", ping, likeGitHub(ping))).toBe(204)),
+    ).toEqual([]);
+  });
+
+  test("the text that Standard Webhooks sign can't be divided in another place", async () => {
+    const time = now();
+    const inner = '{"type":"paid"}';
+    const signed = standard("msg_7", `{"type":"note.${time}.${inner}"}`, time);
+    // The same text, with what the outer one quotes as its body.
+    const id = `msg_7.${time}.{"type":"note`;
+    const forged = `${inner}"}`;
+    const headers = { ...signed, "webhook-id": id };
+    expect(await send("/webhooks/mail", forged, headers)).toBe(403);
+    expect(signatures.isStandardWebhook(Buffer.from(forged), standardHeaders(headers), secrets.mail)).toBe(false);
+  });
+});
+
+function standardHeaders(headers: Record<string, string>): Record<string, string | null> {
+  return {
+    id: headers["webhook-id"]!,
+    timestamp: headers["webhook-timestamp"]!,
+    signature: headers["webhook-signature"]!,
+  };
+}
+
+test("without its secrets, the application doesn't start in production, and says which variable is missing", async () => {
+  const environment = {
+    ...{
+      APP_ENV: "production",
+      APP_URL: "https://shop.example",
+      APP_KEY: randomBytes(64).toString("base64url"),
+      DATABASE_PATH: ":memory:",
+    },
+    ...{
+      MAIL_FROM: "shop@shop.example",
+      SMTP_HOST: "127.0.0.1",
+      PAYMENTS_WEBHOOK_SECRET: "a",
+      MAIL_WEBHOOK_SECRET: "",
+    },
+  };
+  const { code, output } = await execute(root, process.execPath, [COMMAND, "routes"], environment);
+  expect(output).toContain(
+    "config/webhooks.ts: WEBHOOKS.repository: is missing. Set REPOSITORY_WEBHOOK_SECRET in .env.",
+  );
+  expect(code).not.toBe(0);
+});
+
+test.for([
+  { json: true, pages: false },
+  { pages: false, api: true },
+])("what the page changes fits an application made with %j", async (options) => {
+  const other = await generatedApplication({ api: false, ...options });
+  await followPage(other, PAGE);
+  await followSection(other, PAGE, "The secrets");
+  if ("json" in options) await followSection(other, PAGE, "The routes");
+  await checkTypes(other);
 });
 
 test("the page's test passes in the application", async () => {
