@@ -184,12 +184,17 @@ export class Migrations {
     return names.filter((name) => !done.has(name));
   }
 
-  /** @internal The names of the migrations that have been run and have no file, oldest first. It only reads. */
-  async missing(): Promise<string[]> {
-    if (!(await hasTable(this.#database, "migrations"))) return [];
-    const known = new Set((await migrationFiles(this.#folder)).map(({ name }) => name));
+  /**
+   * @internal The migrations that have been run and have no file, oldest first, and whether they are newer than all that
+   * have one, as a later version of the application leaves them. It only reads.
+   */
+  async missing(): Promise<{ readonly names: string[]; readonly areNewer: boolean }> {
+    if (!(await hasTable(this.#database, "migrations"))) return { names: [], areNewer: false };
+    const files = await migrationFiles(this.#folder);
+    const known = new Set(files.map(({ name }) => name));
     const run = await this.#kysely.selectFrom("migrations").select("name").orderBy("name").execute();
-    return run.map(({ name }) => name).filter((name) => !known.has(name));
+    const names = run.map(({ name }) => name).filter((name) => !known.has(name));
+    return { names, areNewer: names.every((name) => isNewer(name, files)) };
   }
 
   /**

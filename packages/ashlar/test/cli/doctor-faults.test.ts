@@ -441,6 +441,17 @@ describe("the database", () => {
     await ashlar(root, "make:migration", "create_orders");
     await mendAll(root, ["migrations.pending"]);
     await sh(root, "mv database/migrations/*_create_orders.ts .");
+    const newer = await doctor(root);
+    expect(newer.findings).toMatchObject([{ id: "migrations.newer", severity: "warning" }]);
+    const { run, note } = newer.findings[0]!.remedy;
+    expect([run, note]).toEqual([null, expect.stringContaining("don't roll them back, because that deletes")]);
+    expect(note).not.toContain("migrate:rollback");
+    expect(await ashlar(root, "migrate")).toMatchObject({ code: 1 });
+    expect(await ashlar(root, ...note!.match(/migrate --allow-newer/)![0].split(" "))).toMatchObject({ code: 0 });
+    shown.add("migrations.newer");
+    // With a file that is newer, the missing one is not what a later version has left.
+    await ashlar(root, "make:migration", "create_payments");
+    expect(await ashlar(root, "migrate", "--allow-missing")).toMatchObject({ code: 0 });
     const missing = await doctor(root);
     expect(idsOf(missing)).toEqual(["migrations.missing"]);
     const told = "Put the files back, or roll the migrations back where the files are: npx ashlar migrate:rollback.";
@@ -448,8 +459,8 @@ describe("the database", () => {
     const [back, rolledBack] = [await copyOf(root), await copyOf(root)];
     for (const copy of [back, rolledBack]) await sh(copy, "mv *_create_orders.ts database/migrations");
     expect((await doctor(back)).findings).toEqual([]);
-    await ashlar(rolledBack, "migrate:rollback");
-    await sh(rolledBack, "rm database/migrations/*_create_orders.ts");
+    await ashlar(rolledBack, "migrate:rollback", "--steps", "2");
+    await sh(rolledBack, "rm database/migrations/*_create_orders.ts database/migrations/*_create_payments.ts");
     expect((await doctor(rolledBack)).findings).toEqual([]);
     shown.add("migrations.missing");
     await sh(root, "chmod 644 database/app.sqlite");

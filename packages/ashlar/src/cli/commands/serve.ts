@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { inheritedDescriptor } from "../../server/index.ts";
 import { AshlarError } from "../../support/index.ts";
@@ -21,6 +22,7 @@ interface Options {
   readonly worker?: number;
   readonly port?: number;
   readonly host?: string;
+  readonly root?: string;
 }
 
 function parsePort(text: string): number {
@@ -39,27 +41,41 @@ function parseWorkers(text: string): number {
 }
 
 /** `serve`: serves the application until a signal stops it. */
-export function serveCommand(terminal: Terminal): Command {
+export function serveCommand(shell: Terminal): Command {
   return new Command("serve")
     .description("Serves the application.")
     .option("-p, --port <number>", "the port to listen on, instead of PORT", parsePort)
     .option("--host <address>", "the address to listen on, instead of HOST")
     .option("-w, --watch", "restart when a file changes")
     .option("--workers <number>", "how many processes serve; auto: one for each processor", parseWorkers)
+    .option("--root <folder>", "the application's folder; if it is a symbolic link, SIGHUP goes where it then leads")
     .addOption(new Option("--supervised").hideHelp())
     .addOption(new Option("--descriptor <number>").argParser(Number).hideHelp())
     .addOption(new Option("--worker <number>").argParser(parseWorkers).hideHelp())
     .action(async (options: Options) => {
+      const terminal = options.root === undefined ? shell : enter(shell, options.root);
       if (options.worker !== undefined) {
         const { serveAsWorker } = await import("../workers/worker.ts");
         return await serveAsWorker(terminal, options.worker, options);
       }
       // The child process of `--watch` ends with its parent.
       if (!options.supervised) endWithShell();
-      if (options.workers !== undefined) return await serveInWorkers(terminal, options, options.workers);
+      const link = options.root === undefined ? null : resolve(shell.root, options.root);
+      if (options.workers !== undefined) return await serveInWorkers(terminal, options, options.workers, link);
       if (!options.watch) return await serve(terminal, options);
       await supervise(terminal, listenArguments(options), inheritedBy(options));
     });
+}
+
+/** @throws `E_COMMAND` if the folder can't be entered */
+function enter(terminal: Terminal, folder: string): Terminal {
+  try {
+    process.chdir(resolve(terminal.root, folder));
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new AshlarError("E_COMMAND", `--root ${folder}: the folder can't be entered (${code}).`, { cause });
+  }
+  return { ...terminal, root: process.cwd() };
 }
 
 /** The descriptor of the socket that systemd has opened; `null` if there is none, or a port was asked for. */
@@ -84,7 +100,7 @@ async function serve(terminal: Terminal, { port, host, supervised, descriptor }:
   await warnOfPendingMigrations(application);
 }
 
-async function serveInWorkers(terminal: Terminal, options: Options, count: number): Promise<void> {
+async function serveInWorkers(terminal: Terminal, options: Options, count: number, link: string | null): Promise<void> {
   if (options.watch) {
     throw new AshlarError(
       "E_COMMAND",
@@ -92,7 +108,7 @@ async function serveInWorkers(terminal: Terminal, options: Options, count: numbe
     );
   }
   const { Primary } = await import("../workers/primary.ts");
-  new Primary(terminal, count, listenArguments(options), { fd: inheritedBy(options) }).start();
+  new Primary(terminal, count, listenArguments(options), { fd: inheritedBy(options), link }).start();
 }
 
 function listenArguments({ port, host }: Options): string[] {

@@ -129,6 +129,7 @@ const MEANINGS = {
   "database.engine": "A table has no transactions and no foreign keys.",
   "migrations.pending": "Migrations have not been run.",
   "migrations.missing": "Migrations were run whose files are missing.",
+  "migrations.newer": "Migrations were run that are newer than all files.",
   "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
   "mail.outbox": "The table in which mails wait is missing.",
   "mail.server": "Mails can't be delivered.",

@@ -1,19 +1,17 @@
 import cluster, { type Worker } from "node:cluster";
 import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
 import { createLogger } from "../../boot/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { relayMetrics } from "../../metrics/index.ts";
 import { acceptWaiting, type Listens, listen, STILL_COMING } from "../../server/index.ts";
-import { PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Booted, FromWorker } from "./messages.ts";
+import { ReleaseFolder } from "./release-folder.ts";
 import { Restarts } from "./restarts.ts";
 import { STALL_MS, Stall } from "./stall.ts";
 import { MAX_WAITING, WaitingLine } from "./waiting-line.ts";
 import { WorkerChannel } from "./worker-channel.ts";
 
-const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 /** How much longer than its own deadline a worker's shutdown may take before it is killed, in milliseconds. */
 const GRACE_MS = 3000;
@@ -63,6 +61,8 @@ export class Primary {
   readonly #bootReserveMs: number;
   readonly #maxWaiting: number;
   readonly #fd: number | null;
+  readonly #args: readonly string[];
+  readonly #folder: ReleaseFolder;
   readonly #members = new Set<Member>();
   readonly #restarts = new Restarts();
   readonly #waiting: WaitingLine;
@@ -84,7 +84,8 @@ export class Primary {
    * @param args the arguments of `ashlar serve` for each
    * @param options `stallMs`: how long a worker may not respond, in milliseconds; `bootMs`: how much longer than it waits for
    * its database a replacement may take to boot; `maxWaiting`: how many connections may wait for each worker;
-   * `fd`: the descriptor of the socket to listen at, if another program has opened it
+   * `fd`: the descriptor of the socket to listen at, if another program has opened it; `link`: the symbolic link to the
+   * application's folder, which each roll follows, instead of the folder that the command runs in
    */
   constructor(
     terminal: Terminal,
@@ -95,6 +96,7 @@ export class Primary {
       readonly bootMs?: number;
       readonly maxWaiting?: number;
       readonly fd?: number | null;
+      readonly link?: string | null;
     } = {},
   ) {
     this.#terminal = terminal;
@@ -108,7 +110,9 @@ export class Primary {
       this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
     });
     relayMetrics((worker) => [...this.#members].find((one) => one.worker === worker)?.channel.waiting ?? 0);
-    cluster.setupPrimary({ exec: COMMAND, args: ["serve", "--worker", String(count), ...args], cwd: terminal.root });
+    this.#args = ["serve", "--worker", String(count), ...args];
+    this.#folder = new ReleaseFolder(terminal.root, options.link ?? null);
+    this.#setUp();
   }
 
   /** Starts the workers: the first one alone, so that a mistake is reported once. */
@@ -131,6 +135,11 @@ export class Primary {
     for (const { worker } of this.#members) worker.kill("SIGKILL");
     process.kill(process.pid, signal);
   };
+
+  /** Has the workers that are started from now on run in the current folder, with the Ashlar that is installed there. */
+  #setUp(): void {
+    cluster.setupPrimary({ exec: this.#folder.command, args: [...this.#args], cwd: this.#folder.current });
+  }
 
   #start(): Member {
     const worker = cluster.fork();
@@ -343,7 +352,16 @@ export class Primary {
   /** Replaces the workers one by one. Each new one serves before an old one drains. */
   async #roll(): Promise<void> {
     if (this.#ending !== null) return;
-    this.#logger?.info("Replacing the workers.");
+    const before = this.#folder.current;
+    try {
+      this.#folder.follow();
+    } catch (error) {
+      this.#logger?.error({ err: error }, "The application's folder can't be read. The workers are not replaced.");
+      return;
+    }
+    this.#setUp();
+    const from = this.#folder.isLink ? { folder: this.#folder.current } : {};
+    this.#logger?.info(from, "Replacing the workers.");
     for (const old of [...this.#members].filter(({ isApart }) => !isApart)) {
       // One that died meanwhile was replaced, by the code as it is now.
       if (!this.#goesOn(old)) continue;
@@ -357,6 +375,8 @@ export class Primary {
       if (!serves) {
         const line = { worker: member.worker.id, ...reasonOf(member) };
         this.#logger?.error(line, "A new worker could not boot. The others go on serving.");
+        this.#folder.current = before;
+        this.#setUp();
         // It died meanwhile, and counted on its successor.
         if (!this.#goesOn(old)) this.#start();
         return;
@@ -364,7 +384,7 @@ export class Primary {
       await this.#retire(old);
       if (this.#ending !== null) return;
     }
-    this.#logger?.info("The workers have been replaced.");
+    this.#logger?.info(from, "The workers have been replaced.");
   }
 
   /** Gives a worker no more connections: those that wait for it go to the others. */

@@ -167,10 +167,9 @@ describe("the routes of the page", () => {
 /** What was logged as handled while a task ran. */
 async function logged(task: () => Promise<unknown>): Promise<unknown[]> {
   const info = vi.spyOn(application.container.make("logger"), "info").mockImplementation(() => {});
+  const calls: readonly unknown[][] = info.mock.calls;
   await task();
-  const events = info.mock.calls
-    .filter(([, message]) => message === "A webhook was handled.")
-    .map(([fields]) => fields);
+  const events = calls.filter(([, message]) => message === "A webhook was handled.").map(([fields]) => fields);
   info.mockRestore();
   return events;
 }

@@ -84,6 +84,13 @@ async function databaseFindings(subject: Subject, database: Database): Promise<F
   ];
 }
 
+const MISSING = "Put the files back, or roll the migrations back where the files are: npx ashlar migrate:rollback.";
+
+const NEWER =
+  "They are newer than all that are here. If a later version of the application has run them, and you went back to this " +
+  "one, all is well: don't roll them back, because that deletes what users have entered since, and migrate with " +
+  "npx ashlar migrate --allow-newer, which ignores them. Otherwise put the files back.";
+
 async function migrationFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const migrations = migrationsOf(subject.root, database);
   const pending = await migrations.pending();
@@ -95,11 +102,11 @@ async function migrationFindings(subject: Subject, database: Database): Promise<
       finding("migrations.pending", severity, { file: "database/migrations", problem, run: "npx ashlar migrate" }),
     );
   }
-  const missing = await migrations.missing();
-  if (missing.length > 0) {
-    const problem = `Migrations were run whose files are missing: ${missing.join(", ")}.`;
-    const note = "Put the files back, or roll the migrations back where the files are: npx ashlar migrate:rollback.";
-    findings.push(warning("migrations.missing", { file: "database/migrations", problem, note }));
+  const { names, areNewer } = await migrations.missing();
+  if (names.length > 0) {
+    const problem = `Migrations were run whose files are missing: ${names.join(", ")}.`;
+    const remedy = { file: "database/migrations", problem, note: areNewer ? NEWER : MISSING };
+    findings.push(warning(areNewer ? "migrations.newer" : "migrations.missing", remedy));
   }
   return findings;
 }

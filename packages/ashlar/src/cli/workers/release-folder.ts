@@ -1,0 +1,48 @@
+import { realpathSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { PACKAGE_FOLDER } from "../../support/index.ts";
+
+/**
+ * The folder that workers are started in. If it is reached through a symbolic link, an update switches the link to the folder
+ * of another release.
+ */
+export class ReleaseFolder {
+  /** Where workers start now. The system resolves links when a process enters a folder, so this is where the link led then. */
+  current: string;
+  readonly #link: string | null;
+
+  /**
+   * @param current the folder, an absolute path
+   * @param link the symbolic link to it, an absolute path; `null` if there is none to follow
+   */
+  constructor(current: string, link: string | null) {
+    this.current = current;
+    this.#link = link;
+  }
+
+  get isLink(): boolean {
+    return this.#link !== null;
+  }
+
+  /** Goes where the link leads now. Until this is called, a worker that replaces a dead one runs the same release. */
+  follow(): void {
+    if (this.#link !== null) this.current = realpathSync(this.#link);
+  }
+
+  /** The command of the Ashlar that is installed in the folder: with another one, the application would have two. */
+  get command(): string {
+    return join(this.#link === null ? PACKAGE_FOLDER : this.#installed(), "bin/ashlar.js");
+  }
+
+  #installed(): string {
+    try {
+      const file = findPackageJSON("ashlar", pathToFileURL(join(this.current, "app.ts")));
+      return file === undefined ? PACKAGE_FOLDER : dirname(file);
+    } catch {
+      // It isn't installed. The worker's own error says so.
+      return PACKAGE_FOLDER;
+    }
+  }
+}
