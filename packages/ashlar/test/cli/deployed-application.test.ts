@@ -55,7 +55,11 @@ async function start(unit: SystemdUnit): Promise<LongProcess> {
   const { PATH: _, ...environment } = unit.environment;
   const all = { ...variables, ...environment };
   const here = (command: string[]): string[] =>
-    command.slice(2).map((word) => (word === "node_modules/ashlar/bin/ashlar.js" ? COMMAND : word));
+    command
+      .slice(2)
+      .map((word) =>
+        word === "node_modules/ashlar/bin/ashlar.js" ? COMMAND : word.replace("/srv/shop/current", root),
+      );
   const process_ = startProcess(root, process.execPath, here(unit.command("ExecStart")), all);
   const { code, output } = await execute(root, process.execPath, here(unit.command("ExecStartPost")), all);
   expect([code, output]).toEqual([0, ""]);

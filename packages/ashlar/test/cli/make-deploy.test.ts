@@ -110,7 +110,7 @@ describe("what the application says", () => {
     expect(nginx).toContain("ssl_certificate /etc/letsencrypt/live/corner.example/fullchain.pem;");
     const unit = await read(root, "deploy/corner-shop@.service");
     expect(unit).toContain("TimeoutStopSec=60\n");
-    expect(unit).toContain("WorkingDirectory=/srv/corner-shop\n");
+    expect(unit).toContain("WorkingDirectory=/srv/corner-shop/current\n");
     expect(unit).toContain("fetch('http://127.0.0.1:%i/health/ready')");
     expect(unit).not.toContain("ReadWritePaths");
     expect(await read(root, "deploy/Caddyfile")).toMatch(

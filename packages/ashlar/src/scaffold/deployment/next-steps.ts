@@ -44,9 +44,10 @@ export async function nextSteps(
   }
   if (has("systemd")) {
     steps.push(
-      `deploy/${name}@.service: copy it to /etc/systemd/system, and the application to /srv/${name}, with its variables in ` +
-        `/srv/${name}/.env. Then: systemctl enable --now ${name}@${port} ${name}@${port + 1}. To update: systemctl reload ` +
-        `${name}@${port} ${name}@${port + 1}`,
+      `deploy/${name}@.service: copy it to /etc/systemd/system, put the application into /srv/${name}/releases/1, its ` +
+        `variables into /srv/${name}/.env, and make two links: ln -s ../../.env /srv/${name}/releases/1/.env; ` +
+        `ln -s releases/1 /srv/${name}/current. Then: systemctl enable --now ${name}@${port} ${name}@${port + 1}. To ` +
+        `update: install into another folder, switch current to it, and systemctl reload ${name}@${port} ${name}@${port + 1}`,
     );
   }
   const trust = "and set TRUSTED_PROXIES=loopback";

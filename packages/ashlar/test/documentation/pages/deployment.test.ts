@@ -77,7 +77,11 @@ test("the first deployment, as the page has it, serves in production, and so run
     code!.trim(),
   );
   expect(prepare!.split("\n").at(-1)).toBe("npx ashlar key:generate");
-  expect(serve!.split("\n")).toEqual(["npm run migrate", "npx ashlar doctor", "npm start"]);
+  expect(serve!.split("\n").filter((line) => line.startsWith("np"))).toEqual([
+    "npm run migrate",
+    "npx ashlar doctor",
+    "npm start",
+  ]);
 
   const root = await generatedApplication();
   await rm(join(root, ".env"));
@@ -123,6 +127,15 @@ describe("the files of `ashlar make:deploy`", () => {
         expect(files.length).toBeGreaterThan(0);
         for (const file of files) expect(row.writes).toContain(`\`${file}\``);
       }
+    }
+  });
+
+  test("every command of Compose on a page names the file with the variables that compose.yaml asks for, and builds", async () => {
+    const lines = (await markdownSamples("docs", "README.md")).flatMap(({ code }) => code.split("\n"));
+    const commands = lines.filter((line) => line.startsWith("docker compose "));
+    expect(commands.length).toBeGreaterThan(3);
+    for (const command of commands) {
+      expect(command).toMatch(/^docker compose --env-file \/etc\/shop\.env up --detach --build( --wait (one|two))?$/);
     }
   });
 
