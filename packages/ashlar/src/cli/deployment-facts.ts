@@ -43,6 +43,10 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
   const server = completeServerSettings({ ...settings.server, drainSeconds }, true);
   const database = container.has("database") ? container.make("database") : null;
   const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
+  const { true: streamed = [], false: read = [] } = Object.groupBy(
+    router.routes,
+    ({ streamsBody }) => `${streamsBody}`,
+  );
   return {
     title: settings.name,
     hosts: settings.hosts === null ? [] : settings.hosts.listed,
@@ -55,7 +59,10 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
       .map(({ pattern }) => beforeSecret(pattern))
       .filter((start) => start !== null)
       .map((start) => settings.basePath + start),
-    maxBodyBytes: Math.max(...limits, ...router.routes.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
+    maxBodyBytes: Math.max(...limits, ...read.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
+    streamed: streamed.map(({ pattern, bodyLimitBytes }) => {
+      return { pattern: settings.basePath + pattern, maxBytes: bodyLimitBytes ?? settings.limits.maxBodyBytes };
+    }),
     connection: database?.settings.default ?? null,
     dialect: database?.dialect.name ?? null,
   };

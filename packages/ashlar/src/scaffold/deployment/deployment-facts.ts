@@ -1,3 +1,11 @@
+/** The path of a route that streams its bodies. */
+export interface StreamedPath {
+  /** As the route has it, such as `/photos/@id`, behind the path of `APP_URL`. */
+  readonly pattern: string;
+  /** The largest body that it accepts; `Infinity`: any. */
+  readonly maxBytes: number;
+}
+
 /** What the files of a deployment say about an application. */
 export interface DeploymentFacts {
   /** The application's name for people. */
@@ -18,8 +26,10 @@ export interface DeploymentFacts {
   readonly shutdownSeconds: number;
   /** What the paths of routes begin with before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
   readonly secretPaths: readonly string[];
-  /** The largest body that a route accepts, in bytes. */
+  /** The largest body that a route accepts without streaming it, in bytes. */
   readonly maxBodyBytes: number;
+  /** The paths of routes that stream their bodies. */
+  readonly streamed: readonly StreamedPath[];
   /** The name of the default connection to the database; `null` if the application has no database. */
   readonly connection: string | null;
   /** The name of its dialect, such as `postgres`; `null` if there is none. */

@@ -1,6 +1,10 @@
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import { request } from "node:https";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startProxy } from "../../../test/support/deployed-proxies.ts";
 import { execute } from "../../../test/support/generated-application.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
@@ -20,6 +24,7 @@ const FACTS: DeploymentFacts = {
   shutdownSeconds: 10,
   secretPaths: [],
   maxBodyBytes: 1024 ** 2,
+  streamed: [],
   connection: "main",
   dialect: "postgres",
   redis: true,
@@ -53,6 +58,62 @@ test.each([
   expect(files.get("deploy/Caddyfile")).toContain(`keepalive ${kept}\n`);
   expect(files.get("deploy/Caddyfile")).toContain(`health_interval ${checked}\n`);
   expect(files.get("deploy/haproxy.cfg")).toContain(`inter ${checked} fall 2`);
+});
+
+describe("S61 nginx, with routes that stream their bodies", () => {
+  const GIB = 1024 ** 3;
+  const streamed = [
+    { pattern: "/photos/@album/?name:any", maxBytes: 20 * GIB },
+    { pattern: "/shop/a.b", maxBytes: Number.POSITIVE_INFINITY },
+  ];
+
+  test("has a location for each, and the usual limit for the rest, also in Compose", async () => {
+    const files = await filesFor({ streamed });
+    for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
+      const text = files.get(path)!;
+      expect(text.match(/location .*|client_max_body_size .*|proxy_request_buffering .*/g)).toEqual([
+        "client_max_body_size 2m;",
+        "location / {",
+        'location ~ "^/photos/[^/]+(?:/.+)?/?$" {',
+        "client_max_body_size 40960m;",
+        "proxy_request_buffering off;",
+        'location ~ "^/shop/a\\.b/?$" {',
+        "client_max_body_size 0;",
+        "proxy_request_buffering off;",
+      ]);
+    }
+  });
+
+  withProgram("nginx", () => {
+    test("sends them on as they come, and keeps none of another path's", async () => {
+      const arrived: string[] = [];
+      const instance = createServer((request, response) => {
+        arrived.push(`${request.url} ${request.headers["x-forwarded-proto"]}`);
+        // Before the body has come.
+        response.writeHead(403).end();
+      });
+      await new Promise<void>((listening) => void instance.listen(0, "127.0.0.1", listening));
+      onTestFinished(() => void instance.close());
+      const { port } = instance.address() as AddressInfo;
+      const { secure } = await startProxy("nginx", (await filesFor({ port, streamed })).get("deploy/nginx.conf")!);
+      const begin = async (path: string): Promise<number | undefined> => {
+        const headers = { host: "shop.example", "content-length": String(10 * GIB) };
+        const connection = { host: "127.0.0.1", port: secure, servername: "shop.example", rejectUnauthorized: false };
+        const sent = request({ ...connection, path, method: "POST", headers });
+        sent.on("error", () => {});
+        sent.write(Buffer.alloc(100_000));
+        const [response] = (await once(sent, "response")) as [IncomingMessage];
+        sent.destroy();
+        return response.statusCode;
+      };
+      // nginx may not listen yet.
+      await vi.waitFor(() => begin("/up"));
+      expect(await begin("/photos/1/a/b")).toBe(403);
+      expect(await begin("/login")).toBe(413);
+      expect(await begin("/photos")).toBe(413);
+      expect(arrived).toEqual(["/photos/1/a/b https"]);
+    });
+  });
 });
 
 test("proxies let the hosts in that are listed, redirect each to itself, and say what its certificate is", async () => {

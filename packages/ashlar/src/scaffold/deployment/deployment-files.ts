@@ -6,6 +6,7 @@ import { readStub, type StubValues } from "../stub.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
+import { nginxSize, streamedLocations } from "./streamed-locations.ts";
 
 /** What can be written for a deployment. */
 export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
@@ -74,8 +75,14 @@ async function templatesFor(
   facts: DeploymentFacts,
 ): Promise<Readonly<Record<DeploymentKind, readonly Template[]>>> {
   const name = await deployedName(root);
-  // nginx reads no hyphen in the name of a variable.
-  const values = { ...commonValues(facts), name, variable: name.replaceAll(/\W/g, "_"), compose: false };
+  const values = {
+    ...commonValues(facts),
+    name,
+    // nginx reads no hyphen in the name of a variable.
+    variable: name.replaceAll(/\W/g, "_"),
+    compose: false,
+    streamedLocations: streamedLocations(facts.streamed, name),
+  };
   const alone = { ...values, one: `127.0.0.1:${facts.port}`, two: `127.0.0.1:${facts.port + 1}` };
   const image = await imageValues(root, facts);
   const [one, two] = IN_COMPOSE.map((address) => `${address}:${facts.port}`);
@@ -109,8 +116,7 @@ function kubernetesTemplates(values: StubValues): Template[] {
 }
 
 function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
-  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, maxBodyBytes, dialect } =
-    facts;
+  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, dialect } = facts;
   const names = namesOf(domain, hosts);
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
@@ -140,8 +146,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     keepTime: duration(drainSeconds * KEPT_SHARE),
     checkTime: duration(checkSeconds(drainSeconds)),
     failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
-    // nginx's 0 is no limit.
-    bodySize: maxBodyBytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * maxBodyBytes) / 1024 ** 2)}m`,
+    bodySize: nginxSize(facts.maxBodyBytes),
+    streams: facts.streamed.length > 0,
   };
 }
 

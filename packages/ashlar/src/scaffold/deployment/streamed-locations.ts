@@ -1,0 +1,45 @@
+import type { StreamedPath } from "./deployment-facts.ts";
+
+/**
+ * Returns nginx's blocks for routes that stream their bodies: what it sends on at once fills none of its disk, so only these
+ * paths may have bodies of that size.
+ *
+ * @param upstream the name of the instances
+ */
+export function streamedLocations(paths: readonly StreamedPath[], upstream: string): string {
+  return paths
+    .map(({ pattern, maxBytes }) => {
+      const lines = [
+        `location ~ "${expressionOf(pattern)}" {`,
+        `  client_max_body_size ${nginxSize(maxBytes)};`,
+        "  proxy_request_buffering off;",
+        `  proxy_pass http://${upstream};`,
+        "}",
+      ];
+      return lines.map((line) => `  ${line}\n`).join("");
+    })
+    .join("\n");
+}
+
+/** Twice a limit, as nginx reads sizes: the application responds to what is a little too large. */
+export function nginxSize(bytes: number): string {
+  // nginx's 0 is no limit.
+  return bytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * bytes) / 1024 ** 2)}m`;
+}
+
+/** The expression for the paths of a route. nginx compares it with the decoded path. */
+function expressionOf(pattern: string): string {
+  const segments = pattern.split("/").filter((segment) => segment !== "");
+  const written = segments.map((segment) => {
+    const [, kind, compiler] = /^([@?])\w+(?::(\w+))?$/.exec(segment) ?? [];
+    if (kind === undefined) return `/${literal(segment)}`;
+    const value = compiler === "any" ? "/.+" : "/[^/]+";
+    return kind === "?" ? `(?:${value})?` : value;
+  });
+  return `^${written.join("")}/?$`;
+}
+
+function literal(segment: string): string {
+  // A quote or a backslash would also have to be escaped for nginx's own syntax.
+  return segment.replaceAll(/[^\w~-]/gu, (character) => (/["\\]/.test(character) ? "." : `\\${character}`));
+}
