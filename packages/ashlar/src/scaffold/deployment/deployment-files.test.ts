@@ -84,6 +84,16 @@ describe("S61 nginx, with routes that stream their bodies", () => {
     }
   });
 
+  test("in Kubernetes keeps no body on its disk, since its Ingress has one size for all paths", async () => {
+    const sizes = async (facts: Partial<DeploymentFacts>) => {
+      return (await filesFor(facts)).get("deploy/kubernetes.yaml")!.match(/proxy-(?:body-size|request-buffering): .*/g);
+    };
+    expect(await sizes({})).toEqual(['proxy-body-size: "2m"']);
+    const off = 'proxy-request-buffering: "off"';
+    expect(await sizes({ streamed })).toEqual(['proxy-body-size: "0"', off]);
+    expect(await sizes({ streamed: streamed.slice(0, 1) })).toEqual(['proxy-body-size: "40960m"', off]);
+  });
+
   withProgram("nginx", () => {
     test("sends them on as they come, and keeps none of another path's", async () => {
       const arrived: string[] = [];

@@ -148,6 +148,7 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
     bodySize: nginxSize(facts.maxBodyBytes),
     streams: facts.streamed.length > 0,
+    streamedSize: nginxSize(Math.max(facts.maxBodyBytes, ...facts.streamed.map(({ maxBytes }) => maxBytes))),
   };
 }
 
