@@ -38,6 +38,11 @@ const ROUTES: readonly RouteEntry[] = [
   Route.post("/gone", () => "done"),
   Route.post("/checked", () => "done"),
   Route.post("/apart", () => "done"),
+  Route.get("/cart/add", ({ session }) => {
+    session.put("cart", "a lamp");
+    return "added";
+  }),
+  Route.get("/cart", ({ session }) => String(session.get("cart"))),
   Route.get("/busy", ({ response }) => response.redirect("/form")),
   Route.post("/often", () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"))),
   Route.view("/often", "form"),
@@ -150,6 +155,15 @@ describe("a form that is sent to another path than its page's", () => {
     expect([text.includes('value="a lamp"'), text.includes("had expired")]).toEqual([true, false]);
   });
 
+  test("ends no session that has no room for what was typed", async () => {
+    const browser = new Browser(await create());
+    await browser.open("/cart/add");
+    await browser.open("/things/create");
+    const refused = await browser.post("/things", { __token: "stale", article: "a lamp ".repeat(1000) });
+    expect([refused.status, refused.text.includes("What you typed could not be kept.")]).toEqual([419, true]);
+    expect((await browser.send("/cart")).text).toBe("a lamp");
+  });
+
   test.each([
     ["a page of another site", "http://evil.example/things/create"],
     ["an address that no route has", "http://localhost/nowhere"],
@@ -168,6 +182,12 @@ describe("a form that is sent to another path than its page's", () => {
     const { status, text } = await browser.post("/things", { article: "a lamp" }, { headers });
     expect([status, text.includes("all things"), text.includes("a lamp")]).toEqual([419, true, false]);
   });
+});
+
+test("a form that is refused and not shown begins no session", async () => {
+  const browser = new Browser(await create());
+  const { status, cookies } = await browser.post("/gone", { article: "a lamp" }, ANONYMOUS);
+  expect([status, cookies]).toEqual([419, []]);
 });
 
 test("S27 the body of a request that is not known to come from this site is not even read", async () => {
