@@ -91,7 +91,7 @@ export class AuthProvider extends Provider {
     const { container } = this.application;
     const guards = container.make("auth");
     guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
-    guards.allowDevice = (context, guard, user) => this.#webGuards.allowDevice(context, guard, user);
+    guards.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
     guards.devices = this.#webGuards;
     if (!container.has("logins")) container.bind("logins", new LoginStores(container));
     installAccounts(this.application);

@@ -394,9 +394,13 @@ export class Auth {
     return this.#registry.guessWarnings?.hasLinkHere(guard) ?? false;
   }
 
-  /** @internal Makes the request's device known to an account whose mailbox the request has proved. */
-  allowDevice(guard: string, user: Authenticatable): void {
-    this.#registry.allowDevice(this.#context, guard, user);
+  /**
+   * @internal Makes the request's device known to an account whose mailbox the request has proved.
+   *
+   * @param proof what has proved it, if all that it makes known is to be one device; `null`: each is another one
+   */
+  allowDevice(guard: string, user: Authenticatable, proof: string | null = null): void {
+    this.#registry.allowDevice(this.#context, guard, user, proof);
   }
 
   /**

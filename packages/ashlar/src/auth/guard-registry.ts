@@ -72,6 +72,9 @@ export interface DeviceLookup {
   currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
 }
 
+/** Makes the device of a request known to an account, with what has proved its mailbox, or `null`. */
+type AllowDevice = (context: HttpContext, guard: string, user: Authenticatable, proof: string | null) => void;
+
 /** Tells the owners of accounts about guesses. */
 export interface GuessWarnings {
   /**
@@ -109,8 +112,8 @@ export class GuardRegistry {
   readonly refusedGuesses: RefusedGuesses = new RefusedGuesses();
   /** What the browsers of requests know about accounts; `null` if no guard has browsers. */
   devices: DeviceLookup | null = null;
-  /** Makes the device of a request known to an account. */
-  allowDevice: (context: HttpContext, guard: string, user: Authenticatable) => void = () => {};
+  /** Makes the device of a request known to an account; see `Auth.allowDevice`. */
+  allowDevice: AllowDevice = () => {};
   /** Tells the owners of accounts that unknown devices have used up their guesses; `null`: nothing tells them. */
   guessWarnings: GuessWarnings | null = null;
 

@@ -54,6 +54,7 @@ describe("without any configuration", () => {
     "login.account": ["login.account account 100/3600", "login.account-account account 200/86400"],
     "login.account.slow": ["login.account.slow account 1/600"],
     "login.device": ["login.device account 1/86400"],
+    "login.device.again": ["login.device.again account 1/60"],
     guesses: ["guesses account 1/86400"],
     "guesses.check": ["guesses.check account 1/60"],
     "login.step": ["login.step account 5/900", "login.step-account account 20/86400"],
@@ -78,6 +79,7 @@ describe("without any configuration", () => {
       "guesses",
       "guesses.check",
       "login.device",
+      "login.device.again",
       "new_device",
     ]);
   });

@@ -145,7 +145,8 @@ export class Throttle {
    */
   async peek(name: LimitName, keys: ThrottleKeys): Promise<ThrottleResult> {
     const found = this.#find(name);
-    const applicable = applicableBuckets(found, keys);
+    const isApart = found.limit.knownDevicesApart && (keys.proof ?? null) !== null;
+    const applicable = applicableBuckets(found, isApart ? apartKeys(keys) : keys);
     return summarize(await peekAll(applicable), mostOf(found.limit), publicPolicy(applicable));
   }
 
@@ -357,7 +358,7 @@ export class Throttle {
    */
   async #countApart(found: CountedLimit, keys: AttemptKeys, cost: number): Promise<CountedResult> {
     const { limit, store } = found;
-    const { device = null, proof = null, ...stranger } = keys;
+    const { device: _, proof: __, ...stranger } = keys;
     const attempts: CountedAttempt[] = [];
     const refusals: BucketResult[] = [];
     const add = async (one: CountedLimit, whose: ThrottleKeys): Promise<ThrottleResult> => {
@@ -365,8 +366,8 @@ export class Throttle {
       attempts.push(...counted.attempts);
       return summarize(counted.results, mostOf(one.limit), "");
     };
-    if (proof !== null || device !== null) {
-      const own = await add(found, { ...stranger, subject: proof === null ? "known devices" : `proof ${proof}` });
+    if ((keys.proof ?? keys.device ?? null) !== null) {
+      const own = await add(found, apartKeys(keys));
       refusals.push(...own.buckets);
       if (own.allowed) return { result: own, attempts };
     }
@@ -416,6 +417,11 @@ export class Throttle {
     // back too.
     void this.#events()?.happen("auth.lockout", { ...event, account: accountDigest(account) });
   }
+}
+
+/** The keys by which a limit counts a client with a proof apart, or the other known devices of an account. */
+function apartKeys({ proof = null, device: _, ...stranger }: AttemptKeys): ThrottleKeys {
+  return { ...stranger, subject: proof === null ? "known devices" : `proof ${proof}` };
 }
 
 /** The result of counting an attempt, and what was counted. */

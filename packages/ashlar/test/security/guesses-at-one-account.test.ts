@@ -21,6 +21,8 @@ import {
 } from "../support/guessed-accounts.ts";
 import { onEachDatabase } from "../support/services.ts";
 
+const JSON_ANSWER = { accept: "application/json" };
+
 standStill();
 
 test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owner gets in on every device", async () => {
@@ -96,6 +98,60 @@ describe("S133 the link in the mail", () => {
     at(0);
     await (await shop.accounts.user()).endAccess();
     expect(await status(path)).toBe(410);
+  });
+
+  test("stays valid on a device that the account is used on, right after the storm that it was mailed for", async () => {
+    const shop = await open();
+    const laptop = shop.accounts.visitor({ ip: "198.51.100.1" });
+    expect(await isIn(laptop)).toBe(true);
+    laptop.cookies.delete("__Host-token");
+    for (let bot = 0; bot < 102; bot++) await guess(shop, bot);
+    const [mail] = await warnings(shop);
+    const path = pathIn(mail!);
+    expect((await laptop.get(path, JSON_ANSWER)).body).toMatchObject({ data: { isKnown: true } });
+    expect((await laptop.post(path, {}, JSON_ANSWER)).body).toMatchObject({ data: { status: "known" } });
+    const phone = shop.accounts.visitor({ ip: "198.51.100.2" });
+    expect((await phone.post(path, {}, JSON_ANSWER)).body).toMatchObject({ data: { status: "allowed" } });
+    expect([await isIn(phone), await isIn(laptop)]).toEqual([true, true]);
+  });
+
+  test.each([
+    ["for five minutes", 5],
+    ["for the day", 44 * 5],
+  ])("lets a device in whose cookie somebody has copied and used up %s", async (_, guesses) => {
+    const { shop, path } = await storm();
+    const owner = shop.accounts.visitor({ ip: "198.51.100.77" });
+    await owner.post(path);
+    expect(await isIn(owner)).toBe(true);
+    owner.cookies.delete("__Host-token");
+    at(24 * 60 + 1);
+    for (let bot = 0; bot < 102; bot++) await guess(shop, bot);
+    const [mail] = await warnings(shop);
+    const copy = copyOf(shop, owner, "198.51.100.78");
+    for (let attempt = 0; attempt < guesses; attempt++) {
+      at(24 * 60 + 1 + Math.floor(attempt / 5) * 5.1);
+      await login(copy, ADA.email, `a guess, number ${attempt}`);
+    }
+    expect(await isIn(owner)).toBe(false);
+    const next = pathIn(mail!);
+    expect((await owner.get(next, JSON_ANSWER)).body).toMatchObject({ data: { isKnown: false } });
+    expect((await owner.post(next, {}, JSON_ANSWER)).status).toBe(200);
+    expect(await isIn(owner)).toBe(true);
+  });
+
+  test("lets the device in once if it is sent twice, as by a double click, whichever answer the browser keeps", async () => {
+    const { shop, path, visitor } = await storm();
+    const [first, second] = [visitor(), shop.accounts.visitor({ ip: "198.51.100.1" })];
+    const answers = await Promise.all([first, second].map((one) => one.post(path, {}, JSON_ANSWER)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect([first, second].map(({ cookies }) => cookies.has("__Host-device"))).toEqual([true, true]);
+    // It is one device, so its guesses have one budget.
+    for (let attempt = 0; attempt < 5; attempt++) await login(first, ADA.email, `a guess, number ${attempt}`);
+    expect((await login(second, ADA.email, PASSWORD)).status).toBe(429);
+    // Neither another client at that moment, nor the same one later.
+    expect((await visitor().post(path, {}, JSON_ANSWER)).status).toBe(410);
+    at(2);
+    expect((await shop.accounts.visitor({ ip: "198.51.100.1" }).post(path, {}, JSON_ANSWER)).status).toBe(410);
   });
 
   test("logs no one in, and gives the device that it lets in one more budget, but no end of guesses", async () => {

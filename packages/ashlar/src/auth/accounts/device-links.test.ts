@@ -59,8 +59,13 @@ async function linkOf(accounts: TestAccounts, guard = "web", { id }: { readonly 
   return new URL(linksIn(mail!).find((url) => url.includes("/login/device/"))!).pathname;
 }
 
+let addresses = 0;
+
+/** A visitor at an address of their own. */
+const elsewhere = (accounts: TestAccounts): Visitor => accounts.visitor({ ip: `203.0.113.${++addresses}` });
+
 /** The status of a use of a link, and whether the visitor's device is known then. */
-async function use(accounts: TestAccounts, path: string, visitor: Visitor = accounts.visitor()) {
+async function use(accounts: TestAccounts, path: string, visitor: Visitor = elsewhere(accounts)) {
   const { status } = await visitor.post(path, {}, JSON_ANSWER);
   return [status, visitor.cookies.has("__Host-device")];
 }

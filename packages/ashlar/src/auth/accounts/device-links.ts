@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
@@ -6,17 +7,20 @@ import { currentDate, UnitOfWork } from "../../support/index.ts";
 import type { Throttle, ThrottleKeys } from "../../throttle/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { Authenticatable } from "../authenticatable.ts";
-import { identifierOf } from "../counted-accounts.ts";
+import { accountName, identifiersOf } from "../counted-accounts.ts";
 import { announce } from "../events.ts";
 import type { GuessWarnings } from "../guard-registry.ts";
-import { ACCOUNT_LIMIT } from "../limits.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import { type AccountLinks, DEVICE_EXPIRES_IN_HOURS, epochDigestOf } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";
 import { isVerifiable } from "./account-user.ts";
 import type { GuardUsers } from "./guard-users.ts";
-import { DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
+import { DEVICE_LINK_AGAIN_LIMIT, DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "./limits.ts";
+
+/** How often, and after how long, a refused use of a link looks whether its own client is just using it. */
+const [LOOKS, LOOK_PAUSE_MS] = [5, 100];
 
 /** The page that a link leads to. */
 const PAGE = "login.device";
@@ -158,20 +162,38 @@ export class DeviceLinks implements GuessWarnings {
     const found = await this.#find(context, token);
     if (found === null) return false;
     const throttle = this.#dependencies.container.make("throttle");
+    const { guard, user, use } = found;
+    if (!(await throttle.peek(DEVICE_LINK_LIMIT, use)).allowed) return this.#allowAgain(context, found);
     // The link is kept for the device that needs it.
-    if (await this.#isKnown(context, found)) return (await throttle.peek(DEVICE_LINK_LIMIT, found.use)).allowed;
+    if (await this.#isKnown(context, found)) return true;
     // One count, in the store that all processes share, decides between parallel uses.
-    const { allowed } = await throttle.consume(DEVICE_LINK_LIMIT, found.use);
-    if (!allowed) return false;
-    const { guard, user } = found;
-    context.auth.allowDevice(guard, user);
+    if (!(await throttle.consume(DEVICE_LINK_LIMIT, use)).allowed) return this.#allowAgain(context, found);
+    await throttle.consume(DEVICE_LINK_AGAIN_LIMIT, usedBy(context, use));
+    context.auth.allowDevice(guard, user, use.account);
     announce(context, "auth.device_allowed", guard, { user });
     return true;
   }
 
   /**
+   * Lets a client in that has used the link a moment ago: after a double click, the browser discards the first answer, with
+   * its cookie. Another request may just be using the link, so this waits for it.
+   *
+   * Security: both answers make the same device known, so the link gives no further guesses.
+   */
+  async #allowAgain(context: HttpContext, { guard, user, use }: FoundLink): Promise<boolean> {
+    const throttle = this.#dependencies.container.make("throttle");
+    for (let look = 0; look < LOOKS; look++) {
+      if (look > 0) await setTimeout(LOOK_PAUSE_MS);
+      if ((await throttle.peek(DEVICE_LINK_AGAIN_LIMIT, usedBy(context, use))).allowed) continue;
+      context.auth.allowDevice(guard, user, use.account);
+      return true;
+    }
+    return false;
+  }
+
+  /**
    * Reports whether a request has no use for a link: the account's user is logged in, or the device is known to the account
-   * and has guesses left. A stolen copy of its cookie may have used those up.
+   * and may log in now. A stolen copy of its cookie may have used up what it may try.
    */
   async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
     if (await context.auth.isLoggedInAs(guard, user)) return true;
@@ -181,8 +203,16 @@ export class DeviceLinks implements GuessWarnings {
     if (account === null || model === null || registry.devices === null) return false;
     const proof = registry.devices.currentDeviceOf(context, account);
     if (proof === null) return false;
-    const keys = { realm: registry.realmOf(guard), account: identifierOf(user, model), proof };
-    return (await container.make("throttle").peek(ACCOUNT_LIMIT, keys)).allowed;
+    const throttle = container.make("throttle");
+    const realm = registry.realmOf(guard);
+    for (const identifier of identifiersOf(user, model)) {
+      const device = registry.devices.deviceOf(context, accountName(realm, identifier));
+      const limits = [[ACCOUNT_LIMIT, proof] as const, [PASSWORD_LIMIT, device?.id ?? null] as const];
+      for (const [limit, own] of limits) {
+        if (!(await throttle.peek(limit, { realm, account: identifier, proof: own })).allowed) return false;
+      }
+    }
+    return true;
   }
 
   async #find(context: HttpContext, token: unknown): Promise<FoundLink | null> {
@@ -208,4 +238,10 @@ interface FoundLink {
 interface LinkUse {
   readonly realm: string;
   readonly account: string;
+}
+
+/** The use of a link by the client of a request. */
+function usedBy({ request }: HttpContext, { realm, account }: LinkUse): LinkUse {
+  const client = [request.clientAddress ?? "", request.header("user-agent") ?? ""];
+  return { realm, account: digest([account, ...client].join("\0")) };
 }

@@ -14,6 +14,7 @@ declare module "../../throttle/limit-name.ts" {
     guesses: true;
     "guesses.check": true;
     "login.device": true;
+    "login.device.again": true;
   }
 }
 
@@ -33,6 +34,9 @@ export const GUESSES_CHECK_LIMIT = "guesses.check";
 
 /** The limit of uses of a link in such a mail. */
 export const DEVICE_LINK_LIMIT = "login.device";
+
+/** The limit by which a client is known that has used such a link a moment ago. */
+export const DEVICE_LINK_AGAIN_LIMIT = "login.device.again";
 
 /**
  * The limit of mails that tell the owner of an address that someone tried to use it for another account, by recipient.
@@ -124,5 +128,9 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   // The account is the link: once within the time it can be used.
   [DEVICE_LINK_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
+  },
+  // The account is the link and the client. Longer than a browser waits for the answer to the first click of a double click.
+  [DEVICE_LINK_AGAIN_LIMIT]: {
+    buckets: [{ by: ["account"], attempts: 1, windowSeconds: MINUTE }],
   },
 };

@@ -142,10 +142,13 @@ export class KnownDevices {
   /**
    * Makes the device that a request comes from known to an account without a login, because its owner has proved to read
    * the account's mails. A login there is still one on a new device.
+   *
+   * @param proof what has proved that, if all that it makes known is to be counted as one device; default: each is another one
    */
-  allow(context: HttpContext, account: RememberedAccount): void {
+  allow(context: HttpContext, account: RememberedAccount, proof: string | null = null): void {
     const device = this.#read(context);
-    const own = this.#entries(`${PASS}${randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH)}`, account);
+    const mark = proof === null ? randomToken(DEVICE_BYTES).slice(0, MARK_LENGTH) : this.#marksOf(proof)[0]!;
+    const own = this.#entries(`${PASS}${mark}`, account);
     const isReplaced = (one: KnownUser) => isPass(one) && own.some((other) => other.account === one.account);
     this.#write(context, device.id, [...own, ...device.users.filter((one) => !isReplaced(one))]);
   }

@@ -81,9 +81,9 @@ export class WebGuards {
   }
 
   /** Makes the device of a request known to an account, by whatever its user logs in with. */
-  allowDevice(context: HttpContext, guard: string, user: Authenticatable): void {
+  allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
     const account = this.#application.container.make("auth").rememberedAccount(guard, user);
-    if (account !== null) this.#devices?.allow(context, account);
+    if (account !== null) this.#devices?.allow(context, account, proof);
   }
 
   /** Reports whether any user has logged in on the device that a request comes from. */
