@@ -34,7 +34,7 @@ export async function startNginx(folder: string, ports: readonly [number, number
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
   const text = `daemon off; pid ${folder}/nginx.pid; error_log ${folder}/nginx-errors.log; worker_processes 1;
-events { worker_connections 1024; }
+events { worker_connections 20000; }
 http {
 access_log off; ${temporary.join(" ")}
 ${upstream}

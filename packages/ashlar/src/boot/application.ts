@@ -7,6 +7,7 @@ import {
   NO_ORIGIN_HEADERS,
   type OriginHeaders,
   originHeaders,
+  originTable,
   preflightOf,
   setPeerAddress,
   withoutBase,
@@ -53,6 +54,8 @@ import {
   isKnownCoding,
   type RequestHandler,
   type RunningServer,
+  type SheddingFacts,
+  sheddingFacts,
 } from "../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
 import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
@@ -424,6 +427,12 @@ export class Application {
   /** @internal Whether any list of the kernel has a middleware class, or one that extends it. */
   usesMiddleware(middleware: object): boolean {
     return this.#kernel !== null && entryOf(this.#kernel, middleware) !== undefined;
+  }
+
+  /** @internal What another process needs to refuse requests in place of this one. */
+  get shedding(): SheddingFacts {
+    const { server, basePath, trustedOrigins } = this.settings;
+    return sheddingFacts(server, basePath, originTable(this.#origins, trustedOrigins));
   }
 
   /** @internal Uses pages of the site for errors, unless {@link errorPage} sets another page. */

@@ -55,7 +55,7 @@ describe("defaults", () => {
         stallTimeoutSeconds: 60,
         maxConnections: null,
         maxHeaderBytes: 16_384,
-        maxLoopDelayMs: 0,
+        maxQueueMs: 0,
         drainSeconds: 0,
         shutdownTimeoutSeconds: 10,
         waitSeconds: 0,

@@ -14,7 +14,15 @@ export { declareHttpMessages } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { isInBackground, isNavigation, isSpeculative } from "./navigation.ts";
-export { NO_ORIGIN_HEADERS, type OriginHeaders, originHeaders, preflightOf } from "./origin-headers.ts";
+export {
+  NO_ORIGIN_HEADERS,
+  type OriginHeaders,
+  type OriginTable,
+  originHeaders,
+  originHeadersOf,
+  originTable,
+  preflightOf,
+} from "./origin-headers.ts";
 export {
   type CookieSite,
   cookieSuffixOf,

@@ -24,6 +24,37 @@ export function originHeaders(cors: CorsMiddleware | null, origins: TrustedOrigi
   };
 }
 
+/** {@link OriginHeaders} as data, for another process. */
+export interface OriginTable {
+  /** The headers of a response to a page of any origin that is not trusted, or to no page. */
+  readonly others: Readonly<Record<string, string>>;
+  /** By trusted origin. */
+  readonly trusted: Readonly<Record<string, { readonly headers: Fields; readonly preflight: Fields | null }>>;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Writes down all that {@link OriginHeaders} say. */
+export function originTable(headers: OriginHeaders, { list }: TrustedOrigins): OriginTable {
+  const preflight = { method: "OPTIONS", requestedMethod: "GET" };
+  const trusted = list.map((origin) => {
+    return [origin, { headers: headers.of(origin), preflight: headers.ofPreflight({ ...preflight, origin }) }] as const;
+  });
+  return { others: headers.of(null), trusted: Object.fromEntries(trusted) };
+}
+
+/** Reads what {@link originTable} has written. */
+export function originHeadersOf({ others, trusted }: OriginTable): OriginHeaders {
+  const listed = new Map(Object.entries(trusted));
+  return {
+    of: (origin) => listed.get(origin ?? "")?.headers ?? others,
+    ofPreflight({ method, origin, requestedMethod }) {
+      const isPreflight = method === "OPTIONS" && requestedMethod !== null;
+      return isPreflight ? (listed.get(origin ?? "")?.preflight ?? null) : null;
+    },
+  };
+}
+
 /** The part of a request that decides about its headers. */
 export function preflightOf({ method, headers }: Request): Preflight {
   const requestedMethod = headers.get("access-control-request-method");

@@ -27,6 +27,7 @@ export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
 export { discard, prepare } from "./prepared-response.ts";
 export { redact } from "./redaction.ts";
 export { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
+export { RefusalLog, type RefusalWords } from "./refusal-log.ts";
 export { RequestLog, userKey } from "./request-log.ts";
 export { RequestStats, type RouteStats } from "./request-stats.ts";
 export { type RequestTrace, requestTraces } from "./request-trace.ts";

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomUUID } from "node:crypto";
 import { AshlarError } from "../support/index.ts";
-import { type Family, waitingConnections } from "./families.ts";
+import { type Family, refusedConnections, waitingConnections } from "./families.ts";
 
 /** The metrics of one worker of a cluster. */
 export interface WorkerFamilies {
@@ -17,6 +17,14 @@ type Message =
   | { readonly type: "ashlar:metrics:read"; readonly id: string }
   | { readonly type: "ashlar:metrics:families"; readonly id: string; readonly families: readonly Family[] }
   | { readonly type: "ashlar:metrics:collected"; readonly id: string; readonly workers: readonly WorkerFamilies[] };
+
+/** What the primary of a cluster knows of its workers, if it accepts the connections itself and hands them over. */
+export interface PrimaryMetrics {
+  /** How many connections it has accepted that wait until this worker takes them. */
+  readonly waiting: (worker: Worker) => number;
+  /** How many requests it has refused, because they had waited too long for this worker; default: it refuses none. */
+  readonly refused?: (worker: Worker) => number;
+}
 
 /** How long a worker may take to send its metrics; after that, the others' are used. */
 const WORKER_MS = 2000;
@@ -34,11 +42,10 @@ interface Collection {
  * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show those of all. Call it
  * in the primary, before workers are forked.
  *
- * @param waiting returns how many connections the primary has accepted that wait until a worker takes them; default: it
- *   passes each one on at once
+ * @param primary what the primary itself knows; default: it hands each connection over at once
  * @returns a function that ends this
  */
-export function relayMetrics(waiting: ((worker: Worker) => number) | null = null): () => void {
+export function relayMetrics(primary: PrimaryMetrics | null = null): () => void {
   const ready = new Set<Worker>();
   const collections = new Map<string, Collection>();
   const gone = (worker: Worker): void => {
@@ -53,7 +60,7 @@ export function relayMetrics(waiting: ((worker: Worker) => number) | null = null
       if (asking.isConnected()) asking.send({ type: "ashlar:metrics:collected", id, workers: collection.workers });
     };
     const asked = [...ready].filter((worker) => worker.isConnected());
-    const known = waiting === null ? [] : asked.map((worker) => knownOf(worker, waiting(worker)));
+    const known = primary === null ? [] : asked.map((worker) => knownOf(worker, primary));
     const collection: Collection = { workers: known, missing: new Set(asked.map((worker) => worker.id)), done: finish };
     collections.set(id, collection);
     for (const worker of asked) worker.send({ type: "ashlar:metrics:read", id });
@@ -72,8 +79,8 @@ export function relayMetrics(waiting: ((worker: Worker) => number) | null = null
   return () => void cluster.off("message", received).off("disconnect", gone);
 }
 
-function knownOf(worker: Worker, waiting: number): WorkerFamilies {
-  return { worker: worker.id, families: [waitingConnections(waiting)] };
+function knownOf(worker: Worker, { waiting, refused = () => 0 }: PrimaryMetrics): WorkerFamilies {
+  return { worker: worker.id, families: [waitingConnections(waiting(worker)), refusedConnections(refused(worker))] };
 }
 
 function settle({ missing, done }: Collection, worker: number): void {

@@ -35,6 +35,16 @@ export function waitingConnections(count: number): Family {
   };
 }
 
+/** What it has refused in place of a worker. */
+export function refusedConnections(count: number): Family {
+  return {
+    name: "ashlar_worker_refused_connections_total",
+    help: "Connections that the primary process has refused with 503, because they had waited too long for the worker.",
+    type: "counter",
+    values: [{ labels: {}, value: count }],
+  };
+}
+
 /** The label of all requests without a route: clients can make up any number of paths. */
 const NO_ROUTE = "none";
 

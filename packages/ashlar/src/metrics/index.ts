@@ -1,3 +1,3 @@
-export { relayMetrics } from "./cluster.ts";
+export { type PrimaryMetrics, relayMetrics } from "./cluster.ts";
 export { MetricsProvider } from "./metrics-provider.ts";
 export type { MetricsSettings } from "./settings.ts";

@@ -6,6 +6,7 @@ export {
   parsedUrl,
   preparedByNode,
   requestForFile,
+  stopReading,
   takenBytes,
   unblockStandardStream,
   unfinishedResponse,

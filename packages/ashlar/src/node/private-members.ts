@@ -35,6 +35,10 @@ interface CountingSocket extends Socket {
   readonly _handle?: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
+interface ReadingSocket extends Socket {
+  readonly _handle?: { readStop(): void } | null;
+}
+
 interface BusySocket extends Socket {
   readonly _httpMessage?: ServerResponse | null;
 }
@@ -81,6 +85,18 @@ export function preparedByNode(response: Response): PreparedResponse | null {
 export function takenBytes(socket: Socket): number | null {
   const handle = (socket as CountingSocket)._handle;
   return handle ? handle.bytesWritten - handle.writeQueueSize : null;
+}
+
+/**
+ * Reads nothing more from a socket, ever: `pause()` alone would go on until its buffer is full, and what is read then is
+ * missing for the process that the socket is handed to.
+ */
+export function stopReading(socket: Socket): void {
+  socket.pause();
+  const reading = socket as ReadingSocket;
+  // The stream would ask for more in the next tick.
+  reading._read = () => {};
+  reading._handle?.readStop();
 }
 
 /** The response that a `node:http` server has yet to finish on a socket; `null` between requests. */

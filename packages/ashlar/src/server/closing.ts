@@ -81,7 +81,8 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   if (closeSource !== null) await atMost(acceptMs, closeSource());
   // All that another process hands over has come, but what the last ones have sent may not have been read.
   cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
-  const isSilent = (socket: Socket): boolean => socket.bytesRead === 0;
+  // What another process has read of a connection doesn't count as read here.
+  const isSilent = (socket: Socket): boolean => socket.bytesRead === 0 && unfinishedResponse(socket) === null;
   // The client of the last one may only just have connected, to an address that goes on.
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.

@@ -6,7 +6,9 @@ export { type CompleteHealthSettings, DEFAULT_PATHS } from "./health-settings.ts
 export { type HostListener, hostListener } from "./host-listener.ts";
 export { type HostRequest, isAddress, withoutItsBody } from "./host-request.ts";
 export { inheritedDescriptor, type ListenAddress, type Listens, listen } from "./listen.ts";
+export { overloadWords } from "./load-shedding.ts";
 export type { RequestHandler } from "./node-handler.ts";
+export { ConnectionRefuser, type SheddingFacts, sheddingFacts } from "./refused-connection.ts";
 export { hasPossibleHost } from "./request-host.ts";
 export { sendResponse } from "./send-response.ts";
 export {

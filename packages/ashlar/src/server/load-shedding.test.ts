@@ -26,7 +26,7 @@ interface Shop {
  * @param computes for how many milliseconds each response computes, or what it does instead, by path
  */
 async function shop(
-  maxLoopDelayMs: number,
+  maxQueueMs: number,
   computes: number | ((path: string) => void),
   options: Parameters<typeof startServer>[4] = {},
 ): Promise<Shop> {
@@ -42,7 +42,7 @@ async function shop(
     const body = await readBody(request, DEFAULT_BODY_LIMITS);
     return new Response("bytes" in body ? `got ${Buffer.from(body.bytes!).toString()}` : "done");
   };
-  const read = serverSettings({}).read({ port: 0, hostname: "127.0.0.1", maxLoopDelayMs }, "APP.server");
+  const read = serverSettings({}).read({ port: 0, hostname: "127.0.0.1", maxQueueMs }, "APP.server");
   const complete = completeServerSettings(read, true);
   const server = await startServer(
     { fetch, rescue: () => new Response() },
@@ -204,7 +204,7 @@ test("an episode is one line in the log", async () => {
   });
   expect(logged).toEqual([
     expect.stringMatching(
-      /^The event loop is \d+ ms late, more than maxLoopDelayMs \(20\)\. Requests are refused with 503/,
+      /^The event loop is \d+ ms late, more than maxQueueMs \(20\)\. Requests are refused with 503/,
     ),
   ]);
 });
@@ -314,7 +314,7 @@ test("a closed server no longer looks at the event loop", async () => {
 
 test("the limit is a second in production, and there is none elsewhere", () => {
   const read = serverSettings({}).read({}, "APP.server");
-  expect([true, false].map((isProduction) => completeServerSettings(read, isProduction).maxLoopDelayMs)).toEqual([
+  expect([true, false].map((isProduction) => completeServerSettings(read, isProduction).maxQueueMs)).toEqual([
     1000, 0,
   ]);
 });

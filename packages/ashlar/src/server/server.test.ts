@@ -388,7 +388,7 @@ describe("shutdown", () => {
     onTestFinished(() => stop.mockRestore());
     const last = Promise.withResolvers<void>();
     const source = { port: 3000, socket: null, receive: () => {}, close: () => last.promise };
-    const { server } = await serve({ maxLoopDelayMs: 1000 }, {}, { source });
+    const { server } = await serve({ maxQueueMs: 1000 }, {}, { source });
     const closed = server.close();
     for (let turn = 0; turn < 20; turn++) await nextTurn();
     expect(stop).not.toHaveBeenCalled();

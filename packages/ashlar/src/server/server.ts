@@ -4,7 +4,7 @@ import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER }
 import { type Logger, logAbandoned } from "../kernel/index.ts";
 import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
 import { type Listens, listen } from "./listen.ts";
-import { sheddingListener } from "./load-shedding.ts";
+import { neverRefusedPaths, sheddingListener } from "./load-shedding.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 import type { CompleteServerSettings } from "./settings.ts";
 import { endStalled } from "./stalled-connections.ts";
@@ -37,8 +37,11 @@ export interface ConnectionSource {
   readonly port: number;
   /** The path of the unix socket or the pipe where it accepts them; `null` for a port. */
   readonly socket: string | null;
-  /** Calls a function with each connection, from which nothing has been read. */
-  receive(take: (socket: Socket) => void): void;
+  /**
+   * Calls a function with each connection, from which nothing has been read, and when it was accepted, in milliseconds of
+   * `performance.now()` of this process; `null` if that is not known.
+   */
+  receive(take: (socket: Socket, acceptedAt: number | null) => void): void;
   /** Is called when the server takes no more connections. Resolves once the last one has come. */
   close(): Promise<void>;
 }
@@ -93,9 +96,8 @@ export async function startServer(
     joinDuplicateHeaders: true,
   };
   const handling = nodeHandler(handler, proxies, logger);
-  const { maxLoopDelayMs: maxMs, health } = settings;
-  const probed = [health?.up, health?.ready].filter((path) => typeof path === "string");
-  const neverRefused = [...probed, ...probed.map((path) => basePath + path)];
+  const { maxQueueMs: maxMs, health } = settings;
+  const neverRefused = neverRefusedPaths(health, basePath);
   const shedding = maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, refused }, logger);
   const listener = shedding?.listener ?? handling;
   const node = createServer(options, listener);
@@ -105,7 +107,7 @@ export async function startServer(
   const sockets = new Set<Socket>();
   /** Whether connections come through a unix socket or a pipe, and so have no address. */
   let isUnix = false;
-  node.on("connection", (socket) => {
+  node.on("connection", (socket, acceptedAt: number | null = null) => {
     if (isUnix) Object.defineProperty(socket, "remoteAddress", { value: UNIX_PEER });
     // Reading the address once makes Node remember it. After a disconnect there would be none, and limits by address would
     // not count a client that cannot read a response either.
@@ -114,6 +116,7 @@ export async function startServer(
       return;
     }
     sockets.add(socket);
+    shedding?.connected(socket, acceptedAt);
     socket.once("close", () => {
       sockets.delete(socket);
       logAbandoned(socket);
@@ -162,11 +165,11 @@ export async function startServer(
 function receive(server: Server, sockets: ReadonlySet<Socket>, source: ConnectionSource): Listens {
   // Starts the checks of slow clients, which Node starts with this event.
   server.emit("listening");
-  source.receive((socket) => {
+  source.receive((socket, acceptedAt) => {
     // A server that listens does both itself.
     socket.allowHalfOpen = true;
     if (sockets.size >= (server.maxConnections ?? Number.POSITIVE_INFINITY)) socket.destroy();
-    else server.emit("connection", socket);
+    else server.emit("connection", socket, acceptedAt);
   });
   return { port: source.port, socket: source.socket, listening: [] };
 }

@@ -47,10 +47,11 @@ export interface ServerSettings {
   /** The maximum size of a request's headers, in bytes, 1024 to 1,048,576; default: 16,384. */
   readonly maxHeaderBytes?: number;
   /**
-   * How late the event loop may be, 0 to 60,000 milliseconds: while it is later, requests are refused with 503 and
-   * `Retry-After`, except those for the paths of {@link health}. `0` refuses none. Default: 1000 in production, else 0.
+   * How long a request may wait until it is handled, 0 to 60,000 milliseconds. While more come than can be handled, those that
+   * have waited for a tenth of it are refused with 503 and `Retry-After`, except those for the paths of {@link health}. In a burst
+   * that is over in half of it, none are. `0` refuses none at all. Default: 1000 in production, else 0.
    */
-  readonly maxLoopDelayMs?: number;
+  readonly maxQueueMs?: number;
   /**
    * How long the server goes on serving after it was told to end, 0 to 3600 seconds; default: 5 in production, else 0. In
    * that time, `/ready` responds with 503, and connections close after their next response. A load balancer must notice
@@ -76,10 +77,10 @@ export interface ServerSettings {
 
 /** {@link ServerSettings} as read. What is `null` depends on the environment that the application runs in. */
 export interface ReadServerSettings
-  extends Omit<Complete<ServerSettings>, "drainSeconds" | "waitSeconds" | "maxLoopDelayMs" | "health"> {
+  extends Omit<Complete<ServerSettings>, "drainSeconds" | "waitSeconds" | "maxQueueMs" | "health"> {
   readonly drainSeconds: number | null;
   readonly waitSeconds: number | null;
-  readonly maxLoopDelayMs: number | null;
+  readonly maxQueueMs: number | null;
   /** The descriptor of the socket that systemd has opened for this process; `null` if it has not. */
   readonly fd: number | null;
   /** `null` for no such paths. */
@@ -90,7 +91,7 @@ export interface ReadServerSettings
 export interface CompleteServerSettings extends ReadServerSettings {
   readonly drainSeconds: number;
   readonly waitSeconds: number;
-  readonly maxLoopDelayMs: number;
+  readonly maxQueueMs: number;
 }
 
 /** The time for a load balancer to notice that the server is about to end: a few checks, one or two seconds apart. */
@@ -98,7 +99,7 @@ const DRAIN_SECONDS = 5;
 /** The time for a database that starts together with the application. */
 const WAIT_SECONDS = 30;
 /** Elsewhere, a breakpoint or a busy test machine would look like an overload. Decision 050 says why it is this long. */
-const MAX_LOOP_DELAY_MS = 1000;
+const MAX_QUEUE_MS = 1000;
 
 const DAY = 86_400;
 /** The port unless another is configured. */
@@ -116,7 +117,7 @@ const SCHEMA = settings<ServerSettings>()(
     stallTimeoutSeconds: seconds({ from: 0.1, to: DAY }, 60),
     maxConnections: integer({ from: 0, to: 2 ** 31 }, null),
     maxHeaderBytes: integer({ from: 1024, to: 2 ** 20, unit: "bytes" }, 16_384),
-    maxLoopDelayMs: integer({ from: 0, to: 60_000, unit: "milliseconds" }, null),
+    maxQueueMs: integer({ from: 0, to: 60_000, unit: "milliseconds" }, null),
     drainSeconds: seconds({ from: 0, to: 3600 }, null),
     shutdownTimeoutSeconds: seconds({ from: 0, to: 3600 }, 10),
     waitSeconds: seconds({ from: 0, to: 3600 }, null),
@@ -129,7 +130,10 @@ const SCHEMA = settings<ServerSettings>()(
       if (headersTimeoutSeconds <= requestTimeoutSeconds) return;
       throw refuse("headersTimeoutSeconds", "is more than requestTimeoutSeconds, which includes it.", "Lower it.");
     },
-    former: { trustProxy: "Set APP.trustedProxies, or TRUSTED_PROXIES in the environment." },
+    former: {
+      trustProxy: "Set APP.trustedProxies, or TRUSTED_PROXIES in the environment.",
+      maxLoopDelayMs: "Set maxQueueMs, for how long a request may wait until it is handled, or leave it out.",
+    },
   },
 );
 
@@ -153,8 +157,8 @@ export function serverSettings(environment: EnvironmentVariables): Setting<ReadS
 export function completeServerSettings(server: ReadServerSettings, isProduction: boolean): CompleteServerSettings {
   const drainSeconds = server.drainSeconds ?? (isProduction ? DRAIN_SECONDS : 0);
   const waitSeconds = server.waitSeconds ?? (isProduction ? WAIT_SECONDS : 0);
-  const maxLoopDelayMs = server.maxLoopDelayMs ?? (isProduction ? MAX_LOOP_DELAY_MS : 0);
-  return Object.freeze({ ...server, drainSeconds, waitSeconds, maxLoopDelayMs });
+  const maxQueueMs = server.maxQueueMs ?? (isProduction ? MAX_QUEUE_MS : 0);
+  return Object.freeze({ ...server, drainSeconds, waitSeconds, maxQueueMs });
 }
 
 /** An IPv6 address may be written as in a URL: `[::]`. */

@@ -1,5 +1,6 @@
 export { certificateProblem, certificateRemedy, type PemPlace, readPem } from "./certificates.ts";
 export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./clock.ts";
+export { ControlledDelay } from "./controlled-delay.ts";
 export { counted } from "./counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
 export { readEnvFile } from "./env-file.ts";

@@ -5,6 +5,7 @@ import type { Logger } from "../../kernel/index.ts";
 import { relayMetrics } from "../../metrics/index.ts";
 import { acceptWaiting, type Listens, listen, STILL_COMING } from "../../server/index.ts";
 import type { Terminal } from "../terminal.ts";
+import { Admission, type WorkerLine } from "./admission.ts";
 import type { Booted, FromWorker } from "./messages.ts";
 import { ReleaseFolder } from "./release-folder.ts";
 import { Restarts } from "./restarts.ts";
@@ -21,6 +22,8 @@ const BOOT_RESERVE_MS = 60_000;
 const SEND_SHARE = 0.5;
 /** For how long connections that are closed are counted before the log says so, in milliseconds. */
 const COUNT_MS = 1000;
+/** How often the connections are looked at that wait for a worker that takes none, in milliseconds. */
+const LATE_MS = 100;
 
 /** A process that serves, or is about to. */
 interface Member {
@@ -40,6 +43,8 @@ interface Member {
   /** Notices that it never boots. */
   readonly boot: Stall;
   readonly channel: WorkerChannel;
+  /** Which of the connections that wait for it are refused; `null` before it has booted. */
+  line: WorkerLine | null;
   /** What a roll replaces it with; `null` if none does. */
   successor: Member | null;
   /** Resolves when it takes connections, with `true`, or when it has ended before. */
@@ -70,6 +75,8 @@ export class Primary {
   #booted: Booted | null = null;
   #logger: Logger | null = null;
   #listening: Promise<Listens> | null = null;
+  /** Since the first worker has said how. */
+  #admission: Admission | null = null;
   /** The signal that ends it, or `failed` if its workers can't boot. */
   #ending: string | null = null;
   #hasServed = false;
@@ -109,7 +116,11 @@ export class Primary {
       const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
       this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
     });
-    relayMetrics((worker) => [...this.#members].find((one) => one.worker === worker)?.channel.waiting ?? 0);
+    const memberOf = (worker: Worker) => [...this.#members].find((one) => one.worker === worker);
+    relayMetrics({
+      waiting: (worker) => memberOf(worker)?.channel.waiting ?? 0,
+      refused: (worker) => memberOf(worker)?.line?.refused ?? 0,
+    });
     this.#args = ["serve", "--worker", String(count), ...args];
     this.#folder = new ReleaseFolder(terminal.root, options.link ?? null);
     this.#setUp();
@@ -155,8 +166,10 @@ export class Primary {
       channel: new WorkerChannel(worker, {
         stallMs: this.#stallMs,
         stalled: () => this.#stalled(member),
+        messageFor: (socket, left) => this.#admission!.messageFor(socket, member.line!, left),
         unsent: (socket) => this.#handOver(socket),
       }),
+      line: null,
       successor: null,
       serves: Promise.withResolvers(),
       ended: Promise.withResolvers(),
@@ -184,6 +197,8 @@ export class Primary {
     member.booted = booted;
     this.#booted ??= booted;
     this.#logger ??= createLogger(booted.log);
+    this.#admission ??= new Admission(booted.shedding, this.#logger, (socket) => this.#handOver(socket, true));
+    member.line = this.#admission.line();
     this.#listening ??= this.#listen(booted);
     try {
       const { port, socket } = await this.#listening;
@@ -198,7 +213,11 @@ export class Primary {
   async #listen({ address }: Booted): Promise<Listens> {
     // Nothing is read here: what a connection sends is for its worker.
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
-    server.on("connection", (socket) => this.#handOver(socket));
+    server.on("connection", (socket) => {
+      this.#admission!.accepted(socket);
+      this.#handOver(socket);
+    });
+    setInterval(() => this.#refuseLate(), LATE_MS).unref();
     const found = await listen(server, { ...address, fd: this.#fd, isPaused: true });
     for (const one of found.listening) {
       one.on("error", (error) => this.#logger!.error({ err: error }, "A connection could not be accepted."));
@@ -239,13 +258,24 @@ export class Primary {
     });
   }
 
-  /** Hands a connection to the next worker in turn, of those that the fewest connections wait for. */
-  #handOver(socket: Socket): void {
+  /** Refuses what has waited too long for workers that take nothing, such as one that computes. */
+  #refuseLate(): void {
+    for (const { channel, line } of this.#members) {
+      if (line !== null) channel.dropFirst((socket) => this.#admission!.refuseLate(socket, line));
+    }
+  }
+
+  /**
+   * Hands a connection to the next worker in turn, of those that the fewest connections wait for.
+   *
+   * @param isNext whether others that wait for it come later
+   */
+  #handOver(socket: Socket, isNext = false): void {
     const serving = this.#serving;
     const fewest = Math.min(...serving.map(({ channel }) => channel.waiting));
     const free = serving.filter(({ channel }) => channel.waiting === fewest);
     const member = free[this.#next++ % free.length];
-    if (member !== undefined && fewest < this.#maxWaiting) member.channel.send(socket);
+    if (member !== undefined && fewest < this.#maxWaiting) member.channel.send(socket, isNext);
     else if (member !== undefined) this.#close(socket);
     else if (this.#ending === null) this.#waiting.add(socket);
     else {
@@ -451,6 +481,7 @@ export class Primary {
     await Promise.all([...this.#members].map(({ ended }) => ended.promise));
     clearTimeout(late);
     this.#logClosed();
+    this.#admission?.stop();
     process.exit(this.#exitCode);
   }
 

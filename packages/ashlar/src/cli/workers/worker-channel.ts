@@ -12,6 +12,11 @@ export interface WorkerChannelOptions {
   readonly stallMs: number;
   /** Called once it has not responded for so long. */
   readonly stalled: () => void;
+  /**
+   * Called with a connection whose turn it is, and how many wait behind it. What it returns is sent along; with `null`, the
+   * connection isn't sent.
+   */
+  readonly messageFor: (socket: Socket, left: number) => FromPrimary | null;
   /** Called with a connection that could not be sent. */
   readonly unsent: (socket: Socket) => void;
 }
@@ -60,22 +65,29 @@ export class WorkerChannel {
     this.#heartbeat = setInterval(() => this.#ping(), this.#options.stallMs / PINGS);
   }
 
-  send(socket: Socket): void {
-    this.#queued.push(socket);
+  /** @param isNext whether others that wait come later */
+  send(socket: Socket, isNext = false): void {
+    if (isNext) this.#queued.unshift(socket);
+    else this.#queued.push(socket);
     this.#stall.waits();
     if (this.#sending === null) this.#sendNext();
   }
 
   /** Gives Node the next connection. It gets one at a time, since a message waits for those that it has. */
   #sendNext(): void {
-    const socket = this.#queued.shift();
-    if (socket === undefined) {
+    let socket: Socket | undefined;
+    let message: FromPrimary | null = null;
+    do {
+      socket = this.#queued.shift();
+      if (socket !== undefined) message = this.#options.messageFor(socket, this.#queued.length);
+    } while (socket !== undefined && message === null);
+    if (socket === undefined || message === null) {
       this.#emptied?.resolve();
       return;
     }
     this.#sending = socket;
     // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
-    this.#worker.send({ type: "connection" } satisfies FromPrimary, socket, { keepOpen: true }, (error) => {
+    this.#worker.send(message, socket, { keepOpen: true }, (error) => {
       if (this.#sending !== socket) return;
       this.#sending = null;
       this.#stall.goesOn();
@@ -86,6 +98,11 @@ export class WorkerChannel {
       else this.#options.unsent(socket);
       this.#sendNext();
     });
+  }
+
+  /** Looks at the connections that wait, the longest first, and leaves out those that a function has taken. */
+  dropFirst(takes: (socket: Socket) => boolean): void {
+    while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
   /** Takes back the connections that wait, so that others get them, except the one that Node has. */

@@ -7,7 +7,7 @@ import { loadApplication } from "../load-application.ts";
 import { problemOf, type Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 import { watchBoot } from "./endless-boot.ts";
-import type { FromPrimary, FromWorker } from "./messages.ts";
+import { CLOCK_OFFSET_MS, type FromPrimary, type FromWorker } from "./messages.ts";
 
 /** Sent to all processes of a terminal or a service. The primary process obeys them, and says what that means here. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
@@ -30,7 +30,7 @@ export interface WorkerOptions {
 export async function serveAsWorker(terminal: Terminal, count: number, options: WorkerOptions): Promise<void> {
   for (const signal of SIGNALS) process.on(signal, () => {});
   let running: Application | null = null;
-  let take: (socket: Socket) => void = (socket) => socket.destroy();
+  let take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
   /** Why it ends by itself, if it does. */
   let reason: string | null = null;
   let isClosing = false;
@@ -57,7 +57,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     isFirst: boolean,
   ): Promise<void> => {
     const { hostname } = addressOf(application, options);
-    const receive = (taken: (socket: Socket) => void): void => {
+    const receive: ConnectionSource["receive"] = (taken) => {
       take = taken;
     };
     const close = (): Promise<void> => {
@@ -77,7 +77,10 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   };
   process.on("message", (message: FromPrimary, socket?: Socket) => {
     // A connection that was closed on its way arrives without its socket.
-    if (message.type === "connection") socket !== undefined && take(socket);
+    if (message.type === "connection") {
+      if (message.head !== undefined) socket?.unshift(Buffer.from(message.head, "latin1"));
+      if (socket !== undefined) take(socket, message.acceptedAt - CLOCK_OFFSET_MS);
+    }
     else if (message.type === "ping") tell({ type: "pong" });
     else if (message.type === "serve") serve(running!, message, message.isFirst).catch(fail);
     else if (message.type === "drain") running?.drain(false);
@@ -115,7 +118,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   const { drainSeconds, shutdownTimeoutSeconds, waitSeconds } = server;
   const address = addressOf(running, options);
   const times = { drainSeconds, shutdownTimeoutSeconds, waitSeconds };
-  tell({ type: "booted", address, log: { name, environment, log }, ...times });
+  tell({ type: "booted", address, log: { name, environment, log }, ...times, shedding: running.shedding });
 }
 
 function addressOf({ settings, environment }: Application, { port, host }: WorkerOptions) {

@@ -92,7 +92,7 @@ test("S50 what an overloaded server refuses is counted", async () => {
     clock.mockRestore();
     vi.useRealTimers();
   });
-  const { application } = await make({ maxLoopDelayMs: 500 });
+  const { application } = await make({ maxQueueMs: 500 });
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const status = () =>
     new Promise<number>((resolve, reject) => {

@@ -1,0 +1,135 @@
+import type { Socket } from "node:net";
+import { type OriginHeaders, type OriginTable, originHeadersOf } from "../http/index.ts";
+import { stopReading } from "../node/index.ts";
+import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
+import { type Refusal, type RefusedRequest, refusalOf } from "./refusal.ts";
+import type { CompleteServerSettings } from "./settings.ts";
+
+/** What another process needs to refuse requests in place of the server that they are for. */
+export interface SheddingFacts {
+  /** For how long a request may wait, in milliseconds; `0` without limit. */
+  readonly maxMs: number;
+  /** The paths of requests that are never refused. */
+  readonly neverRefused: readonly string[];
+  /** What pages of other origins may read. */
+  readonly origins: OriginTable;
+  /** For how long a client may take to send the headers of a request, in milliseconds. */
+  readonly headersTimeoutMs: number;
+  /** How long those may be, in bytes. */
+  readonly maxHeaderBytes: number;
+}
+
+/** What a server with these settings tells the process that refuses requests in its place. */
+export function sheddingFacts(
+  { maxQueueMs, health, headersTimeoutSeconds, maxHeaderBytes }: CompleteServerSettings,
+  basePath: string,
+  origins: OriginTable,
+): SheddingFacts {
+  const neverRefused = neverRefusedPaths(health, basePath);
+  return { maxMs: maxQueueMs, neverRefused, origins, headersTimeoutMs: headersTimeoutSeconds * 1000, maxHeaderBytes };
+}
+
+/** What becomes of a connection that has waited too long. */
+export interface RefusedConnectionOptions {
+  /** Whether requests are still refused. A client that has sent nothing wasn't waiting, and may send its request later. */
+  readonly stillRefuses: () => boolean;
+  /**
+   * Takes the connection of a request that is not refused.
+   *
+   * @param head what has been read of it, a character for each byte
+   */
+  readonly accept: (socket: Socket, head: string) => void;
+  /** Is told of each request that is refused. */
+  readonly refused: () => void;
+}
+
+/** For how long, and how much, a client may send after it was refused; see `lingerIfUnread`. */
+const LINGER_MS = 5000;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+const END_OF_HEAD = "\r\n\r\n";
+
+/**
+ * Refuses the requests of connections from which nothing has been read yet, with as little as a response takes: it reads the
+ * head of one request, writes a response that was made before, and closes the connection when the client has read it.
+ */
+export class ConnectionRefuser {
+  readonly #facts: SheddingFacts;
+  readonly #origins: OriginHeaders;
+  readonly #texts = new WeakMap<Refusal, string>();
+
+  constructor(facts: SheddingFacts) {
+    this.#facts = facts;
+    this.#origins = originHeadersOf(facts.origins);
+  }
+
+  refuse(socket: Socket, { stillRefuses, accept, refused }: RefusedConnectionOptions): void {
+    const { neverRefused, headersTimeoutMs, maxHeaderBytes } = this.#facts;
+    let head = "";
+    const destroy = (): void => void socket.destroy();
+    let timer = setTimeout(destroy, headersTimeoutMs);
+    const read = (piece: Buffer): void => {
+      head += piece.toString("latin1");
+      const end = head.indexOf(END_OF_HEAD);
+      if (end === -1 && head.length <= maxHeaderBytes) return;
+      clearTimeout(timer);
+      socket.off("data", read).off("end", destroy).off("close", forget);
+      const request = requestOf(end === -1 ? head : head.slice(0, end));
+      if (neverRefused.includes(request.path) || !stillRefuses()) {
+        stopReading(socket);
+        accept(socket, head);
+        return;
+      }
+      refused();
+      timer = setTimeout(destroy, LINGER_MS);
+      this.#respond(socket, request);
+    };
+    const forget = (): void => clearTimeout(timer);
+    // The end of what the client sends, before it was a request.
+    socket.on("error", destroy).on("end", destroy).on("close", forget).on("data", read).resume();
+  }
+
+  /** Responds, and reads on until the client closes: a system that closes a connection with unread data resets it. */
+  #respond(socket: Socket, request: RefusedHead): void {
+    const refusal = refusalOf(request, this.#origins);
+    let left = MAX_BYTES;
+    socket.on("data", (piece: Buffer) => {
+      left -= piece.length;
+      if (left < 0) socket.pause();
+    });
+    socket.end(this.#textOf(refusal, request.method === "HEAD"));
+  }
+
+  #textOf(refusal: Refusal, isWithoutBody: boolean): string {
+    let head = this.#texts.get(refusal);
+    if (head === undefined) {
+      const { status, headers } = refusal;
+      const lines = Object.entries({ ...headers, connection: "close" }).map(([name, value]) => `${name}: ${value}\r\n`);
+      head = `HTTP/1.1 ${status} ${status === 503 ? "Service Unavailable" : "No Content"}\r\n${lines.join("")}`;
+      this.#texts.set(refusal, head);
+    }
+    return `${head}date: ${new Date().toUTCString()}\r\n\r\n${isWithoutBody ? "" : refusal.body}`;
+  }
+}
+
+interface RefusedHead extends RefusedRequest {
+  readonly path: string;
+}
+
+/**
+ * What decides how a request is refused. It needs no more care: whatever is sent on the connection, it gets this response, and
+ * is closed.
+ */
+function requestOf(head: string): RefusedHead {
+  const [method = "", target = ""] = head.slice(0, head.indexOf("\r\n") >>> 0).split(" ", 2);
+  const field = (name: string): string | undefined => {
+    return new RegExp(`\\r\\n${name}:[ \\t]*([^\\r\\n]*)`, "i").exec(head)?.[1]?.trim();
+  };
+  return {
+    method,
+    path: pathOf(target),
+    accept: field("accept"),
+    origin: field("origin"),
+    requestedMethod: field("access-control-request-method"),
+  };
+}

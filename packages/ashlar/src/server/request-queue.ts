@@ -1,0 +1,162 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { performance } from "node:perf_hooks";
+import { ControlledDelay } from "../support/index.ts";
+import type { NodeListener } from "./node-handler.ts";
+
+/** For how long a turn of the event loop handles requests before it looks for what has come meanwhile, in milliseconds. */
+const SLICE_MS = 10;
+/** For how long it takes in connections before it handles requests again, in milliseconds. */
+const INTAKE_MS = 10;
+
+/** A request that waits for its turn. */
+interface Arrival {
+  readonly message: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Whether the client waits for `100 Continue`. */
+  readonly waits: boolean;
+  /** When it was sent at the earliest, in milliseconds of `performance.now()`. */
+  readonly since: number;
+}
+
+/** What becomes of requests. */
+export interface QueueOptions {
+  /** For how long a request may wait, in milliseconds; see {@link ControlledDelay}. */
+  readonly maxMs: number;
+  /** Handles a request. */
+  readonly handle: NodeListener;
+  /** Refuses a request that has waited for so long. */
+  readonly refuse: (message: IncomingMessage, response: ServerResponse, waits: boolean, ageMs: number) => void;
+}
+
+/**
+ * Requests that wait until the event loop has time for them, and are refused if that takes too long.
+ *
+ * The event loop accepts one connection per turn, and reads what all have sent. If it also handled all of that before the next
+ * turn, what comes meanwhile would wait in the system, where no one sees it, and new connections longest of all. So a turn
+ * handles requests for a bounded time only. Between two such times, the loop turns until no new connection comes. All that
+ * waits is then here, and its age is known.
+ *
+ * As long as nothing waits, requests are handled as they are read, and all this costs a look at the clock for each.
+ */
+export class RequestQueue {
+  readonly #options: QueueOptions;
+  readonly #delay: ControlledDelay;
+  #waiting: Arrival[] = [];
+  /** The next one among those. */
+  #first = 0;
+  #isScheduled = false;
+  /** When this turn handled its first request; `null` if it hasn't. */
+  #busySince: number | null = null;
+  /** When the last turn ended, and the one before; `null` while the loop rests. */
+  #lastTurnAt: number | null = null;
+  #turnBeforeAt: number | null = null;
+  /** Whether requests, or new connections, came in this turn. */
+  #hasRequests = false;
+  #hasConnections = false;
+  /** Whether the last turn accepted connections: what they send comes in this one. */
+  #isTakingIn = false;
+  #intakeEndsAt = 0;
+  /** When another process has accepted connections from which nothing has been read. */
+  readonly #acceptedAt = new Map<Socket, { readonly at: number; readonly turn: number }>();
+  #turn = 0;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    this.#delay = new ControlledDelay(options.maxMs);
+  }
+
+  /** How many requests wait. */
+  get length(): number {
+    return this.#waiting.length - this.#first;
+  }
+
+  /**
+   * Has a new connection, of which more may wait to be accepted.
+   *
+   * @param acceptedAt when another process has accepted it, in milliseconds of `performance.now()`; `null` if none has
+   */
+  connected(socket: Socket, acceptedAt: number | null): void {
+    this.#hasConnections = true;
+    if (acceptedAt !== null) this.#acceptedAt.set(socket, { at: acceptedAt, turn: this.#turn });
+    this.#schedule();
+  }
+
+  /** Handles a request now if nothing waits, or lets it wait. */
+  add(message: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    const now = performance.now();
+    const since = this.#sinceOf(message.socket, now);
+    this.#hasRequests = true;
+    this.#schedule();
+    this.#busySince ??= now;
+    const isBusy = this.#first < this.#waiting.length || this.#isTakingIn || now - this.#busySince > SLICE_MS;
+    if (isBusy || !this.#delay.isCalm(now - since)) this.#waiting.push({ message, response, waits, since });
+    else this.#options.handle(message, response, waits);
+  }
+
+  /** A request may have been sent right after the loop last looked: what a turn does makes all wait that come meanwhile. */
+  #sinceOf(socket: Socket, now: number): number {
+    const accepted = this.#acceptedAt.get(socket);
+    const turnBefore = this.#turnBeforeAt ?? now;
+    if (accepted === undefined) return turnBefore;
+    this.#acceptedAt.delete(socket);
+    return Math.min(accepted.at, turnBefore);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    const now = performance.now();
+    this.#isScheduled = false;
+    this.#turn++;
+    this.#turnBeforeAt = this.#lastTurnAt;
+    this.#forgetSilent();
+    const hadConnections = this.#hasConnections;
+    const isOver = !this.#hasRequests && !hadConnections && this.length === 0;
+    this.#hasRequests = false;
+    this.#hasConnections = false;
+    this.#isTakingIn = hadConnections;
+    this.#busySince = null;
+    if (isOver) {
+      this.#lastTurnAt = null;
+      this.#turnBeforeAt = null;
+      return;
+    }
+    this.#schedule();
+    this.#lastTurnAt = now;
+    if (hadConnections && now < this.#intakeEndsAt) return;
+    this.#handle(now);
+    this.#lastTurnAt = performance.now();
+    this.#intakeEndsAt = this.#lastTurnAt + INTAKE_MS;
+  };
+
+  /** Handles requests for a bounded time, the first first. */
+  #handle(startedAt: number): void {
+    const { handle, refuse } = this.#options;
+    for (let now = startedAt; this.#first < this.#waiting.length && now - startedAt < SLICE_MS; ) {
+      const { message, response, waits, since } = this.#waiting[this.#first++]!;
+      // Its client has left, and nothing has been done for it yet.
+      if (message.socket.destroyed) continue;
+      const ageMs = now - since;
+      if (this.#delay.refuses(ageMs, this.length, now)) refuse(message, response, waits, ageMs);
+      else handle(message, response, waits);
+      now = performance.now();
+    }
+    if (this.#first === this.#waiting.length) this.#waiting = [];
+    else if (this.#first < 1024) return;
+    else this.#waiting = this.#waiting.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** A connection that hasn't sent anything by now was not waiting for this process: its next request begins to wait when it comes. */
+  #forgetSilent(): void {
+    for (const [socket, { turn }] of this.#acceptedAt) {
+      if (this.#turn - turn <= 2) return;
+      this.#acceptedAt.delete(socket);
+    }
+  }
+}
