@@ -81,7 +81,7 @@ export async function measureOverload(
     return `| ${name} | ${cells.join(" | ")} |`;
   });
   const missed = [...outcomes]
-    .filter(([{ name }, all]) => /Ashlar, maxLoopDelayMs/.test(name) && of(all, ({ late }) => late) > 0)
+    .filter(([{ name }, all]) => /Ashlar, maxQueueMs/.test(name) && of(all, ({ late }) => late) > 0)
     .map(([{ name }]) => name);
   const lines = [
     "## Overload",

@@ -44,7 +44,7 @@ const shedding: readonly Contestant[] = [
   { ...ashlar, name: "Ashlar, no limit" },
   ...LIMITS_MS.map((ms) => ({
     ...ashlar,
-    name: `Ashlar, maxLoopDelayMs ${ms}`,
+    name: `Ashlar, maxQueueMs ${ms}`,
     environment: { MAX_LOOP_DELAY: String(ms) },
   })),
 ];

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { GALERA } from "./cluster/galera.ts";
 import { KILLS } from "./cluster/kills.ts";
+import { OVERLOAD } from "./cluster/overload.ts";
 import { PGBOUNCER } from "./cluster/pgbouncer.ts";
 import { PROMOTION } from "./cluster/promotion.ts";
 import { withResults } from "./cluster/results.ts";
@@ -19,7 +20,7 @@ import { SENTINEL } from "./cluster/sentinel.ts";
 import { STORM } from "./cluster/storm.ts";
 import { undoEverything } from "./cluster/undoing.ts";
 
-const SCENARIOS: readonly Scenario[] = [ROLLING, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA, STORM];
+const SCENARIOS: readonly Scenario[] = [ROLLING, OVERLOAD, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA, STORM];
 const PAGE = join(import.meta.dirname, "../docs/operations.md");
 
 const { values: flags, positionals } = parseArgs({

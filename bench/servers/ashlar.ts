@@ -38,7 +38,7 @@ const application = await createApplication({
         url: "http://127.0.0.1",
         key: SECRET,
         log: { requests: false },
-        server: { maxLoopDelayMs: Number(process.env.MAX_LOOP_DELAY ?? 0) },
+        server: { maxQueueMs: Number(process.env.MAX_LOOP_DELAY ?? 0) },
       },
     },
     database: { DATABASES: { default: "sqlite", sqlite: { driver: "sqlite", path: DATABASE } } },

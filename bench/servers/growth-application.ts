@@ -69,7 +69,7 @@ export function growthApplication(connection: object): Promise<Application> {
     ],
     environment: { APP_ENV: "production", APP_URL: "http://127.0.0.1", APP_KEY: SECRET },
     config: {
-      app: { APP: { name: "bench", log: { requests: false }, server: { maxLoopDelayMs: 0 } } },
+      app: { APP: { name: "bench", log: { requests: false }, server: { maxQueueMs: 0 } } },
       database: { DATABASES: { default: "main", main: connection } },
       auth: { GUARDS: { default: "web", web: { model: User } } },
       api: {

@@ -16,7 +16,7 @@ const application = await createApplication({
     APP_URL: "http://127.0.0.1",
     APP_KEY: "benchmark-only-".padEnd(64, "0123456789"),
   },
-  config: { app: { APP: { name: "bench", log: { requests: false }, server: { maxLoopDelayMs: 0 } } } },
+  config: { app: { APP: { name: "bench", log: { requests: false }, server: { maxQueueMs: 0 } } } },
   routes: [
     Route.get("/json", () => ({ hello: "world" })),
     Route.get("/booted", () => ({ ms: bootedAfter })),

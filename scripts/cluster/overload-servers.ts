@@ -110,8 +110,7 @@ export async function startServer(
   const port = await freePort();
   const logFile = join(folder, `${port}.log`);
   const serve = ["serve", ...(workers === 0 ? [] : ["--workers", String(workers)]), "--port", String(port)];
-  const args =
-    framework === "ashlar" ? [COMMAND, ...serve] : ["--input-type=module", "--eval", FASTIFY];
+  const args = framework === "ashlar" ? [COMMAND, ...serve] : ["--input-type=module", "--eval", FASTIFY];
   const output = openSync(logFile, "a");
   const child = spawn("taskset", ["-c", "0", process.execPath, ...args], {
     cwd: framework === "ashlar" ? folder : REPOSITORY,

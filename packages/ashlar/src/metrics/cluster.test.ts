@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { byWorker, ClusterMetrics, relayMetrics, type WorkerFamilies } from "./cluster.ts";
+import { byWorker, ClusterMetrics, type PrimaryMetrics, relayMetrics, type WorkerFamilies } from "./cluster.ts";
 import type { Family } from "./families.ts";
 
 beforeEach(() => {
@@ -17,8 +17,8 @@ const family = (value: number): Family => ({
 });
 
 /** A relay in this process, and workers that are told what to send to it. */
-function primary(waiting?: (worker: Worker) => number) {
-  const end = relayMetrics(waiting);
+function primary(known?: PrimaryMetrics) {
+  const end = relayMetrics(known);
   onTestFinished(end);
   const worker = (id: number) => {
     const own = {
@@ -47,8 +47,8 @@ function primary(waiting?: (worker: Worker) => number) {
 const families = (id: string, value: number) => ({ id, families: [family(value)] });
 const of = (worker: number, value: number) => ({ worker, families: [family(value)] });
 
-test("a primary tells how many connections wait for each worker, also for one that doesn't answer", async () => {
-  const { worker } = primary(({ id }) => id * 10);
+test("a primary tells how many connections wait for each worker, and were refused, also for one that doesn't answer", async () => {
+  const { worker } = primary({ waiting: ({ id }) => id * 10, refused: ({ id }) => id + 5 });
   const [one] = [worker(1), worker(2)];
   one.tell("collect", { id: "a" });
   one.tell("families", families("a", 5));
@@ -57,6 +57,7 @@ test("a primary tells how many connections wait for each worker, also for one th
   const told = byWorker(collected!.workers as WorkerFamilies[]);
   expect(told.map(({ name, values }) => [name, ...values.map(({ labels, value }) => [labels, value])])).toEqual([
     ["ashlar_worker_waiting_connections", [{ worker: "1" }, 10], [{ worker: "2" }, 20]],
+    ["ashlar_worker_refused_connections_total", [{ worker: "1" }, 6], [{ worker: "2" }, 7]],
     ["ashlar_uptime_seconds", [{ worker: "1" }, 5]],
   ]);
 });

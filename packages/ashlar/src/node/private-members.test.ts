@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, createServer as createNetServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Node, parseSync, Visitor } from "oxc-parser";
 import { FastResponse } from "srvx";
 import { NodeRequest } from "srvx/node";
@@ -11,6 +12,7 @@ import {
   nodeExchange,
   parsedUrl,
   preparedByNode,
+  stopReading,
   takenBytes,
   unfinishedResponse,
 } from "./private-members.ts";
@@ -79,6 +81,30 @@ test("takenBytes counts the bytes that the system has accepted, without those st
   expect(takenBytes(socket)).toBeLessThan(64 * 1024 * 1024);
   socket.destroy();
   await expect.poll(() => takenBytes(socket)).toBe(null);
+});
+
+test("stopReading leaves everything in the system that comes after", async () => {
+  const { promise, resolve } = Promise.withResolvers<Socket>();
+  const server = createNetServer(resolve);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const client = connect((server.address() as { port: number }).port, "127.0.0.1");
+  const socket = await promise;
+  onTestFinished(() => {
+    client.destroy();
+    socket.destroy();
+    server.close();
+  });
+  const read = new Promise<string>((done) => {
+    socket.once("data", (data) => {
+      stopReading(socket);
+      done(String(data));
+    });
+  });
+  client.write("first");
+  expect(await read).toBe("first");
+  await new Promise<void>((done) => client.write("second", () => done()));
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  expect(socket.bytesRead).toBe("first".length);
 });
 
 test("unfinishedResponse returns the response that the server is about to send, and null between requests", async () => {

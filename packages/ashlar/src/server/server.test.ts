@@ -10,10 +10,10 @@ import { folderWith } from "../../test/support/temporary-folder.ts";
 import type { Application } from "../boot/application.ts";
 import { createApplication } from "../boot/create-application.ts";
 import { createLogger } from "../boot/create-logger.ts";
+import { RefusalLog } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import { LoopDelay } from "./loop-delay.ts";
 import type { ConnectionSource, RunningServer } from "./server.ts";
 
 const open: Application[] = [];
@@ -383,8 +383,8 @@ describe("shutdown", () => {
     expect(await endless).toBeInstanceOf(Error);
   });
 
-  test("S50 a server whose connections come from another process looks how busy it is until they have closed", async () => {
-    const stop = vi.spyOn(LoopDelay.prototype, "stop");
+  test("S50 a server whose connections come from another process says what it has refused once they have closed", async () => {
+    const stop = vi.spyOn(RefusalLog.prototype, "stop");
     onTestFinished(() => stop.mockRestore());
     const last = Promise.withResolvers<void>();
     const source = { port: 3000, socket: null, receive: () => {}, close: () => last.promise };

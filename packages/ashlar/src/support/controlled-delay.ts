@@ -48,6 +48,11 @@ export class ControlledDelay {
     return this.stands(now) && (left >= FEW || ageMs > this.#maxMs);
   }
 
+  /** Nothing waits anymore, and what comes next doesn't have to. */
+  emptied(): void {
+    this.#aboveSince = null;
+  }
+
   /** Whether there is an overload. */
   stands(now: number): boolean {
     return this.#aboveSince !== null && now - this.#aboveSince > this.#burstMs;

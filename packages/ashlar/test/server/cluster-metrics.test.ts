@@ -10,7 +10,7 @@ import { createApplication, Route } from "${builtModule("index")}";
 import { MetricsProvider, relayMetrics } from "${builtModule("metrics")}";
 
 if (cluster.isPrimary) {
-  if (process.env.RELAY !== "off") relayMetrics((worker) => worker.id * 10);
+  if (process.env.RELAY !== "off") relayMetrics({ waiting: (worker) => worker.id * 10 });
   const listening = new Map();
   for (const _ of [1, 2]) cluster.fork();
   process.on("SIGUSR2", () => process.kill(cluster.workers[1].process.pid, "SIGKILL"));

@@ -43,7 +43,7 @@ async function serve(
   const options: BuildOptions = {
     routes,
     middleware: { web: [], api: [] },
-    config: { app: { APP: { server: { maxLoopDelayMs: 0, ...server } } } },
+    config: { app: { APP: { server: { maxQueueMs: 0, ...server } } } },
     logged: logged as never,
   };
   return listening(await buildApplication(options));

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { rawSocket } from "../../../test/support/raw-socket.ts";
+import type { SheddingFacts } from "../../server/index.ts";
 import type { Booted } from "./messages.ts";
 import { Primary } from "./primary.ts";
 
@@ -16,6 +17,15 @@ const SHUTDOWN_SECONDS = 10;
 const GRACE_MS = 3000;
 const MAX_WAITING = 10;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/** Nothing is refused. */
+const UNLIMITED: SheddingFacts = {
+  maxMs: 0,
+  neverRefused: ["/up"],
+  origins: { others: {}, trusted: {} },
+  headersTimeoutMs: 15_000,
+  maxHeaderBytes: 16_384,
+};
 
 /** A worker process, as the primary sees it. */
 class Process extends EventEmitter {
@@ -90,7 +100,7 @@ class Process extends EventEmitter {
     const log = { name: "Shop", environment: "test", log: { level: "debug" } } as const;
     const address = { port: 0, hostname: "127.0.0.1", isLocal: false };
     const times = { drainSeconds: DRAIN_SECONDS, shutdownTimeoutSeconds: SHUTDOWN_SECONDS, waitSeconds: 0 };
-    this.emit("message", { type: "booted", address, log, ...times, ...more });
+    this.emit("message", { type: "booted", address, log, ...times, shedding: UNLIMITED, ...more });
   }
 
   /** It takes no more connections, because it ends by itself. */
@@ -329,7 +339,7 @@ describe("connections", () => {
     tell(first!, { type: "ashlar:metrics:collect", id: "a" });
     for (const worker of [first!, second!]) tell(worker, { type: "ashlar:metrics:families", id: "a", families: [] });
     const waiting = (worker: number, value: number) => {
-      return { worker, families: [expect.objectContaining({ values: [{ labels: {}, value }] })] };
+      return { worker, families: [expect.objectContaining({ values: [{ labels: {}, value }] }), expect.anything()] };
     };
     expect(first!.metrics.at(-1)).toMatchObject({
       workers: expect.arrayContaining([waiting(first!.id, 0), waiting(second!.id, left)]),

@@ -167,6 +167,7 @@ export class Primary {
         stallMs: this.#stallMs,
         stalled: () => this.#stalled(member),
         messageFor: (socket, left) => this.#admission!.messageFor(socket, member.line!, left),
+        emptied: () => member.line?.delay?.emptied(),
         unsent: (socket) => this.#handOver(socket),
       }),
       line: null,

@@ -17,6 +17,8 @@ export interface WorkerChannelOptions {
    * connection isn't sent.
    */
   readonly messageFor: (socket: Socket, left: number) => FromPrimary | null;
+  /** Called when nothing waits anymore. */
+  readonly emptied: () => void;
   /** Called with a connection that could not be sent. */
   readonly unsent: (socket: Socket) => void;
 }
@@ -82,6 +84,7 @@ export class WorkerChannel {
       if (socket !== undefined) message = this.#options.messageFor(socket, this.#queued.length);
     } while (socket !== undefined && message === null);
     if (socket === undefined || message === null) {
+      this.#options.emptied();
       this.#emptied?.resolve();
       return;
     }

@@ -80,8 +80,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
     if (message.type === "connection") {
       if (message.head !== undefined) socket?.unshift(Buffer.from(message.head, "latin1"));
       if (socket !== undefined) take(socket, message.acceptedAt - CLOCK_OFFSET_MS);
-    }
-    else if (message.type === "ping") tell({ type: "pong" });
+    } else if (message.type === "ping") tell({ type: "pong" });
     else if (message.type === "serve") serve(running!, message, message.isFirst).catch(fail);
     else if (message.type === "drain") running?.drain(false);
     else if (message.type === "closed") closed.resolve();

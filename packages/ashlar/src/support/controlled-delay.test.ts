@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { ControlledDelay } from "./controlled-delay.ts";
+
+/** With a longest wait of a second: more than 100 ms is too long, and may be for 500 ms. */
+const MAX_MS = 1000;
+const MANY = 16;
+
+test("a burst may make everything wait for half of the longest wait", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  expect([delay.refuses(101, MANY, 0), delay.refuses(600, MANY, 500)]).toEqual([false, false]);
+  expect(delay.stands(500)).toBe(false);
+});
+
+test("after that, what has waited for more than a tenth is refused, and what has not is done", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  delay.refuses(101, MANY, 0);
+  expect([delay.refuses(600, MANY, 501), delay.refuses(100, MANY, 502), delay.refuses(101, MANY, 503)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(delay.stands(503)).toBe(true);
+});
+
+test("it is over once something has waited for no more than half of that", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  delay.refuses(101, MANY, 0);
+  expect([delay.refuses(51, MANY, 600), delay.stands(600)]).toEqual([false, true]);
+  expect([delay.refuses(50, MANY, 601), delay.stands(601)]).toEqual([false, false]);
+  expect(delay.refuses(300, MANY, 602)).toBe(false);
+});
+
+test("it is also over once nothing waits", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  delay.refuses(101, MANY, 0);
+  delay.emptied();
+  expect([delay.stands(600), delay.refuses(300, MANY, 600)]).toEqual([false, false]);
+});
+
+test("a few that wait are not refused before the longest wait", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  delay.refuses(101, MANY, 0);
+  expect([delay.refuses(1000, MANY - 1, 501), delay.refuses(1001, 0, 502)]).toEqual([false, true]);
+});
+
+test("a pause of everything refuses nothing by itself", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  expect([delay.refuses(10, MANY, 0), delay.refuses(30_000, MANY, 30_000)]).toEqual([false, false]);
+});
+
+test("nothing is calm while it waits too long, nor until the line is short again", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  expect([delay.isCalm(50), delay.isCalm(51)]).toEqual([true, false]);
+  delay.refuses(101, MANY, 0);
+  expect(delay.isCalm(0)).toBe(false);
+  delay.refuses(0, 0, 1);
+  expect(delay.isCalm(0)).toBe(true);
+});
