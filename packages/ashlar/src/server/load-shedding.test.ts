@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Server as HttpServer } from "node:http";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { rawSocket } from "../../test/support/raw-socket.ts";
 import { createLogger } from "../boot/create-logger.ts";
 import { readBody } from "../http/body.ts";
 import { CorsMiddleware, DEFAULT_BODY_LIMITS, originHeaders, TrustedOrigins, TrustedProxies } from "../http/index.ts";
-import { type RunningServer, startServer } from "./server.ts";
+import { type ConnectionSource, type RunningServer, startServer } from "./server.ts";
 import { completeServerSettings, serverSettings } from "./settings.ts";
 
 const MAX_MS = 20;
@@ -295,6 +295,27 @@ test("S61 a client whose body is refused can read why, even if it sends all of i
   socket.resume();
   await closed;
   expect(received()).toMatch(/HTTP\/1\.1 503 [\s\S]*Connection: close\r\n[\s\S]*try again in a moment\.$/i);
+});
+
+test("what waited too long before the server had a rest doesn't count", async () => {
+  const pass = stoppedClock();
+  const given = Promise.withResolvers<Parameters<ConnectionSource["receive"]>[0]>();
+  const source = { port: 3000, socket: null, receive: given.resolve, close: async () => {} };
+  await shop(1000, () => pass(10), { source });
+  const take = await given.promise;
+  let ageMs = 200;
+  const listening = createServer((socket) => take(socket, performance.now() - ageMs));
+  listening.listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  onTestFinished(() => void listening.close());
+  const { port } = listening.address() as AddressInfo;
+  // It is handled, and more of them would be an overload after 500 ms.
+  expect((await pipelined(port, ["/0"])).map(statusOf)).toEqual([200]);
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  pass(600);
+  ageMs = 150;
+  const answers = await Promise.all(PATHS.map((path) => pipelined(port, [path])));
+  expect(new Set(answers.flat().map(statusOf))).toEqual(new Set([200]));
 });
 
 test("a request whose client has left while it waited is not handled", async () => {

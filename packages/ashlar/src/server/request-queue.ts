@@ -122,6 +122,7 @@ export class RequestQueue {
     this.#isTakingIn = hadConnections;
     this.#busySince = null;
     if (isOver) {
+      this.#delay.emptied();
       this.#lastTurnAt = null;
       this.#turnBeforeAt = null;
       return;

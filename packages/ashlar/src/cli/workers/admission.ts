@@ -4,9 +4,6 @@ import { ConnectionRefuser, overloadWords, type SheddingFacts } from "../../serv
 import { ControlledDelay } from "../../support/index.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage } from "./messages.ts";
 
-/** For how long a connection that is refused may prove that it was waiting, by what it has sent, in milliseconds. */
-const READING_MS = 100;
-
 /** What is known of a connection that no worker has yet. */
 interface Accepted {
   readonly at: number;
@@ -79,18 +76,21 @@ export class Admission {
   }
 
   #refuse(socket: Socket, line: WorkerLine): void {
-    const now = performance.now();
     const { at } = this.#accepted.get(socket)!;
+    const refusedAt = performance.now();
+    let wasWaiting = true;
     this.#refuser.refuse(socket, {
-      stillRefuses: () => performance.now() - now < READING_MS || line.delay!.stands(performance.now()),
+      stillRefuses: () => wasWaiting || line.delay!.stands(performance.now()),
       accept: (accepted, head) => {
         this.#accepted.set(accepted, { at: performance.now(), head });
         this.#handOver(accepted);
       },
       refused: () => {
         line.refused++;
-        this.#log.count(now - at);
+        this.#log.count(refusedAt - at);
       },
     });
+    // What a client has sent before is read in the next turn. One that has sent nothing was not waiting.
+    setImmediate(() => setImmediate(() => (wasWaiting = false)));
   }
 }
