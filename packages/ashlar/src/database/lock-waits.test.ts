@@ -164,7 +164,7 @@ await onPostgres("locks that a migration waits for", () => {
     await end();
     expect(error).toMatchObject({ code: "E_MIGRATION" });
     expect(String(error)).toContain(
-      "nothing of it remains. A lock was asked for 12 times, and each time another connection held it for 5 ms.",
+      "nothing of it remains. A lock couldn't be had in 12 attempts of 5 ms each, because another connection holds it.",
     );
     expect(await shop.folder.migrations.pending()).toEqual([FIRST]);
     await expect(sql`select added from free`.execute(shop.database.kysely)).rejects.toThrow("added");

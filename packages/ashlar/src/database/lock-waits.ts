@@ -88,9 +88,9 @@ export class LockWaits {
   }
 
   #lockedFor(error: AshlarError): AshlarError {
-    const problem = `A lock was asked for ${ATTEMPTS} times, and each time another connection held it for ${this.#timeoutMs} ms.`;
+    const problem = `A lock couldn't be had in ${ATTEMPTS} attempts of ${this.#timeoutMs} ms each, because another connection holds it.`;
     const remedy =
-      "Find out which one, such as a long query or a transaction that was left open, or migrate when there is less to do.";
+      "Find out which one, such as a long query or a transaction that was left open, or migrate at a quieter time.";
     return new AshlarError("E_MIGRATION", `${problem} ${remedy} ${error.message}`, { cause: error });
   }
 }

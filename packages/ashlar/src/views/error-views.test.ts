@@ -80,7 +80,7 @@ test("errors are shown with the template, within the site's stack", async () => 
   };
   const application = await create([mark]);
   for (const [path, message] of [
-    ["/nowhere", "There is no page at this address. Check it for typing mistakes, or start from the home page."],
+    ["/nowhere", "There is no page at this address. Check it for typos, or start from the home page."],
     ["/gone", "It was moved."],
   ] as const) {
     const { status, headers, text } = await get(application, path);

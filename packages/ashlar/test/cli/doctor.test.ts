@@ -298,7 +298,7 @@ describe("the report", () => {
     await setVariables(root, "APP_ENV=development", "APP_KEY=");
     const { code, output } = await ashlar(root, "doctor");
     expect(code).toBe(1);
-    expect(output).toMatch(/^Judged for .*development/);
+    expect(output).toMatch(/^Checked as .*development/);
     expect(output).toContain("  error .env: APP_KEY is not set. [secret.missing]\n    Run: npx ashlar key:generate\n");
     expect(output).toContain("Not checked, because the application doesn't boot: Routes\n");
     expect(output).toMatch(/1 error, 1 warning$/);

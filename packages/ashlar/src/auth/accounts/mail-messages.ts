@@ -64,7 +64,7 @@ export const MAIL_MESSAGES = {
   "mails.device.setEndsBrowsers": "Set a new one now, which logs you out of all browsers.",
   "mails.guesses.subject": "Wrong passwords were tried for your account",
   "mails.guesses.lead":
-    "By {moment}, so many wrong passwords had been tried for your account that devices where you have never logged in can now try only one from time to time.",
+    "Many wrong passwords were tried for your account, the last of them on {moment}. For now, devices where you have never logged in can try a password only now and then.",
   "mails.guesses.known":
     "If it wasn't you, you don't have to do anything: none of these attempts succeeded, and devices where you have logged in before work as usual.",
   "mails.guesses.link": "To log in on a new device, follow this link there, and then log in with your password:",

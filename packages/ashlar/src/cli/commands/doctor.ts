@@ -10,7 +10,7 @@ interface Options {
 
 const HELP = `
 Checks secrets, APP_URL, proxies, limits, token lifetimes, migrations, the database, mail, routes and Node.js, and says
-for each problem which line mends it. It changes nothing: it creates no database, doesn't listen and sends no mail. What
+for each problem which line fixes it. It changes nothing: it creates no database, doesn't listen and sends no mail. What
 responds slowly is given up after seconds.
 
 The exit code is 1 if there are errors; warnings alone leave it at 0. With --json, standard output has one document:
@@ -19,10 +19,10 @@ A remedy has: run (a command), file and lines (lines to add), remove (text to re
 don't apply are null. No secret is ever printed.
 `;
 
-/** `doctor`: checks the application's setup, and says how to mend what is wrong. The exit code is 1 if there are errors. */
+/** `doctor`: checks the application's setup, and says how to fix what is wrong. The exit code is 1 if there are errors. */
 export function doctorCommand(terminal: Terminal): Command {
   return new Command("doctor")
-    .description("Checks the application's setup, and says how to mend what is wrong.")
+    .description("Checks the application's setup, and says how to fix what is wrong.")
     .option("--json", "as JSON")
     .option("--production", "judge it as in production: with APP_ENV=production")
     .addOption(

@@ -49,7 +49,7 @@ export interface Section {
 
 /** Everything that was found out about an application. */
 export interface Diagnosis {
-  /** What the application was judged for; `null` if that can't be told. */
+  /** What the application was checked as; `null` if that can't be told. */
   readonly environment: string | null;
   readonly sections: readonly Section[];
   readonly skipped: readonly SkippedCheck[];
@@ -96,7 +96,7 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
   }
 }
 
-/** Leaves out the boot's error if other findings report it, and say how to mend it. */
+/** Leaves out the boot's error if other findings report it, and say how to fix it. */
 function withoutEcho(sections: readonly Section[], { boot }: Subject): readonly Section[] {
   const all = sections.flatMap(({ findings }) => findings);
   if (boot.error === null || !isEcho(boot.error, all)) return sections;

@@ -4,7 +4,7 @@ import type { Subject } from "./subject.ts";
 /** How bad a finding is. An error makes the command exit with 1. */
 export type Severity = "error" | "warning";
 
-/** What mends a finding. It never contains a secret. */
+/** What fixes a finding. It never contains a secret. */
 export interface Remedy {
   /** A command to run in the application's folder; `null` if there is none. It comes after the lines. */
   readonly run: string | null;

@@ -34,7 +34,7 @@ test("a remedy for people says what to remove, which lines to add, what to run, 
       notes: ["A note."],
     }),
   ).toEqual([
-    "Judged for an unknown environment.",
+    "Checked as an unknown environment.",
     "",
     "Routes",
     "  error routes/web.ts:7: POST /orders is open. [routes.csrf]",

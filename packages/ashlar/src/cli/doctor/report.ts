@@ -7,7 +7,7 @@ import type { Finding } from "./finding.ts";
 export interface DoctorReport {
   /** Changes if a member is removed or gets another meaning. */
   readonly version: 1;
-  /** What the application was judged for: `production`, `development`, `test`; `null` if that can't be told. */
+  /** What the application was checked as: `production`, `development`, `test`; `null` if that can't be told. */
   readonly environment: string | null;
   readonly errors: number;
   readonly warnings: number;
@@ -27,7 +27,7 @@ export function reportOf({ environment, sections, skipped, notes }: Diagnosis): 
 /** Prints the findings by subject, for people. */
 export function printReport(terminal: Terminal, diagnosis: Diagnosis): void {
   const { errors, warnings, environment, skipped, notes } = reportOf(diagnosis);
-  terminal.print(`Judged for ${emphasis(environment ?? "an unknown environment", "bold")}.`);
+  terminal.print(`Checked as ${emphasis(environment ?? "an unknown environment", "bold")}.`);
   for (const { name, findings } of diagnosis.sections) {
     if (findings.length === 0) continue;
     terminal.print();

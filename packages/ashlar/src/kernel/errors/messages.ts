@@ -22,7 +22,7 @@ const TITLES: Readonly<Record<number, string>> = {
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   E_UNAUTHENTICATED: "This is only for users who are logged in.",
   E_FORBIDDEN: "You don't have permission to do this.",
-  E_NOT_FOUND: "There is no page at this address. Check it for typing mistakes, or start from the home page.",
+  E_NOT_FOUND: "There is no page at this address. Check it for typos, or start from the home page.",
   E_ROW_NOT_FOUND: "What this page was about is not here. It may have been deleted.",
   E_METHOD_NOT_ALLOWED: "Go back, and use the link or the button that leads here.",
   E_PAYLOAD_TOO_LARGE: "What you sent is too large. Go back, and send less or a smaller file.",

@@ -11,7 +11,7 @@ const PAGE = "docs/guides/errors.md";
 const SILENT = { level: "silent", requests: false };
 
 test("the errors of the page become its error pages and problem documents, and say nothing about failures", async () => {
-  const root = await generatedApplication({ api: false });
+  const root = await generatedApplication();
   await followPage(root, PAGE);
   await checkTypes(root);
   const { application, end } = await bootApplication(root, { config: { app: { APP: { log: SILENT } } } });
@@ -34,7 +34,7 @@ test("the errors of the page become its error pages and problem documents, and s
 });
 
 test("a mistake in the code is a 500 that shows nothing of it, except to the developer's own host", async () => {
-  const root = await generatedApplication({ api: false });
+  const root = await generatedApplication();
   await followPage(root, PAGE);
   const { application, end } = await bootApplication(root, {
     config: { app: { APP: { url: "http://shop.example", log: SILENT } } },

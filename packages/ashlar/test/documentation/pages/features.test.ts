@@ -5,7 +5,7 @@ import { COMMAND, checkTypes, edit, execute, generatedApplication } from "../../
 import { followPage } from "../../support/page-files.ts";
 
 test("the feature of the page adds a service, a sentence, an event, an error and a command", async () => {
-  const root = await generatedApplication({ api: false });
+  const root = await generatedApplication();
   await followPage(root, "docs/guides/features.md");
   await edit(
     root,

@@ -8,7 +8,7 @@ import { markdownSamples } from "../../support/samples.ts";
 const PAGE = "docs/guides/languages.md";
 
 test("the sentences of the page are said in the visitor's language, and programs get their keys", async () => {
-  const root = await generatedApplication({ api: false });
+  const root = await generatedApplication();
   await followPage(root, PAGE);
   await checkTypes(root);
   const { application, end } = await bootApplication(root);
@@ -24,9 +24,9 @@ test("the sentences of the page are said in the visitor's language, and programs
     refused.assertStatus(422).assertJson(JSON.parse(document.code));
     const note = "Verwenden Sie höchstens 80 Zeichen.";
     (await german.postJson("/orders", { note: "x".repeat(81) })).assertJsonPath("errors.note.0.message", note);
-    const form = await english.get("/login");
-    const failed = await english.submit(form, { email: "ada@example.com", password: "wrong password" });
-    (await english.follow(failed)).assertSee("That didn't work. Check your email address and your password.");
+    const form = await english.get("/register");
+    const failed = await english.submit(form, { name: "Ada", email: "ada", password: "a password of hers" });
+    (await english.follow(failed)).assertSee("Write an address such as ada@example.com.");
     expect(application.messages.languages).toEqual(["en", "de"]);
   } finally {
     await end();

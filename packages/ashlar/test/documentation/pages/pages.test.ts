@@ -5,7 +5,7 @@ import { checkTypes, generatedApplication } from "../../support/generated-applic
 import { followPage } from "../../support/page-files.ts";
 
 test("the page lists the orders, escaped, with its own component, and its form leaves a message", async () => {
-  const root = await generatedApplication({ api: false });
+  const root = await generatedApplication();
   await followPage(root, "docs/guides/pages.md");
   await checkTypes(root);
   const { application, end } = await bootApplication(root);

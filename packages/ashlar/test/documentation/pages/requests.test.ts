@@ -16,7 +16,7 @@ let port: number;
 let headers: Record<string, string>;
 
 beforeAll(async () => {
-  ({ root, remove } = await generateApplication({ api: false }));
+  ({ root, remove } = await generateApplication());
   await followPage(root, "docs/guides/requests.md");
   await checkTypes(root);
   ({ application, end } = await bootApplication(root));

@@ -1,0 +1,90 @@
+// A page that shows a complete file shows what a new application has, plus what the page is about. Each page is followed in an
+// application with everything, whose own tests, linter and doctor then find nothing.
+
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ashlar } from "../support/command-line.ts";
+import { execute, generatedApplication } from "../support/generated-application.ts";
+import { partsOf } from "../support/generated-parts.ts";
+import { isPageFile, PAGES, type PageFile, pageFiles, writePageFile } from "../support/page-files.ts";
+import { markdownSamples } from "../support/samples.ts";
+
+const OXLINT = join(import.meta.dirname, "../../../../node_modules/oxlint/bin/oxlint");
+
+/** What files leave out on purpose, by the page and the path, and why. */
+const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
+  // A private key takes the secret's place.
+  "docs/guides/api-tokens.md config/api.ts": ['env("JWT_SECRET"'],
+  "docs/guides/token-keys.md config/api.ts": ['env("JWT_SECRET"'],
+};
+
+async function pages(): Promise<string[]> {
+  return [...new Set((await markdownSamples(...PAGES)).filter(isPageFile).map(({ file }) => file))];
+}
+
+test("a complete file keeps what a new application has in it", async () => {
+  const root = await generatedApplication();
+  const lost: string[] = [];
+  for (const page of await pages()) {
+    for (const { path, text, line } of await pageFiles(page)) {
+      const generated = await readFile(join(root, path), "utf8").catch(() => null);
+      if (generated === null) continue;
+      const kept = [...partsOf(path, text), ...(LEFT_OUT[`${page} ${path}`] ?? [])];
+      const missing = partsOf(path, generated).filter((part) => !kept.includes(part));
+      if (missing.length > 0) lost.push(`${page}:${line} ${path}: ${missing.join(", ")}`);
+    }
+  }
+  expect(lost).toEqual([]);
+});
+
+/** What pages need besides their complete files: their tests do it, and check what is promised. */
+const NEEDS_MORE: Readonly<Record<string, string>> = {
+  "docs/guides/api-tokens.md": "it shows several configurations of one file",
+  "docs/guides/changing-accounts.md": "its sections are independent of each other",
+  "docs/guides/databases.md": "its configurations are of servers that don't exist",
+  "docs/guides/own-authority.md": "its certificates don't exist",
+  "docs/guides/own-guards.md": "its sections are independent of each other",
+  "docs/guides/personal-tokens.md": "ashlar tokens:install writes the controller",
+  "docs/guides/token-keys.md": "ashlar key:generate writes the keys",
+  "docs/guides/upgrading.md": "its application is an older one",
+  "docs/coming-from/index.md": "its users are those of another framework",
+};
+
+/** Variables that a page asks for. */
+const VARIABLES: Readonly<Record<string, Record<string, string>>> = {
+  "docs/guides/observability.md": { METRICS_TOKEN: "a token for Prometheus, and for no one else" },
+};
+
+const GUIDES = (await pages()).filter((page) => page.startsWith("docs/guides/") && NEEDS_MORE[page] === undefined);
+
+test.for(GUIDES)("whoever follows %s has an application that passes its tests", async (page) => {
+  const files = await pageFiles(page);
+  const root = await generatedApplication();
+  for (const file of files) await writePageFile(root, file);
+  // Routes and settings of the page are in use. What it shows is compiled and run by its own test.
+  if (files.some(isOfApplication)) {
+    const environment = VARIABLES[page] ?? {};
+    const tests = ["tests/application.test.ts", "tests/auth.test.ts"];
+    const { code, output } = await execute(root, process.execPath, ["--test", ...tests], environment);
+    expect(code, output).toBe(0);
+    const { output: report } = await ashlar(root, "doctor", "--json");
+    const { findings } = JSON.parse(report) as { findings: { severity: string; problem: string }[] };
+    const errors = findings.filter(({ severity }) => severity === "error").map(({ problem }) => problem);
+    expect(VARIABLES[page] === undefined ? errors : []).toEqual([]);
+  }
+  expect(await lint(root)).toEqual([]);
+});
+
+/** Whether a file is one that a new application has, or that it loads. */
+function isOfApplication({ path }: PageFile): boolean {
+  return /^(?:routes|config|lang)\/|^app\/kernel\.ts$/.test(path);
+}
+
+/** What `npm run lint` finds, in a separate repository: this one ignores what its tests generate. */
+async function lint(root: string): Promise<string[]> {
+  await execute(root, "git", ["init", "--quiet"]);
+  const { output } = await execute(root, process.execPath, [OXLINT, "--format=unix"]);
+  await rm(join(root, ".git"), { recursive: true });
+  return output.split("\n").filter((line) => line.includes("[Error/"));
+}
