@@ -16,13 +16,18 @@ description: What every generated page and JSON route responds to accounts witho
 
 # States of accounts
 
-What the generated pages and JSON routes respond, by the state of the account. A test walks through all of them with the
+How the generated pages and JSON routes respond, by the state of the account. A test walks through all of them with the
 forms that the pages show, and with the links that are mailed, and writes this page.
 
 ${ACCOUNT_STATES.map(({ name, meaning }) => `- **${name}**: ${meaning}`).join("\n")}
 
 "→" is where a redirect leads; the sentence is the first one that the page then shows as a result or a problem. With a
 second guard, the pages under its prefix respond the same.
+
+The requests are those of a browser in which the user had logged in, and confirmed a password if there was one, before the account
+came into its state. So a revoked account still passes pages that ask for a password. `guest:` marks requests of another browser, in
+which no one is logged in. `x` in a path stands for a token that was never issued, and "mailed before" for a link that was mailed
+before the state began.
 `;
 
 /** For each flavor, what was responded in each state. */

@@ -20,10 +20,15 @@ async function write(terminal: Terminal, file: NewFile): Promise<void> {
 
 /** The `make:…` commands: each creates one file and never overwrites an existing one. */
 export function makeCommands(terminal: Terminal): Command[] {
-  const make = (what: string, description: string, build: (name: string, root: string) => Promise<NewFile>): Command =>
+  const make = (
+    what: string,
+    description: string,
+    build: (name: string, root: string) => Promise<NewFile>,
+    example = "OrderLine or order-line",
+  ): Command =>
     new Command(`make:${what}`)
       .description(description)
-      .argument("<name>", "such as OrderLine or order-line")
+      .argument("<name>", `such as ${example}`)
       .action(async (name: string) => await write(terminal, await build(name, terminal.root)));
 
   const controller = new Command("make:controller")
@@ -41,7 +46,7 @@ export function makeCommands(terminal: Terminal): Command[] {
   return [
     controller,
     make("model", "Creates a model in app/models.", makeModel),
-    make("migration", "Creates a migration in database/migrations.", makeMigration),
+    make("migration", "Creates a migration in database/migrations.", makeMigration, "create_orders"),
     make("middleware", "Creates a middleware in app/middleware.", makeMiddleware),
     make("provider", "Creates a provider in app/providers.", makeProvider),
   ];
