@@ -367,6 +367,8 @@ describe("the environment", () => {
     await mendAll(root, ["url.loopback", "host.public"], { args });
     await setVariables(root, "TRUSTED_PROXIES=");
     await mendAll(root, ["proxies.missing"], { args });
+    await setVariables(root, "PORT=/tmp/shop.sock", "TRUSTED_PROXIES=10.0.0.1");
+    await mendAll(root, ["proxies.socket"], { args });
   });
 
   test("of production gets the origins of its sites", async () => {

@@ -82,6 +82,7 @@ const MEANINGS = {
   "proxies.invalid":
     "A trusted proxy is neither an address nor a range, or the range is larger than anyone's own network.",
   "proxies.wide": "Whole private networks are trusted as proxies in production.",
+  "proxies.socket": "The server listens at a unix socket, and doesn't trust the proxy there.",
   "proxies.missing": "APP_URL is https, so a proxy is in front, but no proxy is trusted.",
   "origins.invalid": "A trusted origin is not the origin of a site, or not https in production.",
   "host.public": "The proxy is on this machine, but the server listens on every address.",

@@ -33,6 +33,18 @@ test("an address with more than an origin and a path is invalid, and its origin 
   );
 });
 
+test("in production, a socket needs the proxy behind it to be trusted, as the server does when it starts", async () => {
+  const socket = "PORT=/run/shop/app.sock";
+  expect(await inProduction(URL, socket, "TRUSTED_PROXIES=10.0.0.1")).toEqual([
+    "error proxies.socket: TRUSTED_PROXIES=10.0.0.1,unix",
+  ]);
+  expect(await inProduction(URL, socket)).toEqual(["error proxies.socket: TRUSTED_PROXIES=unix"]);
+  for (const trusted of ["unix", "10.0.0.1,unix", "loopback"]) {
+    expect(await inProduction(URL, socket, `TRUSTED_PROXIES=${trusted}`, "HOST=127.0.0.1")).toEqual([]);
+  }
+  expect(await inProduction(URL, "PORT=3000", "TRUSTED_PROXIES=10.0.0.1")).toEqual([]);
+});
+
 test("in production, no spelling of this machine is a site's address", async () => {
   for (const host of ["localhost", "shop.localhost", "127.0.0.1", "127.8.9.1", "[::1]"]) {
     expect(await inProduction(`APP_URL=https://${host}`, PROXIES)).toEqual([

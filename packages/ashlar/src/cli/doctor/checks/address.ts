@@ -94,6 +94,15 @@ function proxyFindings(subject: Subject): Finding[] {
     return [error("proxies.invalid", { ...remedy, problem: `TRUSTED_PROXIES ${invalid}`, note })];
   }
   if (!subject.isProduction) return [];
+  const socket = socketOf(subject);
+  if (socket !== null && !entries.includes("unix") && !entries.includes("loopback")) {
+    const all = [...entries, "unix"].join(",");
+    const problem =
+      `The server listens at the socket ${socket}, where only the proxy knows the clients' addresses, and TRUSTED_PROXIES ` +
+      "doesn't contain unix: it doesn't start.";
+    const lines = remedy.file === ".env" ? [`TRUSTED_PROXIES=${all}`] : ["// in APP:", `trustedProxies: "${all}",`];
+    return [error("proxies.socket", { ...remedy, lines, problem, note: "Have the proxy set X-Forwarded-For." })];
+  }
   const wide = entries.find(isWide);
   if (wide !== undefined) {
     const problem = `TRUSTED_PROXIES trusts ${wide}: every machine in that network can forge the client's address, and so avoid limits.`;
@@ -106,6 +115,16 @@ function proxyFindings(subject: Subject): Finding[] {
     return [warning("proxies.missing", { ...remedy, problem, note })];
   }
   return hostFindings(subject, entries);
+}
+
+/** The unix socket or pipe that it listens at; `null` if it listens on a port, or needs no addresses of clients. */
+function socketOf({ app, variables }: Subject): string | null {
+  const { server, clientAddress } = app as {
+    readonly server?: { readonly socket?: unknown };
+    readonly clientAddress?: unknown;
+  };
+  const given = String(server?.socket ?? variables.PORT ?? "");
+  return /[\\/]/.test(given) && clientAddress !== "unknown" ? given : null;
 }
 
 /** A list, or a text with commas. */
