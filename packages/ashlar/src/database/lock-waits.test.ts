@@ -60,7 +60,8 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const shop = await opened(engine);
     const end = await reading(shop, "locked");
     const pauses: number[] = [];
-    const waiting = (attempts: number, pauseMs: number) => {
+    const waiting = (attempts: number, pauseMs: number, migration: string) => {
+      expect(migration).toBe(FIRST);
       pauses.push(pauseMs);
       // What has queued up behind it passes, and so does what comes now.
       void read(shop, "locked").then(() => (attempts === 2 ? end() : null));

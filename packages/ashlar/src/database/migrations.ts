@@ -35,8 +35,11 @@ export interface MigrateOptions {
    * milliseconds; on MariaDB, in whole seconds. Default: 2000.
    */
   readonly lockTimeoutMs?: number;
-  /** Called before each pause of a migration that waits for a lock: how often it has asked for it, and for how long it waits. */
-  readonly waiting?: (attempts: number, pauseMs: number) => void;
+  /**
+   * Called before each pause of a migration that waits for a lock: how often it has asked for it, for how long it waits, and the
+   * migration's name.
+   */
+  readonly waiting?: (attempts: number, pauseMs: number, migration: string) => void;
 }
 
 /** How far to roll back; default: the last batch. */
@@ -99,7 +102,6 @@ export class Migrations {
    * @throws `E_MIGRATION` with the file that failed, or the ones that were run and are missing
    */
   async up({ allowMissing = false, ...options }: MigrateOptions = {}): Promise<string[]> {
-    const waits = this.#waits(options);
     return await this.#connection.withMigrationLock(async () => {
       const files = await migrationFiles(this.#folder);
       const run = await this.#run();
@@ -113,7 +115,7 @@ export class Migrations {
       const batch = Math.max(0, ...run.map((one) => one.batch)) + 1;
       const names: string[] = [];
       for (const file of files.filter(({ name }) => !done.has(name))) {
-        if (await this.#apply(file, batch, waits)) names.push(file.name);
+        if (await this.#apply(file, batch, this.#waits(options, file))) names.push(file.name);
       }
       return names;
     });
@@ -126,7 +128,6 @@ export class Migrations {
    * @throws `E_MIGRATION` with the file that failed, is missing or has no `down`
    */
   async rollback(options: RollbackOptions = {}): Promise<string[]> {
-    const waits = this.#waits(options);
     return await this.#connection.withMigrationLock(async () => {
       const files = new Map((await migrationFiles(this.#folder)).map((file) => [file.name, file]));
       const names: string[] = [];
@@ -137,7 +138,8 @@ export class Migrations {
       // Checked before the first one is rolled back: half a batch must not be left.
       if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback", false);
       for (const name of concerned) {
-        if (await this.#revert(files.get(name)!, waits)) names.push(name);
+        const file = files.get(name)!;
+        if (await this.#revert(file, this.#waits(options, file))) names.push(name);
       }
       return names;
     });
@@ -156,8 +158,8 @@ export class Migrations {
     return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-missing`);
   }
 
-  #waits({ lockTimeoutMs = LOCK_TIMEOUT_MS, waiting = () => {} }: MigrateOptions): LockWaits {
-    return new LockWaits(this.#connection, lockTimeoutMs, waiting);
+  #waits({ lockTimeoutMs = LOCK_TIMEOUT_MS, waiting }: MigrateOptions, { name }: MigrationFile): LockWaits {
+    return new LockWaits(this.#connection, lockTimeoutMs, (attempts, pauseMs) => waiting?.(attempts, pauseMs, name));
   }
 
   /** The status of each migration, oldest first. */

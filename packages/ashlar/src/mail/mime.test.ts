@@ -29,6 +29,17 @@ describe("the source of a mail", () => {
     );
   });
 
+  test("the author's fields keep their values; their names get a capital after each hyphen", async () => {
+    const headers = [
+      { name: "X-PM-Tag", value: "newsletter" },
+      { name: "list-unsubscribe", value: "<https://shop.example/u>" },
+    ];
+    const source = await mimeSource(message({ headers }));
+    expect(source).toContain("\r\nX-Pm-Tag: newsletter\r\n");
+    expect(source).toContain("\r\nList-Unsubscribe: <https://shop.example/u>\r\n");
+    expect(source).toContain("\r\nMessage-ID: <1@shop.example>\r\n");
+  });
+
   test("blind copies are left out", async () => {
     expect(await mimeSource(message({ bcc: [{ address: "blind@shop.example", name: "Blind" }] }))).not.toMatch(
       /blind/i,

@@ -17,7 +17,7 @@ export interface PemPlace {
  */
 export function readPem(value: string, kind: "certificate" | "private key", { root, where }: PemPlace): string {
   const isText = value.includes("-----BEGIN ");
-  const pem = isText ? value : readText(resolve(root, value), where);
+  const pem = isText ? value : readText(resolve(root, value), where, kind);
   const found = kind === "certificate" ? /-----BEGIN CERTIFICATE-----/ : /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/;
   if (found.test(pem)) return pem;
   // With no certificate in it, Node.js would trust none, and every connection would fail.
@@ -25,12 +25,14 @@ export function readPem(value: string, kind: "certificate" | "private key", { ro
   throw new ConfigurationError(where, problem, "Name a file in PEM form.");
 }
 
-function readText(path: string, where: string): string {
+function readText(path: string, where: string, kind: "certificate" | "private key"): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigurationError(where, `is a file that can't be read (${code}).`, "Correct its path.");
+    // Security: what should name a private key may be one, without its first line.
+    const remedy = kind === "certificate" ? `Correct its path: ${path}` : "Correct its path.";
+    throw new ConfigurationError(where, `is a file that can't be read (${code}).`, remedy);
   }
 }
 
@@ -64,7 +66,8 @@ export function certificateProblem(error: unknown): "authority" | "name" | null 
 export function certificateRemedy(error: unknown, where: string, name: string | null = "servername"): string {
   const problem = certificateProblem(error);
   if (problem === "authority") {
-    return ` Set ${where}.ca to the file of the authority that has signed the server's certificate.`;
+    const isSet = "If it is set, it names another one.";
+    return ` Set ${where}.ca to the file of the authority that has signed the server's certificate. ${isSet}`;
   }
   return problem === null || name === null ? "" : ` Set ${where}.${name} to a name in the server's certificate.`;
 }

@@ -226,7 +226,8 @@ test("S103 if the server's certificate comes from an unknown authority, the log 
   expect(await fetched(null)).toBeUndefined();
   expect(lines.map(({ msg }) => msg)).toEqual([
     "The keys of the issuer cannot be fetched. Its tokens cannot be verified. " +
-      "Set config/api.ts: DRIVERS.partner.ca to the file of the authority that has signed the server's certificate.",
+      "Set config/api.ts: DRIVERS.partner.ca to the file of the authority that has signed the server's certificate. " +
+      "If it is set, it names another one.",
   ]);
   expect(await fetched(ca)).toBe(1);
 });

@@ -51,8 +51,8 @@ export function migrateCommands(terminal: Terminal): Command[] {
 
   const waitsFor = (seconds: number): Pick<MigrateOptions, "lockTimeoutMs" | "waiting"> => ({
     lockTimeoutMs: seconds * 1000,
-    waiting: (attempts, pauseMs) => {
-      const wait = `A table is locked by another connection; others go first. Attempt ${attempts + 1} in ${pauseMs / 1000} s.`;
+    waiting: (attempts, pauseMs, migration) => {
+      const wait = `${migration}: a table that it changes is locked by another connection; others go first. Attempt ${attempts + 1} in ${pauseMs / 1000} s.`;
       terminal.print(emphasis(wait, "yellow"));
     },
   });

@@ -1,12 +1,12 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/boot/index.ts";
 import { primaryKey, timestamps } from "../../../src/database/index.ts";
 import { createTestClient } from "../../../src/testing/index.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
 import { checkTypes, edit, generateApplication } from "../../support/generated-application.ts";
-import { markdownSamples } from "../../support/samples.ts";
+import { markdownSamples, REPOSITORY } from "../../support/samples.ts";
 
 const PAGES = ["masonite", "laravel", "adonisjs", "express-passport", "better-auth"];
 const IMPORTS = `import { type HttpContext, Route } from "ashlar";\nimport { Order } from "../app/models/order.ts";\n`;
@@ -24,6 +24,25 @@ export class Order extends Model {
 let application: Application;
 let end: () => Promise<void>;
 let asAda: () => Promise<ReturnType<typeof createTestClient>>;
+
+/** The calls of `mail` in the tables, such as `mail.queue(new ReceiptMail(…), user.email)`, to be compiled. */
+async function mailsOfTables(): Promise<string> {
+  const texts = await Promise.all(
+    PAGES.map((page) => readFile(join(REPOSITORY, `docs/coming-from/${page}.md`), "utf8")),
+  );
+  const calls = texts.join("\n").match(/(?<=`)mail\.(?:send|queue)\(new \w+\(…\)[^`]*(?=`)/g) ?? [];
+  expect(calls.length).toBeGreaterThan(2);
+  const own = calls.filter((call) => !call.includes("Notification"));
+  return `import type { HttpContext } from "ashlar";
+import type { Mailable } from "ashlar/mail";
+import type { User } from "../app/models/user.ts";
+declare const ReceiptMail: new () => Mailable;
+declare const WelcomeMail: new () => Mailable;
+export async function mails({ mail }: HttpContext, user: User): Promise<void> {
+${own.map((call) => `  await ${call.replace("…", "")};`).join("\n")}
+}
+`;
+}
 
 /** An application with the code of every page, each under the page's name. */
 beforeAll(async () => {
@@ -48,6 +67,7 @@ beforeAll(async () => {
         : `Route.post("/${page}/orders", [${name}, "store"]).middleware("auth"),`,
     );
   }
+  await writeFile(join(root, "samples/mails.ts"), await mailsOfTables());
   await edit(root, "routes/web.ts", ["  ...Api.routes(),", `  ...Api.routes(),\n  ${routes.join("\n  ")}`]);
   const web = join(root, "routes/web.ts");
   await writeFile(web, `${imports.join("\n")}\n${await readFile(web, "utf8")}`);

@@ -4,8 +4,10 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import type { Model } from "../../../src/database/index.ts";
 import type { Mailable } from "../../../src/mail/index.ts";
+import { createTestClient } from "../../../src/testing/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";
-import { checkTypes, edit, generatedApplication } from "../../support/generated-application.ts";
+import { ashlar } from "../../support/command-line.ts";
+import { checkTypes, edit, execute, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
@@ -52,9 +54,33 @@ test("a mail service unsubscribes a reader with one click, and no one without th
       403, 403, 2,
     ]);
     expect([await click(link), await click(link), await count()]).toEqual([200, 200, 1]);
+
+    // Signing up: the reader is stored by the link's button, once.
+    const visitor = createTestClient(application).withCsrfToken();
+    expect((await visitor.postJson("/newsletter", { email: "no address" })).status).toBe(422);
+    expect((await visitor.postJson("/newsletter", { email: "cy@example.com" })).status).toBe(200);
+    await mailer.settled();
+    expect(await count()).toBe(1);
+    const [confirm] = /http\S+signature=\S+/.exec(mailer.captured.at(-1)!.text)!;
+    expect((await application.fetch(new Request(confirm))).status).toBe(200);
+    expect([await click(confirm), await click(confirm), await count()]).toEqual([200, 200, 2]);
+    expect([await click(confirm.replace("cy%40", "eve%40")), await count()]).toEqual([403, 2]);
   } finally {
     await end();
   }
+}, 120_000);
+
+test("the script queues a mail for each reader", async () => {
+  const root = await generatedApplication({ api: false });
+  await followPage(root, PAGE);
+  await followSection(root, PAGE, "One click");
+  await ashlar(root, "migrate");
+  const add = `import application from "../app.ts"; import { Reader } from "../app/models/reader.ts";
+    for (const email of ["ada@example.com", "bob@example.com"]) await Reader.create({ email }); await application.shutdown();`;
+  await writeFile(join(root, "scripts/add.ts"), add);
+  expect(await execute(root, process.execPath, ["scripts/add.ts"])).toMatchObject({ code: 0 });
+  const sent = await execute(root, process.execPath, ["scripts/send-newsletter.ts"]);
+  expect(sent).toMatchObject({ code: 0, output: expect.stringContaining("2 mails are queued.") });
 }, 120_000);
 
 test("an application that follows the guide to webhooks as well has the routes and exceptions of both", async () => {
@@ -69,7 +95,10 @@ test("an application that follows the guide to webhooks as well has the routes a
     if (before === null) continue;
     // As the page says: the class is there already, and gets the name.
     await writeFile(join(root, VERIFY_TOKEN), before);
-    await edit(root, VERIFY_TOKEN, ['"webhooks.mail"]', '"webhooks.mail", "newsletter.unsubscribe.store"]']);
+    await edit(root, VERIFY_TOKEN, [
+      '"webhooks.mail"]',
+      '"webhooks.mail", "newsletter.unsubscribe.store", "newsletter.confirm.store"]',
+    ]);
   }
   await checkTypes(root);
   const { application, end } = await bootApplication(root);

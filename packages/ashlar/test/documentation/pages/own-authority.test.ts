@@ -14,7 +14,8 @@ test("the page's settings are read, once the file of the authority is where they
   await followPage(root, "docs/guides/own-authority.md");
   const { DATABASES } = (await import(join(root, "config/database.ts"))) as { DATABASES: object };
   expect(() => new Database(DATABASES, root)).toThrow(
-    "config/database.ts: DATABASES.postgres.ca: is a file that can't be read (ENOENT). Correct its path.",
+    "config/database.ts: DATABASES.postgres.ca: is a file that can't be read (ENOENT). Correct its path: " +
+      join(root, "certificates/database.pem"),
   );
   await mkdir(join(root, "certificates"));
   const { chain } = makeCertificate(join(root, "certificates"), "db.internal");
