@@ -186,6 +186,7 @@ export class Application {
         this.#dispatcher = null;
         this.#stats.eventLoop.stop();
         this.#listening.forgetSignals();
+        this.#errors.stop();
       },
     });
     this.container

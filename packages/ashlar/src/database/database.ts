@@ -34,14 +34,19 @@ export class Database {
    * @param databases what `config/database.ts` exports as `DATABASES`
    * @param root the application's root, which paths of SQLite files are relative to
    * @param options.isInspected whether nothing may be created or changed
+   * @param options.maxQueueMs how long requests may wait for a connection, as in `DialectSetup`
    * @throws `E_INVALID_CONFIGURATION`
    */
-  constructor(databases: unknown, root: string, { isInspected = false }: { readonly isInspected?: boolean } = {}) {
+  constructor(
+    databases: unknown,
+    root: string,
+    { isInspected = false, maxQueueMs = 0 }: { readonly isInspected?: boolean; readonly maxQueueMs?: number } = {},
+  ) {
     this.settings = readDatabaseSettings(databases);
     const connections = new Map<string, Connection>();
     for (const [name, source] of Object.entries(this.settings.connections)) {
       try {
-        const setup = { where: `${DATABASES}.${name}`, root, isInspected };
+        const setup = { where: `${DATABASES}.${name}`, root, isInspected, maxQueueMs };
         connections.set(name, new Connection(name, (observer) => dialectOf(source, { ...setup, observer })));
       } catch (error) {
         if (!(error instanceof OtherServerError)) throw error;

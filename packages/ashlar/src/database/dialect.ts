@@ -374,6 +374,11 @@ export interface DialectSetup {
    * then. Default: `false`.
    */
   readonly isInspected?: boolean;
+  /**
+   * How long a request may wait for its first connection while more come than can be served, in milliseconds, as
+   * `APP.server.maxQueueMs`; `0`, the default, for no other limit than the connection's own.
+   */
+  readonly maxQueueMs?: number;
 }
 
 /**

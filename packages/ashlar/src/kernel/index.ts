@@ -1,6 +1,7 @@
 export {
   afterResponse,
   currentRequestId,
+  currentTrace,
   fetchTraced,
   isGone,
   responseHandedOver,

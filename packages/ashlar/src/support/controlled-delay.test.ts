@@ -43,6 +43,18 @@ test("a few that wait are not refused before the longest wait", () => {
   expect([delay.refuses(1000, MANY - 1, 501), delay.refuses(1001, 0, 502)]).toEqual([false, true]);
 });
 
+test("what would join a line that stands is refused at once, unless few wait or the first has not waited long", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  expect(delay.refusesBehind(600, MANY, 501)).toBe(false);
+  delay.refuses(101, MANY, 0);
+  expect([
+    delay.refusesBehind(600, MANY, 500),
+    delay.refusesBehind(600, MANY, 501),
+    delay.refusesBehind(600, MANY - 1, 501),
+    delay.refusesBehind(100, MANY, 501),
+  ]).toEqual([false, true, false, false]);
+});
+
 test("a pause of everything refuses nothing by itself", () => {
   const delay = new ControlledDelay(MAX_MS);
   expect([delay.refuses(10, MANY, 0), delay.refuses(30_000, MANY, 30_000)]).toEqual([false, false]);

@@ -48,6 +48,16 @@ export class ControlledDelay {
     return this.stands(now) && (left >= FEW || ageMs > this.#maxMs);
   }
 
+  /**
+   * Whether what would join the line now should be refused at once, because it would wait too long.
+   *
+   * @param oldestMs for how long the first in the line has waited
+   * @param length how many wait
+   */
+  refusesBehind(oldestMs: number, length: number, now: number): boolean {
+    return oldestMs > this.#targetMs && length >= FEW && this.stands(now);
+  }
+
   /** Nothing waits anymore, and what comes next doesn't have to. */
   emptied(): void {
     this.#aboveSince = null;

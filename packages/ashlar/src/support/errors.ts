@@ -144,6 +144,42 @@ export class AshlarError extends Error {
   }
 }
 
+/** Why a request is refused that can't be served now. */
+export interface Refusal {
+  /** A sentence for the log: what there is too much of, and what helps. */
+  readonly why: string;
+  /** What the log's line has besides, such as the name of a connection. */
+  readonly bindings: Readonly<Record<string, unknown>>;
+  /** For how long the request has waited, in milliseconds. */
+  readonly waitedMs: number;
+}
+
+/**
+ * There are more requests than something can serve (`E_OVERLOADED`). Such errors come by the thousand, so they are counted
+ * in the log, have no stack, and their response is as short as it can be.
+ */
+export class RefusedError extends AshlarError {
+  declare readonly refusal: Refusal;
+
+  /** Use {@link RefusedError.of}, which takes no stack. */
+  private constructor(problem: string, refusal: Refusal) {
+    super("E_OVERLOADED", problem);
+    // Not enumerable, like everything that a line of the log has already.
+    Object.defineProperty(this, "refusal", { value: refusal });
+  }
+
+  /** Makes the error, which costs a tenth of one with a stack. */
+  static of(problem: string, refusal: Refusal): RefusedError {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      return new RefusedError(problem, refusal);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
+  }
+}
+
 function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   if (Object.hasOwn(definitions, code)) return definitions[code]!;
   const problem = `The error code ${code} has not been declared.`;

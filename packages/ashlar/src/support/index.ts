@@ -15,6 +15,8 @@ export {
   type FieldErrors,
   type FieldSentences,
   fieldErrors,
+  type Refusal,
+  RefusedError,
   ValidationError,
 } from "./errors.ts";
 export { escapeHtml } from "./html.ts";

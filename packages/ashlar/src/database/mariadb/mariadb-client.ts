@@ -31,6 +31,10 @@ export interface ClientSetup {
   readonly settings: CompleteMariadbSettings;
   /** How connections are encrypted; `null` if they aren't. */
   readonly ssl: TlsOptions | null;
+  /** The connection's location in the configuration. */
+  readonly where: string;
+  /** As in `DialectSetup`. */
+  readonly maxQueueMs?: number;
 }
 
 /** A connection to the server that a driver keeps, with limits for the time that anything takes. */

@@ -113,7 +113,7 @@ export class MariadbDialect implements Dialect {
   readonly shared: Executor;
   readonly replicas: Replicas | null;
   readonly #settings: CompleteMariadbSettings;
-  readonly #setup: Pick<DialectSetup, "where" | "root">;
+  readonly #setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">;
   readonly #observer: Observer;
   readonly #pool: MariadbPool;
   readonly #replicas: readonly MariadbDialect[];
@@ -121,15 +121,15 @@ export class MariadbDialect implements Dialect {
 
   constructor(
     settings: CompleteMariadbSettings,
-    { where, root, observer }: Pick<DialectSetup, "where" | "root" | "observer">,
+    { where, root, observer, maxQueueMs = 0 }: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
     { migrationTimeoutMs = MIGRATION_TIMEOUT_MS, load, hasReturning }: MariadbDialectOptions = {},
   ) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.#settings = settings;
-    this.#setup = { where, root };
+    this.#setup = { where, root, maxQueueMs };
     this.#observer = observer;
     this.#pool = new MariadbPool(
-      { settings, ssl: settings.tls ? tlsOptions(settings.tls, { where, root }) : null },
+      { settings, ssl: settings.tls ? tlsOptions(settings.tls, { where, root }) : null, where, maxQueueMs },
       load,
     );
     this.#migrationLock = new MigrationLock(migrationTimeoutMs, settings.statementTimeoutMs);
@@ -140,7 +140,12 @@ export class MariadbDialect implements Dialect {
     };
     const loading = load === undefined ? {} : { load };
     this.#replicas = settings.read.map(
-      (_, n) => new MariadbDialect(replicaSettings(settings, n), { where: `${where}.read`, root, observer }, loading),
+      (_, n) =>
+        new MariadbDialect(
+          replicaSettings(settings, n),
+          { where: `${where}.read`, root, observer, maxQueueMs },
+          loading,
+        ),
     );
     const executors = this.#replicas.map(({ shared }) => shared);
     this.replicas = executors.length === 0 ? null : { executors, ownWritesSeconds: settings.ownWritesSeconds };

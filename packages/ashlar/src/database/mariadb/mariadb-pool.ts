@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type * as Mysql from "mysql2";
 import type { MaybePromise } from "../../support/index.ts";
+import { ConnectionSlots } from "../connection-slots.ts";
 import type { ConnectionUsage } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { optionalPackage } from "../optional-package.ts";
-import { ConnectionSlots } from "./connection-slots.ts";
 import { type ClientSetup, MariadbClient } from "./mariadb-client.ts";
 import type { MariadbServer } from "./mariadb-server.ts";
 
@@ -35,7 +35,7 @@ export class MariadbPool {
   constructor(setup: ClientSetup, load: LoadMysql = () => import("mysql2")) {
     this.#setup = setup;
     this.#load = load;
-    this.#slots = new ConnectionSlots(setup.settings);
+    this.#slots = new ConnectionSlots(setup.settings, setup);
   }
 
   /** How much of the pool is in use. An idle client that the server has ended isn't open, although nothing has used it since. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ConnectionOptions } from "node:tls";
 import type { Pool, PoolClient } from "pg";
-import { AshlarError } from "../../support/index.ts";
+import { ConnectionSlots } from "../connection-slots.ts";
 import type { ConnectionUsage, DialectSetup, Reservation } from "../dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { tlsOptions } from "../tls-settings.ts";
@@ -10,9 +10,7 @@ import { translatePostgresError, unreachableRemedy } from "./postgres-errors.ts"
 import { openPool } from "./postgres-pool.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
-/** The error of `pg` if no connection became free within `acquireTimeoutMs`. */
-const POOL_TIMEOUT = "timeout exceeded when trying to connect";
-/** Its error if the server did not respond to a new one. */
+/** The error of `pg` if the server did not respond to a new one. */
 const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
 
 /**
@@ -25,6 +23,7 @@ const IDLE_MS = 1000;
 export class PostgresClients {
   readonly #settings: CompletePostgresSettings;
   readonly #setup: Pick<DialectSetup, "where" | "observer">;
+  readonly #slots: ConnectionSlots;
   /** When each open connection was last returned, in milliseconds of `performance.now()`. */
   readonly #returnedAt = new WeakMap<PoolClient, number>();
   /** Connections that have failed or were closed by the server. */
@@ -37,16 +36,21 @@ export class PostgresClients {
   #closed = false;
 
   /** @throws `E_INVALID_CONFIGURATION` if a file of a certificate can't be read */
-  constructor(settings: CompletePostgresSettings, setup: Pick<DialectSetup, "where" | "root" | "observer">) {
+  constructor(
+    settings: CompletePostgresSettings,
+    setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
+  ) {
     this.#settings = settings;
+    this.#slots = new ConnectionSlots(settings, setup);
     this.#setup = setup;
     this.#ssl = settings.tls ? tlsOptions(settings.tls, setup) : false;
   }
 
   /** How much of the pool is in use. */
   get usage(): ConnectionUsage {
-    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#openPool ?? {};
-    return { limit: this.#settings.poolSize, open: totalCount, used: totalCount - idleCount, waiting: waitingCount };
+    const { totalCount = 0, idleCount = 0 } = this.#openPool ?? {};
+    const { waiting } = this.#slots;
+    return { limit: this.#settings.poolSize, open: totalCount, used: totalCount - idleCount, waiting };
   }
 
   /**
@@ -56,11 +60,17 @@ export class PostgresClients {
    * if the server cannot be reached
    */
   async reserve(): Promise<Reservation & { readonly connection: PostgresConnection }> {
-    const client = await this.#usable();
+    if (this.#closed) throw closedError();
+    await this.#slots.take();
+    const client = await this.#usable().catch((error: unknown) => {
+      this.#slots.release();
+      throw error;
+    });
     const connection = new PostgresConnection(client, this.#setup.observer, this.#settings.statementTimeoutMs);
     const release = (broken: boolean): void => {
       this.#returnedAt.set(client, performance.now());
       client.release(broken || connection.broken);
+      this.#slots.release();
     };
     return { connection, release };
   }
@@ -117,28 +127,23 @@ export class PostgresClients {
   }
 
   async #client(): Promise<PoolClient> {
-    if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
+    if (this.#closed) throw closedError();
     this.#pool ??= this.#open();
     const pool = await this.#pool;
-    const { maxWaiting, acquireTimeoutMs } = this.#settings;
-    if (pool.waitingCount >= maxWaiting) {
-      const problem = `All connections to the database are in use, and ${maxWaiting} callers are waiting for one.`;
-      throw new AshlarError("E_OVERLOADED", problem);
-    }
     try {
       return await pool.connect();
     } catch (error) {
-      const { message } = error as Error;
-      if (message === POOL_TIMEOUT) {
-        const problem = `No connection to the database was free within ${acquireTimeoutMs} ms.`;
-        throw new AshlarError("E_OVERLOADED", problem, { cause: error });
-      }
       const { where } = this.#setup;
-      if (message === CONNECTION_TIMEOUT) {
+      if ((error as Error).message === CONNECTION_TIMEOUT) {
+        const { acquireTimeoutMs } = this.#settings;
         const problem = `The database server did not respond within ${acquireTimeoutMs} ms.`;
         throw new DatabaseError(`${problem}${unreachableRemedy(where)}`, null, error, "E_DATABASE_UNAVAILABLE");
       }
       throw translatePostgresError(error, where);
     }
   }
+}
+
+function closedError(): DatabaseError {
+  return new DatabaseError("The connection to the database is closed.", null);
 }

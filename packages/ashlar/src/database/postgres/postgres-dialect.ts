@@ -80,7 +80,7 @@ export class PostgresDialect implements Dialect {
   readonly shared: Executor;
   readonly replicas: Replicas | null;
   readonly #settings: CompletePostgresSettings;
-  readonly #place: Pick<DialectSetup, "where" | "root">;
+  readonly #place: Pick<DialectSetup, "where" | "root" | "maxQueueMs">;
   readonly #clients: PostgresClients;
   readonly #replicas: readonly PostgresClients[];
   readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
@@ -88,12 +88,13 @@ export class PostgresDialect implements Dialect {
   /** @param migrationTimeoutMs how long migrations wait for those of another process */
   constructor(
     settings: CompletePostgresSettings,
-    setup: Pick<DialectSetup, "where" | "root" | "observer">,
+    setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
     migrationTimeoutMs?: number,
   ) {
     this.acquireTimeoutMs = settings.acquireTimeoutMs;
     this.#settings = settings;
-    this.#place = { where: setup.where, root: setup.root };
+    const { observer: _, ...place } = setup;
+    this.#place = place;
     this.#clients = new PostgresClients(settings, setup);
     this.#replicas = settings.read.map(
       (_, n) => new PostgresClients(replicaSettings(settings, n), { ...setup, where: `${setup.where}.read` }),

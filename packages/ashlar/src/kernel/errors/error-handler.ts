@@ -1,7 +1,8 @@
 import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
-import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import { AshlarError, type MaybePromise, RefusedError } from "../../support/index.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
+import { RefusalLog } from "../refusal-log.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
@@ -28,6 +29,8 @@ export class ErrorHandler {
   readonly #counts: ErrorCounts;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
+  /** What the log says of requests that are refused, by reason. */
+  readonly #refusals = new Map<string, RefusalLog>();
   #site: SitePages | null = null;
 
   /**
@@ -62,7 +65,8 @@ export class ErrorHandler {
     const error = asAshlarError(thrown);
     this.#counts.count(error);
     try {
-      if (error.status >= 500) this.#log(error, thrown, context);
+      if (error instanceof RefusedError) this.#logRefusal(error);
+      else if (error.status >= 500) this.#log(error, thrown, context);
       // What the handler had set for its own response does not apply to this one.
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
@@ -118,6 +122,8 @@ export class ErrorHandler {
       const shown = developmentPage(thrown, context, statusTitle(error.status).message, this.#paths.of(context));
       return shown.then((page) => respond(error, page.html, page.headers, context));
     }
+    // The site's page would cost as much as what there is too much of.
+    if (error instanceof RefusedError) return respond(error, plainPage(error, null, context), PAGE_HEADERS, context);
     const reference = error.status >= 500 ? context.request.id : null;
     const plain = () => respond(error, plainPage(error, reference, context), PAGE_HEADERS, context);
     return this.#ofSite(error, context, reference)?.then((page) => page ?? plain()) ?? plain();
@@ -137,6 +143,21 @@ export class ErrorHandler {
     } catch (second) {
       return failed(second);
     }
+  }
+
+  #logRefusal({ refusal: { why, bindings, waitedMs } }: RefusedError): void {
+    const key = `${why} ${JSON.stringify(bindings)}`;
+    let log = this.#refusals.get(key);
+    if (log === undefined) {
+      log = new RefusalLog(this.#logger, { why, bindings });
+      this.#refusals.set(key, log);
+    }
+    log.count(waitedMs);
+  }
+
+  /** Logs what is not logged yet of what was refused. */
+  stop(): void {
+    for (const log of this.#refusals.values()) log.stop();
   }
 
   #log(error: AshlarError, thrown: unknown, context: HttpContext, message: string | null = null): void {
