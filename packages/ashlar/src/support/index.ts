@@ -15,7 +15,6 @@ export {
   type FieldErrors,
   type FieldSentences,
   fieldErrors,
-  type Refusal,
   RefusedError,
   ValidationError,
 } from "./errors.ts";
