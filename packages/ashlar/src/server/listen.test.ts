@@ -118,6 +118,57 @@ describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () 
   });
 });
 
+test.skipIf(process.platform !== "linux")(
+  "of two processes that find the same socket left behind, one listens, and the other says that it is taken",
+  async () => {
+    const path = join(folderWith({}), "app.sock");
+    const source = `import { createServer } from "node:net";
+      const { listen } = await import(${JSON.stringify(join(import.meta.dirname, "listen.ts"))});
+      let server = null;
+      process.on("message", async ({ at }) => {
+        if (at === null) return server.close(() => process.send("closed"));
+        while (Date.now() < at);
+        server = createServer((socket) => socket.on("error", () => {}).end(String(process.pid)));
+        const address = { port: 0, hostname: null, isLocal: true, socket: ${JSON.stringify(path)} };
+        await listen(server, address).then(() => process.send("listens"), ({ message }) => process.send(message));
+      });
+      process.send("ready");`;
+    const processes = [0, 1].map(() => {
+      const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      return child;
+    });
+    const told = (what: object | null) =>
+      Promise.all(
+        processes.map(async (child) => {
+          const answered = once(child, "message");
+          if (what !== null) child.send(what);
+          return String((await answered)[0]);
+        }),
+      );
+    await told(null);
+    for (let round = 0; round < 20; round++) {
+      await leaveSocketAt(path);
+      const said = await told({ at: Date.now() + 20 });
+      const taken = `Socket ${path}: Another program is using it. Choose another, or end that program.`;
+      expect(said.toSorted(), `round ${round}`).toEqual([taken, "listens"]);
+      const client = connect(path);
+      const [pid] = await once(client, "data");
+      expect(String(pid)).toBe(String(processes[said.indexOf("listens")]!.pid));
+      await told({ at: null });
+    }
+  },
+  60_000,
+);
+
+/** Leaves a socket at which no process listens. */
+async function leaveSocketAt(path: string): Promise<void> {
+  const source = `require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))`;
+  await once(spawn(process.execPath, ["-e", source, path]), "exit");
+}
+
 // Elsewhere, a full queue is refused like a socket at which no process listens.
 test.skipIf(process.platform !== "linux")(
   "the socket of a program that is too busy to take connections is left alone",

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { lstat, unlink } from "node:fs/promises";
+import { lstat, rename, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { dirname, resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
 
 /** Where a server listens: at `fd` if it is set, else at `socket`, else at `port`. */
@@ -30,6 +31,9 @@ export interface Listens {
   /** The servers to close, of which the first is the one given. */
   readonly listening: readonly Server[];
 }
+
+/** How much later than it creates its socket a process listens at it, at most, in milliseconds. */
+const CREATION_MS = 100;
 
 /** The descriptor that systemd passes, if it passes one: sd_listen_fds(3). */
 const FIRST_INHERITED = 3;
@@ -166,17 +170,46 @@ async function removeStale(path: string): Promise<void> {
       "Choose another path, or remove it.",
     );
   }
+  const failure = await failureAt(path);
+  // Another process has removed it meanwhile.
+  if (failure.code === "ENOENT") return;
+  if (failure.code !== "ECONNREFUSED") throw socketProblem(failure, path);
+  await setAside(path);
+}
+
+/**
+ * Removes a socket at which no process listens, unless another one has replaced it meanwhile: it is moved first, and moved
+ * back if a process listens at it after all.
+ */
+async function setAside(path: string): Promise<void> {
+  const aside = `${path}.${process.pid}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw socketProblem(error, path);
+  }
+  // A process that has just created it may not listen yet.
+  await setTimeout(CREATION_MS);
+  const failure = await failureAt(aside);
+  if (failure.code === "ECONNREFUSED") return await unlink(aside);
+  await rename(aside, path);
+  throw socketProblem(failure, path);
+}
+
+/**
+ * Why a socket can't be connected to. Only `ECONNREFUSED` says that no process listens: others may mean that one is busy, or
+ * may not be reached by this user.
+ */
+async function failureAt(path: string): Promise<NodeJS.ErrnoException> {
   const client = connect(path);
-  // Only this error says that no process listens: others may mean that one is busy, or may not be reached by this user.
   const failure = await once(client, "connect").then(
     () => Object.assign(new Error("A program listens at the socket."), { code: "EADDRINUSE" }),
     (error: NodeJS.ErrnoException) => error,
   );
   client.destroy();
-  if (failure.code !== "ECONNREFUSED") throw socketProblem(failure, path);
-  await unlink(path).catch((error: unknown) => {
-    throw socketProblem(error, path);
-  });
+  return failure;
 }
 
 function socketProblem(error: unknown, path: string): unknown {
