@@ -1,4 +1,4 @@
-import type { Authenticatable } from "../auth/index.ts";
+import { type Authenticatable, isBlocked } from "../auth/index.ts";
 import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
 import { AshlarError, type MaybePromise } from "../support/index.ts";
 import type { TokenDriver } from "./token-drivers.ts";
@@ -97,7 +97,12 @@ export class PresentedToken {
       this.#refuse(found);
       return null;
     }
-    if (found !== null) await this.#limit(found, verified);
+    if (found === null) return null;
+    if (isBlocked(found)) {
+      this.#refuse({ failure: "inactive", userId: String(found.authId()) });
+      return null;
+    }
+    await this.#limit(found, verified);
     return found;
   }
 

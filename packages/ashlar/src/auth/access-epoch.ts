@@ -1,6 +1,7 @@
 import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import { isBlocked } from "./blocked-accounts.ts";
 import type { LoginProof } from "./logins/login-store.ts";
 import { credentialDeletionOf } from "./stored-credentials.ts";
 import "./errors.ts";
@@ -80,8 +81,12 @@ export function accessFingerprint(passwordHash: string | null, identifiers: read
  * it differs.
  *
  * For a class without `accessEpoch`, it is a fingerprint of the password hash and of `email`, if there is one.
+ *
+ * Security: a blocked account has none. It is another text each time, so no login, link or token is valid, and none can be
+ * based on it, wherever that is decided.
  */
 export function accessEpochOf(user: Authenticatable): string {
+  if (isBlocked(user)) return makeAccessEpoch();
   if (user.accessEpoch !== undefined) return user.accessEpoch();
   const { email } = user as { readonly email?: unknown };
   return accessFingerprint(user.passwordHash(), typeof email === "string" ? [email] : []);

@@ -36,6 +36,8 @@ export interface NewAccount {
 export interface AccountChanges extends Partial<NewAccount> {
   /** When the address was verified, with milliseconds. */
   readonly verifiedAt?: Date;
+  /** When the account was blocked, or `null` to unblock it. Only set if the users have `isBlocked()`. */
+  readonly blockedAt?: Date | null;
 }
 
 /** What an account must still have for a change to be made. */

@@ -24,4 +24,6 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.password_reset_requested", ({ email }) => audit.typed(email));
   audit.add("auth.password_reset");
   audit.add("auth.password_changed");
+  audit.add("auth.blocked", ({ by, reason }) => ({ by, reason }));
+  audit.add("auth.unblocked", ({ by, reason }) => ({ by, reason }));
 }

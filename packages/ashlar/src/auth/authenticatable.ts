@@ -26,6 +26,11 @@ export interface Authenticatable {
    * progress while the epoch changes is stored, found to be invalid, and removed.
    */
   accessEpoch?(): string;
+  /**
+   * Whether the account is blocked, as read with the user: it can't be logged in to, and nothing that gave access to it is
+   * valid. Leave it out if accounts of this class are never blocked.
+   */
+  isBlocked?(): boolean;
 }
 
 /** A class whose instances are users. */

@@ -1,4 +1,5 @@
 import {
+  type Casts,
   CONFLICT_RETRIES,
   type Model,
   type ModelClass,
@@ -18,6 +19,7 @@ import {
   mayHoldCredentials,
 } from "./access-epoch.ts";
 import type { AuthenticatableClass, UserId } from "./authenticatable.ts";
+import { blockedColumnOf } from "./blocked-accounts.ts";
 import { isClosed } from "./closed-accounts.ts";
 import { isAddress, normalizeIdentifier } from "./credentials.ts";
 import { deletionOf } from "./delete-users.ts";
@@ -37,8 +39,13 @@ export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
 
 /** What {@link Authenticates} adds to a model. */
 export interface AuthenticatesInstance extends AccessHolder {
-  /** The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. */
+  /**
+   * The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. While the
+   * account is blocked, it is another text each time.
+   */
   accessEpoch(): string;
+  /** Reports whether the account is blocked: the table has `blockedColumn`, and it isn't empty. */
+  isBlocked(): boolean;
   /**
    * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
    * in the database, and what `endCredentials()` of the class removes; see `CredentialHolder`.
@@ -97,6 +104,13 @@ export interface AuthenticatesStatics {
    * such as `Member.find(id)`, find closed accounts too.
    */
   closedColumn: string | null;
+  /**
+   * The column that is not empty while an account is blocked, a nullable time; default: `blocked_at`. A table without it
+   * works, but its accounts can't be blocked; `null` if a column of this name means something else. A blocked account is
+   * found, but has no access: the right password is refused with a sentence, and logins, tokens and links are invalid. Block
+   * one with `accounts.block`, or `ashlar users:block`. `fill` never sets the column, and JSON leaves it out.
+   */
+  blockedColumn: string | null;
   /** The user with this primary key whose account is not closed, or `null`. */
   findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
   /**
@@ -172,9 +186,13 @@ export function Authenticates<B extends ModelConstructor>(
     static passwordColumn = "password";
     static accessEpochColumn = "access_epoch";
     static closedColumn: string | null = null;
+    static blockedColumn: string | null = "blocked_at";
+    static override get casts(): Casts {
+      return this.blockedColumn === null ? {} : { [this.blockedColumn]: "datetime" };
+    }
     static override get guarded(): readonly string[] {
-      const columns = [this.passwordColumn, this.accessEpochColumn];
-      return this.closedColumn === null ? columns : [...columns, this.closedColumn];
+      const columns = [this.passwordColumn, this.accessEpochColumn, this.closedColumn, this.blockedColumn];
+      return columns.filter((column) => column !== null);
     }
     static override get normalizes(): Normalizers {
       const model = this as unknown as AuthenticatableClass;
@@ -233,7 +251,13 @@ export function Authenticates<B extends ModelConstructor>(
       await writeColumns(this, changes, { ...this.accessConditions(), [this.#column]: replaced });
     }
 
+    isBlocked(): boolean {
+      const column = blockedColumnOf(this.#class);
+      return column !== null && ((this as unknown as Record<string, unknown>)[column] ?? null) !== null;
+    }
+
     accessEpoch(): string {
+      if (this.isBlocked()) return makeAccessEpoch();
       const epoch = this.#stored(this.#class.accessEpochColumn);
       if (typeof epoch === "string") return epoch;
       const { [this.#column]: password = null, ...identifiers } = this.#fingerprinted();
@@ -241,8 +265,12 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     accessConditions(): AccessConditions {
-      const { accessEpochColumn, closedColumn } = this.#class;
-      const open = closedColumn === null ? {} : { [closedColumn]: null };
+      const { accessEpochColumn, blockedColumn, closedColumn } = this.#class;
+      const open = {
+        ...(closedColumn === null ? {} : { [closedColumn]: null }),
+        // A table may lack it.
+        ...(blockedColumn === null || this.#stored(blockedColumn) === undefined ? {} : { [blockedColumn]: null }),
+      };
       const epoch = this.#stored(accessEpochColumn);
       if (typeof epoch === "string") return { ...open, [accessEpochColumn]: epoch };
       return { ...open, ...(epoch === undefined ? {} : { [accessEpochColumn]: null }), ...this.#fingerprinted() };
@@ -265,9 +293,10 @@ export function Authenticates<B extends ModelConstructor>(
     }
 
     override async save(): Promise<this> {
-      const { accessEpochColumn, closedColumn, identifierColumn } = this.#class;
+      const { accessEpochColumn, blockedColumn, closedColumn, identifierColumn } = this.#class;
       if (this.isStored()) {
-        const decisive = [this.#column, identifierColumn, "email", ...(closedColumn === null ? [] : [closedColumn])];
+        const columns = [this.#column, identifierColumn, "email", closedColumn, blockedColumn];
+        const decisive = columns.filter((column) => column !== null);
         if (this.isDirty(...(decisive as never[]))) {
           await requireEpoch(this);
           Object.assign(this, this.accessChanges());
@@ -335,7 +364,8 @@ export function Authenticates<B extends ModelConstructor>(
 
     override toJSON(): ReturnType<Model["toJSON"]> {
       const json = super.toJSON();
-      for (const column of [this.#column, this.#class.accessEpochColumn]) delete json[column];
+      const { accessEpochColumn, blockedColumn } = this.#class;
+      for (const column of [this.#column, accessEpochColumn, blockedColumn]) if (column !== null) delete json[column];
       return json;
     }
   }

@@ -11,6 +11,7 @@ type AuthErrors =
 
 export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${AuthErrors}`, string>> = {
   "auth.login.failed": "E-Mail-Adresse oder Passwort ist falsch.",
+  "auth.login.blocked": "Dieses Konto ist gesperrt. Wenden Sie sich an den Betreiber der Website.",
   "auth.login.already": "Sie waren bereits angemeldet, deshalb wurde das Formular nicht abgeschickt.",
   "auth.login.ended":
     "Sie waren abgemeldet, deshalb wurde das Formular nicht abgeschickt. Melden Sie sich an, und senden Sie es noch einmal.",

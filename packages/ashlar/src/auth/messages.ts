@@ -3,6 +3,7 @@ import { type MessageMaker, messagesOf } from "../messages/index.ts";
 /** Messages about logins, and about what users enter for their accounts. */
 export const AUTH_MESSAGES = {
   "auth.login.failed": "Incorrect email address or password.",
+  "auth.login.blocked": "This account is blocked. Contact the operator of this site.",
   "auth.login.already": "You were already logged in, so the form was not submitted.",
   "auth.login.ended": "You were logged out, so the form was not submitted. Log in, and submit it again.",
   "auth.logout.byLink":

@@ -141,9 +141,9 @@ export class ModelAccounts implements AccountStore<ModelUser> {
 
   #columnsOf(
     user: ModelUser,
-    { email, passwordHash, accessEpoch, verifiedAt, attributes }: AccountChanges,
+    { email, passwordHash, accessEpoch, verifiedAt, blockedAt, attributes }: AccountChanges,
   ): Record<string, unknown> {
-    const { passwordColumn, accessEpochColumn } = this.#model;
+    const { passwordColumn, accessEpochColumn, blockedColumn } = this.#model;
     const ended = accessEpoch === undefined ? {} : user.accessChanges();
     return {
       ...attributes,
@@ -152,6 +152,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
       ...(email !== undefined && { email }),
       ...(passwordHash !== undefined && { [passwordColumn]: passwordHash }),
       ...(verifiedAt !== undefined && { [VERIFIED_AT]: verifiedAt }),
+      ...(blockedAt !== undefined && blockedColumn !== null && { [blockedColumn]: blockedAt }),
     };
   }
 }

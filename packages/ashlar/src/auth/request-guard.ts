@@ -1,6 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser, restoreOnRollback } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
+import { isBlocked } from "./blocked-accounts.ts";
 import type { Guard } from "./guard.ts";
 import { isUserOf } from "./users-of.ts";
 
@@ -50,8 +51,9 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   user(): MaybePromise<User | null> {
     if (this.#known) return this.knownUser;
     if (this.#retrieval !== null) return this.#retrieval.then(() => this.knownUser);
-    const retrieved = this.retrieve();
-    if (retrieved instanceof Promise) return this.#settleLater(retrieved);
+    const found = this.retrieve();
+    if (found instanceof Promise) return this.#settleLater(found.then(unlessBlocked));
+    const retrieved = unlessBlocked(found);
     this.#settle(retrieved);
     this.#markResponse(retrieved);
     return this.knownUser;
@@ -116,4 +118,9 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#retrieval = null;
     if (this.context.auth.guardName === this.name) this.context.currentUser = this.knownUser;
   }
+}
+
+/** Whatever a guard of an application's own relies on, a blocked account has no access. */
+function unlessBlocked(user: Authenticatable | null): Authenticatable | null {
+  return user !== null && isBlocked(user) ? null : user;
 }

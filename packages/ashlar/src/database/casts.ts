@@ -19,7 +19,8 @@ export type Cast = Casts[string];
  * @throws `E_DATABASE` if the column contains something else; the message does not include it
  */
 export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
-  if (cast === undefined || value === null) return value;
+  // A column that wasn't read stays undefined.
+  if (cast === undefined || value === null || value === undefined) return value;
   switch (cast) {
     case "datetime":
       return readDate(column, value);

@@ -1,5 +1,5 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import type { Cast } from "./casts.ts";
+import type { Cast, Casts } from "./casts.ts";
 import { columnName, columnValue, isColumnName, isStorableText, keyValue, queriedColumn } from "./column-names.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
@@ -71,9 +71,10 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
   const normalizers = new Map<string, Normalizers[string]>();
   // From the base class down: what a mixin casts or hides still applies if the class below lists its own columns.
   for (const one of lineage(modelClass).reverse()) {
-    for (const [column, cast] of Object.entries(one.casts)) casts.set(column, cast);
     for (const column of one.hidden) hidden.add(column);
     // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
+    const ownCasts = Reflect.get(one, "casts", modelClass) as Casts;
+    for (const [column, cast] of Object.entries(ownCasts)) casts.set(column, cast);
     for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
     const own = Reflect.get(one, "normalizes", modelClass) as Normalizers;
     for (const [column, normalize] of Object.entries(own)) normalizers.set(column, normalize);

@@ -7,6 +7,8 @@ import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
 /** A column that only verified addresses need. */
 const VERIFIED_AT = "verified_at";
+/** A column that every table of users has. */
+const BLOCKED_AT = "blocked_at";
 
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
 
@@ -65,6 +67,9 @@ export async function missingMigrations(
   }
   if (!(await migrationsAdd(root, table, epochColumn))) {
     missing.push([`add_${epochColumn}_to_${table}`, "auth/migrations/add_access_epoch_to_users.ts"]);
+  }
+  if (!(await migrationsAdd(root, table, BLOCKED_AT))) {
+    missing.push([`add_${BLOCKED_AT}_to_${table}`, "auth/migrations/add_blocked_at_to_users.ts"]);
   }
   const wanted: typeof missing =
     table !== USUAL_NAMES.table || (await hasUsersTable(root))

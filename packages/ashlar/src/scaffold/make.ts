@@ -123,7 +123,8 @@ export function migrationsMention(root: string, name: string): Promise<boolean> 
  * belong to no other table.
  */
 export async function migrationsAdd(root: string, table: string, column: string): Promise<boolean> {
-  if (table === "users" && ["api_token", "access_epoch"].includes(column)) return await migrationsMention(root, column);
+  if (table === "users" && ["api_token", "access_epoch", "blocked_at"].includes(column))
+    return await migrationsMention(root, column);
   const [own, its] = [column, table].map((name) => name.replaceAll(/\W/g, "\\$&"));
   const both = new RegExp(`^(?=[\\s\\S]*\\b${its}\\b)[\\s\\S]*(["'\`])${own}\\1`);
   return await filesMention(root, MIGRATIONS, both);

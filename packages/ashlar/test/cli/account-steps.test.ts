@@ -35,7 +35,7 @@ export const CODE_ROUTES: RouteEntry[] = [
   await edit(
     root,
     "config/auth.ts",
-    ["// steps: [blocked],", "steps: [code],"],
+    ["// steps: [terms],", "steps: [code],"],
     ["import { User }", 'import { code } from "../app/code.ts";\nimport { User }'],
   );
   await edit(

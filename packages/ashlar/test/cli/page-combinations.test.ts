@@ -180,7 +180,7 @@ test("a registration that waits for a login step is still mailed its verificatio
     engine,
     api: true,
     changes: [
-      ["config/auth.ts", "// steps: [blocked],", steps],
+      ["config/auth.ts", "// steps: [terms],", steps],
       [
         "routes/web.ts",
         "export const ROUTES: RouteEntry[] = [",

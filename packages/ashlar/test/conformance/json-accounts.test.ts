@@ -102,7 +102,7 @@ interface Started {
 
 async function start(form: "pages" | "json", preventEnumeration: boolean): Promise<Started> {
   const { root, remove } = await generateApplication({ pages: form === "pages", json: form === "json", api: false });
-  await edit(root, "config/auth.ts", ["// steps: [blocked],", STEPS]);
+  await edit(root, "config/auth.ts", ["// steps: [terms],", STEPS]);
   if (preventEnumeration) {
     await edit(root, "config/auth.ts", ["preventEnumeration: false", "preventEnumeration: true"]);
   }

@@ -111,6 +111,13 @@ async function passwordChanged(shop: AccountShop): Promise<void> {
   expect(await shop.isIn(owner)).toBe(true);
 }
 
+const OPERATOR = { by: "ops", reason: null, address: null };
+
+async function block(shop: AccountShop): Promise<void> {
+  const { blocks } = shop.application.container.make("accounts");
+  expect(await blocks.block("web", (await shop.user())!, OPERATOR)).toBe(true);
+}
+
 const EVENTS: Readonly<Record<string, Event>> = {
   "nothing happened": { happen: async () => {}, survivors: Object.keys(DOORS) },
   "the password was changed": { happen: passwordChanged, survivors: [UNDO] },
@@ -149,6 +156,23 @@ const EVENTS: Readonly<Record<string, Event>> = {
   },
   "everything was logged out": {
     happen: async (shop) => expect(await (await shop.user())?.endAccess()).toBe(true),
+    survivors: [LOGIN, UNDO],
+  },
+  "the account was blocked": { happen: block, survivors: [] },
+  "the account was blocked with a statement of its own": {
+    happen: (shop) => shop.User.rows().update({ blocked_at: new Date() } as never),
+    survivors: [],
+  },
+  "the account was blocked by saving it": {
+    happen: async (shop) => Object.assign((await shop.user())!, { blocked_at: new Date() }).save(),
+    survivors: [],
+  },
+  "the account was blocked, and unblocked again": {
+    happen: async (shop) => {
+      await block(shop);
+      const { blocks } = shop.application.container.make("accounts");
+      expect(await blocks.unblock("web", (await shop.user())!, OPERATOR)).toBe(true);
+    },
     survivors: [LOGIN, UNDO],
   },
   "the user was deleted": {

@@ -76,17 +76,7 @@ export const ACCOUNT_STATES: readonly AccountState[] = [
   },
   {
     name: "blocked",
-    meaning: "refused by a login step, and all access has ended.",
-    isLoggedIn: true,
-    columns: VERIFIED,
-    become: async (user) => {
-      await block(user);
-      await user.endAccess();
-    },
-  },
-  {
-    name: "blocked too late",
-    meaning: "refused by a login step, but access has not ended: `endAccess()` was forgotten.",
+    meaning: "`accounts.block` was called, or `blocked_at` was set.",
     isLoggedIn: true,
     columns: VERIFIED,
     become: block,
@@ -277,11 +267,9 @@ ${states}  declare id: number;
 }
 `,
   );
-  const step = `steps: [{ name: "blocked", check: ({ user }) => ((user as { blocked_at?: unknown }).blocked_at ? { failed: "This account is blocked. Write to support@example.com." } : "passed") }],`;
   await edit(
     root,
     "config/auth.ts",
-    ["  // steps: [blocked],", `  ${step}`],
     ["  web: { model: User },", '  web: { model: User },\n  admin: { driver: "web", model: Admin },'],
     [
       'import { User } from "../app/models/user.ts";',

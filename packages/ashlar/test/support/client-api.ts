@@ -61,7 +61,7 @@ export async function startClientApi({
   personal = false,
 }: ClientApiOptions = {}): Promise<ClientApi> {
   const { root, remove } = await generateApplication({ pages: false, json: true, api: tokens !== undefined });
-  await edit(root, "config/auth.ts", ["// steps: [blocked],", STEPS]);
+  await edit(root, "config/auth.ts", ["// steps: [terms],", STEPS]);
   await edit(root, "routes/web.ts", ["  ...Csrf.routes(),", `  ...Csrf.routes(),${WEB_ROUTES}${others}`]);
   const routes = await readFile(join(root, "routes/web.ts"), "utf8");
   const imports = 'import { ValidationError } from "ashlar";\n';

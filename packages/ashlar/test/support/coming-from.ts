@@ -51,9 +51,9 @@ export async function newHome(
   await writeFile(join(root, path!), migration!.code);
   const config = join(root, "config/auth.ts");
   const text = await readFile(config, "utf8");
-  expect(text).toContain("// steps: [blocked],");
+  expect(text).toContain("// steps: [terms],");
   const step = 'import { disabled } from "../app/steps/disabled.ts";\n';
-  await writeFile(config, step + text.replace("// steps: [blocked],", "steps: [disabled],"));
+  await writeFile(config, step + text.replace("// steps: [terms],", "steps: [disabled],"));
   const routes = join(root, "routes/web.ts");
   const welcome = 'Route.view("/", "welcome").name("welcome"),';
   const members = 'Route.get("/members", () => "For verified users.").middleware("verified"),';

@@ -2,6 +2,7 @@ import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
 import { authSettingsOf } from "../settings.ts";
 import { AccountAccess } from "./account-access.ts";
+import { AccountBlocks } from "./account-blocks.ts";
 import { AccountLinks } from "./account-links.ts";
 import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountMails } from "./account-mails.ts";
@@ -56,6 +57,7 @@ export class AccountServices {
   readonly emailChanges: EmailChangeTable;
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
+  readonly blocks: AccountBlocks;
   readonly registration: Registration;
   readonly enumerationPrevention: EnumerationPrevention;
   readonly emailVerification: EmailVerification;
@@ -128,12 +130,14 @@ export class AccountServices {
     this.emailChanges = emailChanges;
     this.tokens = tokens;
     this.access = access;
+    const events = () => (container.has("events") ? container.make("events") : null);
+    this.blocks = new AccountBlocks({ users, access, events });
     this.enumerationPrevention = prevention;
     this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
     this.emailVerification = new EmailVerification({
       ...common,
       emailChange: this.emailChange,
-      events: () => (container.has("events") ? container.make("events") : null),
+      events,
       expiresInMinutes: verificationExpiresInMinutes,
     });
     const verification = this.emailVerification;

@@ -1,6 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
+import { userKey } from "../../kernel/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
+import type { AccountUser } from "../account-store.ts";
+import type { BlockDetails } from "./account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
+import { asAccountUser } from "./account-user.ts";
 import type { UsableDeviceLink } from "./device-links.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
@@ -272,7 +276,7 @@ export class Accounts {
   /**
    * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
    * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
-   * user removes; see `CredentialHolder`. Call it when you block an account.
+   * user removes; see `CredentialHolder`. {@link block} does it, too.
    *
    * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
    * `auth.logins().endAll()`.
@@ -284,6 +288,52 @@ export class Accounts {
     const { access, users } = this.#services;
     const guard = this.#context.auth.guardName;
     return access.endAll(guard, users.requireOwn(guard, user));
+  }
+
+  /**
+   * Blocks the account of a user of any guard, and ends all access to it, as {@link endAccess} does. Until it is unblocked,
+   * no login, link or token is valid or can be made, and no link to set a password is mailed. Whoever knows the password is
+   * told that the account is blocked; to anyone else, it looks like any other.
+   *
+   * ```ts
+   * const user = await User.findOrFail(request.params.id!);
+   * await accounts.block(user, { reason: "Reported as spam" });
+   * ```
+   *
+   * Emits `auth.blocked`. An API token that isn't checked in the database is refused wherever its user is asked for.
+   *
+   * Security: have the caller's right to do it checked by the route.
+   *
+   * @param details why, and by whom: by default, the user of the request, by primary key
+   * @returns whether the account existed
+   * @throws `E_INVALID_MODEL` if the table lacks `blocked_at` or `access_epoch`, or no guard has such users
+   */
+  async block(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
+    const { guard, own } = this.#ofAnyGuard(user);
+    return this.#services.blocks.block(guard, own, this.#detailsOf(details));
+  }
+
+  /**
+   * Unblocks an account. Its user can log in again, or set a new password; what was valid before stays invalid. Emits
+   * `auth.unblocked`.
+   *
+   * @returns and throws as {@link block}
+   */
+  async unblock(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
+    const { guard, own } = this.#ofAnyGuard(user);
+    return this.#services.blocks.unblock(guard, own, this.#detailsOf(details));
+  }
+
+  /** An administrator's guard often has other users than those that are administered. */
+  #ofAnyGuard(user: RegisteredUser): { readonly guard: string; readonly own: AccountUser } {
+    const { users } = this.#services;
+    const guard = users.guardOf(asAccountUser(user), this.#context);
+    return { guard, own: users.requireOwn(guard, user) };
+  }
+
+  #detailsOf({ reason = null, by = null }: Partial<Pick<BlockDetails, "by" | "reason">>): BlockDetails {
+    const { currentUser, request } = this.#context;
+    return { by: by ?? userKey(currentUser), reason, address: request.clientAddress };
   }
 
   /**

@@ -2,6 +2,7 @@ import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import { isBlocked } from "../blocked-accounts.ts";
 import { endAccess } from "../end-access.ts";
 import { announce } from "../events.ts";
 import { NO_PASSWORD } from "../stored-hash.ts";
@@ -95,7 +96,7 @@ export class EmailUndo {
     const change = await emailChanges.find(token as string);
     if (change === null || change.guard !== claim.guard || change.userId !== claim.id) return null;
     const user = (await users.named(claim.guard)?.findByAuthId(claim.id)) ?? null;
-    if (user === null) return null;
+    if (user === null || isBlocked(user)) return null;
     const { created_at } = user;
     // The key may belong to another account by now.
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };

@@ -5,6 +5,7 @@ import { normalizeEmail } from "../../security/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountStore, AccountUser } from "../account-store.ts";
+import { isBlocked } from "../blocked-accounts.ts";
 import { announce } from "../events.ts";
 import type { AccountLinks, VerificationClaim } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";
@@ -48,7 +49,7 @@ export class EmailVerification {
   async send(context: HttpContext, given?: RegisteredUser): Promise<boolean> {
     const user = given === undefined ? await requireUser(context) : asAccountUser(given);
     // Checked before anything that needs mails: without the mixin there is nothing to send.
-    if (!isVerifiable(user) || user.hasVerifiedEmail() || user.email === null) return false;
+    if (!isVerifiable(user) || user.hasVerifiedEmail() || user.email === null || isBlocked(user)) return false;
     if (this.#sent.has(user)) return true;
     const mailer = await this.#dependencies.mails.prepare();
     await this.mail(user, mailer, context.request);

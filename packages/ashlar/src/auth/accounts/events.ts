@@ -28,6 +28,17 @@ export interface PasswordResetRequestedEvent extends SecurityEvent {
   readonly email: string;
 }
 
+/** An account was blocked, or unblocked. */
+export interface AccountBlockEvent extends AccountEvent {
+  /**
+   * Who did it: a name that was passed, or that of a command's caller; the primary key of the user whose request it was;
+   * `null` if it is not known.
+   */
+  readonly by: string | null;
+  /** Why; `null` if no reason was given. */
+  readonly reason: string | null;
+}
+
 declare module "../../events/event-map.ts" {
   interface FrameworkEvents {
     "auth.registered": AccountEvent;
@@ -44,5 +55,8 @@ declare module "../../events/event-map.ts" {
     "auth.password_reset_requested": PasswordResetRequestedEvent;
     "auth.password_reset": AccountEvent;
     "auth.password_changed": AccountEvent;
+    /** An account was blocked, and all access to it has ended. */
+    "auth.blocked": AccountBlockEvent;
+    "auth.unblocked": AccountBlockEvent;
   }
 }

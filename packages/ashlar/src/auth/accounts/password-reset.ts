@@ -2,6 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import { accessEpochOf } from "../access-epoch.ts";
 import type { AccountUser } from "../account-store.ts";
+import { isBlocked } from "../blocked-accounts.ts";
 import { hasPassword } from "../credentials.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { announce } from "../events.ts";
@@ -92,8 +93,9 @@ export class PasswordReset {
     await mails.tryQueue("resetPassword", to, { guard, language, user, email: to, url, expiresInMinutes });
   }
 
-  /** Reports whether a link can set an account's password: its first one only if the settings allow it. */
+  /** Reports whether a link can set an account's password: its first one only if the settings allow it, and none while blocked. */
   sets(user: AccountUser): boolean {
+    if (isBlocked(user)) return false;
     return this.#dependencies.firstPasswordByMail || !neverHadPassword(user);
   }
 

@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, asMessage, type MaybePromise, type Message, type RegisteredUser } from "../../support/index.ts";
+import { isBlocked } from "../blocked-accounts.ts";
 import { message } from "../messages.ts";
 import "../errors.ts";
 
@@ -130,6 +131,8 @@ export class CompleteLogin<User extends object = RegisteredUser> {
     login: Omit<LoginInProgress<User>, "passed" | "prove"> & { readonly passed?: readonly string[] },
     prove: (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => Promise<boolean>,
   ): Promise<CompleteLogin<User> | HeldLogin> {
+    // Before the application's own steps, and whatever they are called.
+    if (isBlocked(login.user)) return { outcome: BLOCKED, passed: [] };
     const passed = new Set(login.passed);
     for (const step of steps) {
       if (passed.has(step.name)) continue;
@@ -172,6 +175,13 @@ export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: null,
   message: message("auth.login.failed"),
+});
+
+/** A login to a blocked account, whose password was right: to anyone else, it fails like an unknown one. */
+const BLOCKED: UnfinishedLogin = Object.freeze({
+  status: "failed",
+  step: "blocked",
+  message: message("auth.login.blocked"),
 });
 
 /** A confirmation of a password by a user who has none: to this user, "Incorrect password" would be a dead end. */

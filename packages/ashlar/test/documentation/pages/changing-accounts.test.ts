@@ -374,7 +374,13 @@ test("a blocked account gets in nowhere, and what was open ends", async () => {
   const { data } = (await shop.visitor().postJson("/api/auth", credentials)).json as { data: string };
   const api = shop.visitor().withToken(data);
   (await api.get("/api/me")).assertStatus(200);
-  await ((await ada(shop)) as unknown as { block(): Promise<void> }).block();
+  const other = shop.visitor();
+  await send(other, "/register", { ...FORM, email: "bob@example.com" });
+  const admin = await shop
+    .visitor()
+    .actingAs((await shop.User.findBy("email", "bob@example.com"))!, { passwordConfirmed: true });
+  const path = `/blocked_accounts/${(await ada(shop)).id}`;
+  (await admin.withCsrfToken().put(path, { reason: "spam" })).assertJson({ isBlocked: true });
   await client.assertGuest();
   (await api.get("/api/me")).assertStatus(401);
   const again = shop.visitor();
@@ -384,6 +390,8 @@ test("a blocked account gets in nowhere, and what was open ends", async () => {
   (await again.follow(wrong)).assertSee("Incorrect email address or password.").assertDontSee("blocked");
   (await shop.visitor().postJson("/api/auth", credentials)).assertStatus(403);
   expect((await shop.visitor().postJson("/api/reauth", { token: data })).status).toBeGreaterThanOrEqual(400);
+  (await admin.withCsrfToken().delete(path)).assertJson({ isBlocked: false });
+  (await send(again, "/login", { email: EMAIL, password: PASSWORD })).assertRedirect("/home");
 });
 
 test("users delete their account once they have entered the password", async () => {

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { TokenRows } from "../../src/api/many/token-rows.ts";
+import { proofOf } from "../../src/auth/index.ts";
+import type { RegisteredUser } from "../../src/support/index.ts";
+import { captureEvents } from "../../src/testing/index.ts";
+import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
+import { ADA, testApi } from "../support/api-application.ts";
+import { edit } from "../support/generated-application.ts";
+import { migrationOfStub } from "../support/migration-folder.ts";
+import { personalTokensApi } from "../support/personal-tokens.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+const SENTENCE = "This account is blocked. Contact the operator of this site.";
+const STATUS = "If there is an account with this address, we have sent a link to it.";
+
+await onEachDatabase("a blocked account", (engine) => {
+  let shop: AccountShop;
+  beforeAll(async () => {
+    shop = await AccountShop.open(engine, {
+      change: (root) =>
+        edit(root, "routes/web.ts", [
+          "export const ROUTES: RouteEntry[] = [",
+          `export const ROUTES: RouteEntry[] = [
+  Route.post("/block", async ({ accounts, request }) => String(await accounts.block(request.user()!, { reason: "spam" }))),
+  Route.post("/unblock", async ({ accounts, request }) => String(await accounts.unblock(request.user()!, { by: "support" }))),`,
+        ]),
+    });
+  });
+  afterAll(() => shop.close());
+  beforeEach(() => shop.reset());
+
+  const details = { by: "ops@host", reason: "spam", address: null };
+  const block = async (): Promise<boolean> => {
+    return shop.application.container.make("accounts").blocks.block("web", (await shop.user())!, details);
+  };
+
+  test("S190 is told about it by the right password alone", async () => {
+    await block();
+    const login = async (email: string, password: string): Promise<string> => {
+      const client = shop.visitor();
+      return (await client.follow(await shop.send(client, "/login", { email, password }))).text;
+    };
+    expect(await login(EMAIL, PASSWORD)).toContain(SENTENCE);
+    for (const [email, password] of [
+      [EMAIL, "not hers at all"],
+      ["eve@example.com", PASSWORD],
+    ] as const) {
+      const text = await login(email, password);
+      expect([text.includes("Incorrect email address or password."), text.includes("blocked")]).toEqual([true, false]);
+    }
+    const api = (password: string) => shop.visitor().postJson("/api/auth", { username: EMAIL, password });
+    expect((await api(PASSWORD)).json).toMatchObject({ status: 403, code: "E_LOGIN_REFUSED", detail: SENTENCE });
+    expect((await api("not hers at all")).json).toMatchObject({ status: 401, code: "E_INVALID_CREDENTIALS" });
+  });
+
+  test("S190 gets no link to set a password, and the response is the same", async () => {
+    await block();
+    for (const email of [EMAIL, "eve@example.com"]) {
+      const client = shop.visitor();
+      const answer = await client.follow(await shop.send(client, "/change_password", { email }));
+      answer.assertSee(STATUS);
+    }
+    expect(await shop.mail.all()).toEqual([]);
+  });
+
+  test("S190 gets no login and no token, whoever asks", async () => {
+    const before = (await shop.user())!;
+    await block();
+    const blocked = (await shop.user())!;
+    for (const user of [before, blocked] as unknown as readonly RegisteredUser[]) {
+      await expect((user as unknown as { generateJwt(): Promise<string> }).generateJwt()).rejects.toMatchObject({
+        code: "E_STALE_PROOF",
+      });
+    }
+    const store = shop.application.container.make("logins").of("web");
+    const at = new Date();
+    for (const user of [before, blocked]) {
+      const proof = proofOf(shop.User as never, user);
+      const { accessEpoch } = proof;
+      const row = {
+        guard: "web",
+        userId: user.authId(),
+        tokenHash: "x".repeat(43),
+        accessEpoch,
+        ip: null,
+        userAgent: null,
+      };
+      const times = {
+        authenticatedAt: null,
+        lastUsedAt: at,
+        expiresAt: new Date(at.getTime() + 60_000),
+        createdAt: at,
+      };
+      expect(await store.start({ ...row, ...times }, proof)).toBeNull();
+    }
+  });
+
+  test("is found, keeps the time since when it is blocked, and leaves it out of JSON", async () => {
+    await block();
+    const { blocked_at: since } = (await shop.user()) as unknown as { blocked_at: Date };
+    expect(since).toBeInstanceOf(Date);
+    expect(await block()).toBe(true);
+    const again = (await shop.user())!;
+    expect((again as unknown as { blocked_at: Date }).blocked_at).toEqual(since);
+    expect([again.isBlocked(), "blocked_at" in again.toJSON()]).toEqual([true, false]);
+    again.fill({ blocked_at: null });
+    expect(again.isBlocked()).toBe(true);
+  });
+
+  test("is blocked and unblocked by the application, which says who did it, and why", async () => {
+    using events = captureEvents(shop.application);
+    const client = await shop.loggedIn();
+    const user = (await shop.user())!;
+    await client.withCsrfToken().post("/block");
+    await client.assertGuest();
+    const own = { guard: "web", user: expect.objectContaining({ id: user.id }), address: "203.0.113.7" };
+    expect(events.of("auth.blocked")).toMatchObject([{ ...own, by: String(user.id), reason: "spam" }]);
+    const { blocks } = shop.application.container.make("accounts");
+    expect(await blocks.unblock("web", (await shop.user())!, { by: "support", reason: null, address: null })).toBe(
+      true,
+    );
+    expect(events.of("auth.unblocked")).toMatchObject([{ by: "support", reason: null, address: null }]);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
+    expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
+  });
+
+  test("that no longer exists can't be blocked", async () => {
+    const user = (await shop.user())!;
+    await (await shop.user())!.delete();
+    const { blocks } = shop.application.container.make("accounts");
+    expect(await blocks.block("web", user, details)).toBe(false);
+  });
+});
+
+describe("tokens of a blocked account", () => {
+  test("S190 a JWT that isn't checked in the database is refused where its user is asked for", async () => {
+    const api = await testApi({ driver: { authenticates: false } });
+    const token = await api.token();
+    expect((await api.get("/api/mine", { token })).status).toBe(200);
+    await api.database.kysely.schema.alterTable("users").addColumn("blocked_at", "text").execute();
+    await api.database.kysely.updateTable("users").set({ blocked_at: "2026-01-01T00:00:00.000Z" }).execute();
+    const { status, body } = await api.get("/api/mine", { token });
+    expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
+  });
+
+  test("S190 none of several tokens, and no personal one, is accepted or made", async () => {
+    const personal = await personalTokensApi();
+    const { api } = personal;
+    const { kysely } = api.database;
+    const { token } = await personal.issue();
+    expect(await personal.status(token)).toBe(200);
+    await kysely.schema.alterTable("users").addColumn("blocked_at", "text").execute();
+    await kysely.updateTable("users").set({ blocked_at: "2026-01-01T00:00:00.000Z" }).execute();
+    expect(await personal.status(token)).toBe(401);
+    await expect(personal.issue()).rejects.toMatchObject({ code: "E_STALE_PROOF" });
+    expect(await personal.rows()).toHaveLength(1);
+    await (await migrationOfStub("api/create_api_tokens.ts.stub")).up(kysely as never);
+    const rows = new TokenRows(api.database, "jwt", api.User as never);
+    const at = new Date();
+    const made = {
+      name: "x",
+      abilities: null,
+      family: "f",
+      tokenHash: "h",
+      device: null,
+      expiresAt: at,
+      createdAt: at,
+    };
+    expect(await rows.insert((await api.User.find(ADA.id))!, made)).toBe(false);
+  });
+});
