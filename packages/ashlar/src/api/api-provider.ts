@@ -5,6 +5,7 @@ import {
   requireEmailColumns,
   requireHashing,
   userClassOf,
+  userDataOf,
 } from "../auth/index.ts";
 import { type FeatureCommand, Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
@@ -38,7 +39,7 @@ import { SingleTokens } from "./single-tokens.ts";
 import { TokenController } from "./token-controller.ts";
 import { type TokenDriver, TokenDrivers } from "./token-drivers.ts";
 import { TokenEvents } from "./token-events.ts";
-import { deleteTokensWithUsers } from "./token-owners.ts";
+import { deleteTokensWithAccess } from "./token-owners.ts";
 import { TokenService } from "./token-service.ts";
 import "./events.ts";
 import "./limits.ts";
@@ -96,6 +97,9 @@ export class ApiProvider extends Provider {
     const { container } = this.application;
     installAuth(this.application);
     limitsOf(container).add(TOKEN_LIMITS, "ApiProvider");
+    for (const source of [this.#manyTokens.userData, this.#personalTokens.userData]) {
+      userDataOf(container).add(source, "ApiProvider");
+    }
     container.singleton("apiDrivers", () => this.#makeDrivers());
     container.singleton("api", () => container.make("apiDrivers").service());
   }
@@ -109,7 +113,7 @@ export class ApiProvider extends Provider {
     const drivers = container.make("apiDrivers");
     for (const driver of drivers) this.#addGuard(driver);
     const owners = [...this.#manyTokens.owners, ...this.#personalTokens.owners];
-    if (owners.length > 0) deleteTokensWithUsers(container.make("database"), owners);
+    if (owners.length > 0) deleteTokensWithAccess(container.make("database"), owners);
     this.#tellRemainingTokens([...drivers].map(({ settings }) => settings));
     auditUsersOf(this.application);
     if (container.has("audit")) auditTokens(container.make("audit"));

@@ -2,6 +2,7 @@ import {
   type AccessConditions,
   type AccessHolder,
   type CredentialHolder,
+  endsWithRowBy,
   holdsAccess,
   staleProof,
   type UserId,
@@ -151,6 +152,7 @@ export function AuthenticatesTokens<B extends ModelConstructor>(
       return json;
     }
   }
+  endsWithRowBy(BearingTokens.prototype.endCredentials);
   return BearingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
 }
 

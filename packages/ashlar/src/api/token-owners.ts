@@ -4,11 +4,12 @@ import {
   type AuthenticatableClass,
   deleteCredentialsBy,
   keepsSameRows,
+  type UserDataSource,
   type UserId,
   userClassOf,
 } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
-import type { Database } from "../database/index.ts";
+import { type Database, dateOf, type Row } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { DRIVERS_PLACE } from "./settings.ts";
 
@@ -21,15 +22,52 @@ export interface TokenOwners {
   };
 }
 
-/** Has the tokens in tables deleted when access to an account ends, and when a user is deleted. */
-export function deleteTokensWithUsers(database: Database, owners: readonly TokenOwners[]): void {
-  const deleteAll = async (user: Authenticatable): Promise<void> => {
-    for (const { model, rows } of owners) {
-      if (keepsSameRows(user.constructor, model)) await rows.deleteAll(user.authId());
-    }
-  };
+/** Has the tokens in tables deleted when access to an account ends. */
+export function deleteTokensWithAccess(database: Database, owners: readonly TokenOwners[]): void {
+  const deleteAll = (user: Authenticatable) => deleteTokensOf(owners, user);
   deleteCredentialsBy(database, deleteAll);
   for (const { model } of owners) deleteCredentialsBy(userClassOf(model), deleteAll);
+}
+
+async function deleteTokensOf(owners: readonly TokenOwners[], user: Authenticatable): Promise<void> {
+  for (const { model, rows } of owners) {
+    if (keepsSameRows(user.constructor, model)) await rows.deleteAll(user.authId());
+  }
+}
+
+/**
+ * The tokens of users in a table, without their digests, for exports and deletions.
+ *
+ * @param table with the columns `user_id` and `guard`
+ * @param columns what an export has of each
+ * @param owners returns the drivers with this table
+ */
+export function tokenData(
+  { container }: Application,
+  table: string,
+  columns: readonly string[],
+  owners: () => ReadonlyMap<string, TokenOwners>,
+): UserDataSource {
+  return {
+    name: table,
+    async export({ user, id }) {
+      const guards = [...owners()]
+        .filter(([, { model }]) => keepsSameRows(user.constructor, model))
+        .map(([name]) => name);
+      if (guards.length === 0) return [];
+      const { kysely } = container.make("database");
+      const query = kysely
+        .selectFrom(table)
+        .select(["id", "guard", ...columns])
+        .where("guard", "in", guards);
+      const rows = (await query.where("user_id", "=", id).orderBy("id").execute()) as Row[];
+      return rows.map((row) => {
+        const dates = Object.entries(row).filter(([name, value]) => name.endsWith("_at") && value !== null);
+        return { ...row, ...Object.fromEntries(dates.map(([name, value]) => [name, dateOf(value)])) };
+      });
+    },
+    erase: ({ user }) => deleteTokensOf([...owners().values()], user),
+  };
 }
 
 /**

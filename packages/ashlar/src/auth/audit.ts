@@ -25,5 +25,6 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.password_reset");
   audit.add("auth.password_changed");
   audit.add("auth.blocked", ({ by, reason }) => ({ by, reason }));
+  audit.add("auth.command", ({ command, by, reason }) => ({ command, by, ...(reason !== null && { reason }) }));
   audit.add("auth.unblocked", ({ by, reason }) => ({ by, reason }));
 }

@@ -8,6 +8,7 @@ import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { auditUsers } from "./audit.ts";
 import { Auth } from "./auth.ts";
 import { countAuthentications } from "./authenticate.ts";
+import { ACCOUNT_COMMANDS } from "./commands/account-commands.ts";
 import { CountedAccounts } from "./counted-accounts.ts";
 import { deleteUsersBy } from "./delete-users.ts";
 import { GuardRegistry } from "./guard-registry.ts";
@@ -77,6 +78,7 @@ export function auditUsersOf({ container }: Application): void {
  */
 export class AuthProvider extends Provider {
   static override readonly commands: readonly FeatureCommand[] = [
+    ...ACCOUNT_COMMANDS,
     {
       name: "users:normalize",
       description: "Gives users stored in another spelling the normal form of their address or name.",

@@ -1,13 +1,22 @@
 import type { HttpContext } from "../http/index.ts";
 import { digest, normalizeEmail } from "../security/index.ts";
 import type { AshlarError } from "../support/index.ts";
-import type { AccountIdentity, AttemptKeys, CountedDevice, NamedAccount, ThrottleAccounts } from "../throttle/index.ts";
+import type {
+  AccountIdentity,
+  AttemptKeys,
+  CountedDevice,
+  NamedAccount,
+  ThrottleAccounts,
+  ThrottleKeys,
+} from "../throttle/index.ts";
+import { accessEpochOf } from "./access-epoch.ts";
 import type { AccountClaim } from "./accounts/account-links.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "./authenticatable.ts";
 import { normalizeIdentifier } from "./credentials.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { refusedAtOnce } from "./guesses.ts";
 import { PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "./limits.ts";
+import { keepsSameRows } from "./users-of.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
@@ -103,6 +112,30 @@ export function identifiersOf(user: Authenticatable, model: AuthenticatableClass
 export function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
   const own = (user as unknown as Record<string, unknown>)[model.identifierColumn];
   return normalizeIdentifier(model, own) ?? keyAccount(user.authId());
+}
+
+/**
+ * What attempts at an account, and mails to it, are counted under, without the address of a client: whatever its user logs in
+ * with, its key, and the proofs of the login's steps.
+ */
+export function countedKeysOf(guards: GuardRegistry, guard: string, user: Authenticatable): readonly ThrottleKeys[] {
+  const model = guards.modelOf(guard);
+  if (model === null) return [];
+  const { email } = user as { readonly email?: unknown };
+  const addresses = typeof email === "string" ? [normalizeEmail(email) ?? email] : [];
+  const names = new Set([...identifiersOf(user, model), ...addresses]);
+  const realms = new Set(
+    guards.names.filter((name) => keepsSameRows(guards.modelOf(name)!, model)).map((name) => guards.realmOf(name)),
+  );
+  const byKey = { realm: guards.rowsOf(guard), account: keyAccount(user.authId()) };
+  const epoch = accessEpochOf(user);
+  const steps = new Set(guards.names.flatMap((name) => guards.stepsOf(name).map((step) => step.name)));
+  return [
+    ...[...realms].flatMap((realm) => [...names].map((account) => ({ realm, account }))),
+    ...addresses.map((account) => ({ account })),
+    byKey,
+    ...[...steps].flatMap((step) => [step, `${step}\0${epoch}`].map((subject) => ({ ...byKey, subject }))),
+  ];
 }
 
 /** A text that names one account of a realm. */

@@ -53,6 +53,24 @@ export interface LoginsEndedEvent extends SecurityEvent {
   readonly reason: "user" | "limit";
 }
 
+/** A command about accounts was run, such as `ashlar users:show`. */
+export interface AccountCommandEvent {
+  /** When it took effect. */
+  readonly time: Date;
+  /** Always `null`: a command has no client. */
+  readonly address: null;
+  /** The name of the guard concerned; `null` if it was about several, or none. */
+  readonly guard: string | null;
+  /** The account that it was about; `null` if it was about several, or none. */
+  readonly user: RegisteredUser | null;
+  /** The name of the command. */
+  readonly command: string;
+  /** Who ran it: what was passed as `--by`, or the user of the operating system and the machine. */
+  readonly by: string;
+  /** Why, as passed; `null` if no reason was. */
+  readonly reason: string | null;
+}
+
 declare module "../events/event-map.ts" {
   interface FrameworkEvents {
     "auth.login": LoginEvent;
@@ -61,6 +79,7 @@ declare module "../events/event-map.ts" {
     "auth.logout": LoginEvent;
     "auth.new_device": NewDeviceEvent;
     "auth.logins_ended": LoginsEndedEvent;
+    "auth.command": AccountCommandEvent;
   }
 }
 

@@ -22,3 +22,17 @@ export function credentialDeletionOf(user: object): DeleteCredentials | null {
   const userClass = user.constructor;
   return known.get(isModel(userClass) ? databaseOf(userClass) : userClass) ?? null;
 }
+
+/** The `endCredentials` of mixins that remove nothing but columns of the user's row, which `accessChanges()` names. */
+const ofRows = new WeakSet<object>();
+
+/** Notes that a method `endCredentials` removes nothing but columns of the user's row. */
+export function endsWithRowBy(endCredentials: object): void {
+  ofRows.add(endCredentials);
+}
+
+/** Reports whether a user's credentials are all columns of the row, or bound to its access epoch. */
+export function endsWithRow(user: object): boolean {
+  const { endCredentials } = user as { readonly endCredentials?: unknown };
+  return typeof endCredentials !== "function" || ofRows.has(endCredentials);
+}

@@ -32,7 +32,9 @@ export function createLogger(
     serializers: { err: (error: unknown) => error },
   };
   if (destination !== undefined) return redactingBindings(pino(options, destination));
-  if (settings.environment === "development") return redactingBindings(pino(options, prettyLines(process.stdout)));
+  const stream = isOutputReserved ? process.stderr : process.stdout;
+  if (settings.environment === "development") return redactingBindings(pino(options, prettyLines(stream)));
+  if (isOutputReserved) return redactingBindings(pino(options, { write: (line) => void stream.write(line) }));
   // On its own, pino ends the process if standard output cannot be written, or blocks it until it can be.
   const output = standardOutput();
   const logger: PinoLogger = pino(options, { write: (line) => output.write(line, reportDropped) });
@@ -40,6 +42,13 @@ export function createLogger(
     logger.error({ count }, "Standard output could not be written for a while. Some lines were dropped.");
   }
   return redactingBindings(logger);
+}
+
+let isOutputReserved = false;
+
+/** Sends the log of this process to standard error: a command's standard output is for its result alone. */
+export function reserveStandardOutput(): void {
+  isOutputReserved = true;
 }
 
 /** pino has no formatter for the bindings of children. A child inherits from its parent, and so has these functions too. */

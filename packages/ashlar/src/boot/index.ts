@@ -2,7 +2,7 @@ export { Application } from "./application.ts";
 export type { ApplicationStats } from "./application-stats.ts";
 export { Configuration } from "./configuration.ts";
 export { type ApplicationOptions, createApplication } from "./create-application.ts";
-export { createLogger } from "./create-logger.ts";
+export { createLogger, reserveStandardOutput } from "./create-logger.ts";
 export { env, readEnvironment } from "./environment.ts";
 export { type EnvironmentName, environmentName } from "./environment-name.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./feature-command.ts";

@@ -5,6 +5,7 @@ import {
   type FeatureCommand,
   loadProviders,
   readEnvironment,
+  reserveStandardOutput,
 } from "../boot/index.ts";
 import { printMails } from "../mail/index.ts";
 import { planPublication, writePublication } from "../scaffold/index.ts";
@@ -73,6 +74,7 @@ function asCommand(terminal: Terminal, { name, description, help, load }: Featur
         print: (line) => terminal.print(line),
         application: async () => {
           if (booted[0] === undefined) {
+            if (args.includes("--json")) reserveStandardOutput();
             booted[0] = await loadApplication(terminal.root);
             printMails(booted[0].container, (line) => terminal.print(line));
           }

@@ -161,6 +161,22 @@ export class Throttle {
     await this.#reset(this.#find(name), keys);
   }
 
+  /**
+   * @internal Forgets everything that was counted under these keys: by account, by address, and by both for keys that have
+   * both.
+   *
+   * @param name the only limit to forget it under; `null`: all
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
+   */
+  async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<void> {
+    const limits = name === null ? [...this.#limits.values()] : [this.#find(name)];
+    const counted = limits.flatMap((found) => {
+      const apart = found.limit.knownDevicesApart ? all.map((keys) => apartKeys(keys)) : [];
+      return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
+    });
+    await allFinished(counted.map(async ({ counter, key }) => counter.delete(key)));
+  }
+
   async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {
     await allFinished(this.#ofAccount(found, keys).map(async ({ counter, key }) => counter.delete(key)));
   }

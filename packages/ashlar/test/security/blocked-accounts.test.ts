@@ -103,7 +103,7 @@ await onEachDatabase("a blocked account", (engine) => {
     const again = (await shop.user())!;
     expect((again as unknown as { blocked_at: Date }).blocked_at).toEqual(since);
     expect([again.isBlocked(), "blocked_at" in again.toJSON()]).toEqual([true, false]);
-    again.fill({ blocked_at: null });
+    again.fill({ blocked_at: null } as object);
     expect(again.isBlocked()).toBe(true);
   });
 

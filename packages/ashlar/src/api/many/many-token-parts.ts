@@ -1,11 +1,11 @@
-import { type AuthenticatableClass, LoginUses } from "../../auth/index.ts";
+import { type AuthenticatableClass, LoginUses, type UserDataSource } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import { dateOf, deleteInBatches, type Row, visitInBatches } from "../../database/index.ts";
 import { currentDate, now } from "../../support/index.ts";
 import { pruneOrphans } from "../prune-orphans.ts";
 import type { CompleteJwtSettings } from "../settings.ts";
 import type { TokenEvents } from "../token-events.ts";
-import { ownerMails, type TokenOwners, tokenDatabase } from "../token-owners.ts";
+import { ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
 import type { ManyTokensDependencies, ReusedToken } from "./many-tokens.ts";
 import { RefreshTokens } from "./refresh-tokens.ts";
 import { TOKEN_TABLE } from "./token-row.ts";
@@ -47,6 +47,12 @@ export class ManyTokenParts {
         await this.#tellOwner(name, reused);
       },
     };
+  }
+
+  /** What an export and a deletion of a user need. */
+  get userData(): UserDataSource {
+    const columns = ["name", "abilities", "device", "last_used_at", "expires_at", "revoked_at", "created_at"];
+    return tokenData(this.#application, TOKEN_TABLE, columns, () => this.#drivers);
   }
 
   /** The drivers, whose tokens end with access to their users' accounts. */

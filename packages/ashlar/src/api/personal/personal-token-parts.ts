@@ -1,4 +1,4 @@
-import { type Authenticatable, type AuthenticatableClass, LoginUses } from "../../auth/index.ts";
+import { type Authenticatable, type AuthenticatableClass, LoginUses, type UserDataSource } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import { deleteInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
@@ -6,7 +6,7 @@ import type { GrantedAbilities } from "../abilities.ts";
 import { pruneOrphans } from "../prune-orphans.ts";
 import type { CompleteJwtSettings } from "../settings.ts";
 import type { TokenEvents } from "../token-events.ts";
-import { ownerMails, type TokenOwners, tokenDatabase } from "../token-owners.ts";
+import { ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
 import { PERSONAL_TOKEN_TABLE, PersonalTokenRows, type PersonalTokenUse } from "./personal-token-rows.ts";
 import { type CreatedPersonalToken, PersonalTokenService } from "./personal-token-service.ts";
 
@@ -24,6 +24,12 @@ export class PersonalTokenParts {
     this.#application = application;
     const touch = (use: PersonalTokenUse) => this.#drivers.get(use.guard)!.rows.touch(use);
     this.#uses = new LoginUses(touch, application.logger, "a personal token");
+  }
+
+  /** What an export and a deletion of a user need. */
+  get userData(): UserDataSource {
+    const columns = ["name", "abilities", "last_used_at", "expires_at", "revoked_at", "created_at"];
+    return tokenData(this.#application, PERSONAL_TOKEN_TABLE, columns, () => this.#drivers);
   }
 
   /** The drivers, whose tokens end with access to their users' accounts. */

@@ -1,6 +1,8 @@
 import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
 import { authSettingsOf } from "../settings.ts";
+import { accountData } from "../user-data/account-data.ts";
+import { type UserDataRegistry, userDataOf } from "../user-data/user-data.ts";
 import { AccountAccess } from "./account-access.ts";
 import { AccountBlocks } from "./account-blocks.ts";
 import { AccountLinks } from "./account-links.ts";
@@ -66,6 +68,7 @@ export class AccountServices {
   readonly deviceLinks: DeviceLinks;
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
+  readonly userData: UserDataRegistry;
   readonly deletion: UserDeletion;
   readonly pruning: AccountPruning;
 
@@ -159,7 +162,9 @@ export class AccountServices {
       firstPasswordByMail,
     });
     this.passwordChange = new PasswordChange(common);
-    this.deletion = new UserDeletion({ ...common, logins, database });
+    this.userData = userDataOf(container);
+    for (const source of accountData({ logins, resets, emailChanges })) this.userData.add(source, "AuthProvider");
+    this.deletion = new UserDeletion({ users, userData: this.userData, database });
     this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });
   }
 }

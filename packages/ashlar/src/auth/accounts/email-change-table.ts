@@ -1,4 +1,4 @@
-import { type BatchTable, type Database, dateOf, hasTable, sql } from "../../database/index.ts";
+import { type BatchTable, type Database, dateOf, hasTable, type Row } from "../../database/index.ts";
 import { digest, normalizeEmail, spellingsOfEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { UserId } from "../authenticatable.ts";
@@ -131,32 +131,41 @@ export class EmailChangeTable {
     return true;
   }
 
+  /** The addresses that are reserved for a user. One that is not reserved may be another user's by now. */
+  async reservedFor(guards: readonly string[], userId: UserId): Promise<readonly string[]> {
+    const rows = await this.#rowsOf(guards, userId, ["email", "reserved_until"]);
+    const now = currentDate();
+    return rows.flatMap(({ email, reserved_until: end }) => (end !== null && dateOf(end) > now ? [String(email)] : []));
+  }
+
+  /** The changes of a user, for an export. */
+  async list(guards: readonly string[], userId: UserId): Promise<readonly Row[]> {
+    const rows = await this.#rowsOf(guards, userId, ["guard", "email", "created_at", "expires_at"]);
+    return rows.map((row) => ({ ...row, created_at: dateOf(row.created_at), expires_at: dateOf(row.expires_at) }));
+  }
+
+  async #rowsOf(guards: readonly string[], userId: UserId, columns: readonly string[]): Promise<readonly Row[]> {
+    if (guards.length === 0 || (await this.rows()) === null) return [];
+    const query = this.#database()
+      .kysely.selectFrom(TABLE)
+      .select([...columns])
+      .where("guard", "in", guards);
+    return (await query.where("user_id", "=", userId).orderBy("id").execute()) as Row[];
+  }
+
   /**
    * Deletes the changes of a user, and those of others that hold the user's address and can no longer be undone. Takes
    * part in the current transaction, if there is one.
    *
    * @param email the user's current address; `null` if it is unknown
-   * @returns the addresses that were reserved for the user
    */
-  async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<readonly string[]> {
-    if ((await this.rows()) === null) return [];
-    const [{ kysely }, now] = [this.#database(), currentDate()];
-    const own = await this.#database()
-      .connection()
-      .prepareDelete({
-        table: TABLE,
-        where: sql`guard in (${sql.join(guards)}) and user_id = ${userId}`,
-        key: "id",
-        returning: ["email", "reserved_until"],
-      })({});
-    if (email !== null) {
-      const former = kysely.deleteFrom(TABLE).where("guard", "in", guards).where("email", "=", email);
-      await former.where("expires_at", "<=", now).execute();
-    }
-    // An address that is not reserved may be another user's by now.
-    return own.flatMap(({ email: former, reserved_until: end }) =>
-      end !== null && dateOf(end) > now ? [String(former)] : [],
-    );
+  async delete(guards: readonly string[], userId: UserId, email: string | null): Promise<void> {
+    if (guards.length === 0 || (await this.rows()) === null) return;
+    const { kysely } = this.#database();
+    const all = kysely.deleteFrom(TABLE).where("guard", "in", guards);
+    await all.where("user_id", "=", userId).execute();
+    if (email === null) return;
+    await all.where("email", "=", email).where("expires_at", "<=", currentDate()).execute();
   }
 
   /** The table, for going through its rows; `null` if the application has no such table. */

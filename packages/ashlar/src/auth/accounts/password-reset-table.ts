@@ -1,4 +1,4 @@
-import { type BatchTable, type Database, hasTable, type Model, type Row, sql } from "../../database/index.ts";
+import { type BatchTable, type Database, dateOf, hasTable, type Model, type Row, sql } from "../../database/index.ts";
 import { digest, isSameEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
@@ -119,9 +119,19 @@ export class PasswordResetTable {
     return numDeletedRows === 1n;
   }
 
+  /** The resets of addresses, for an export. */
+  async list(guards: readonly string[], emails: readonly string[]): Promise<readonly Row[]> {
+    if (guards.length === 0 || emails.length === 0 || (await this.rows()) === null) return [];
+    const columns = ["guard", "email", "created_at", "expires_at"] as const;
+    const query = this.#database().kysely.selectFrom(this.#table).select(columns).where("guard", "in", guards);
+    const rows = (await query.where("email", "in", emails).execute()) as Row[];
+    const dateOrNull = (time: unknown) => (time === null ? null : dateOf(time));
+    return rows.map((row) => ({ ...row, created_at: dateOf(row.created_at), expires_at: dateOrNull(row.expires_at) }));
+  }
+
   /** Deletes the resets of addresses. Takes part in the current transaction, if there is one. */
   async delete(guards: readonly string[], emails: readonly string[]): Promise<void> {
-    if (emails.length === 0 || (await this.rows()) === null) return;
+    if (guards.length === 0 || emails.length === 0 || (await this.rows()) === null) return;
     const query = this.#database().kysely.deleteFrom(this.#table).where("guard", "in", guards);
     await query.where("email", "in", emails).execute();
   }

@@ -93,6 +93,21 @@ export class PasswordReset {
     await mails.tryQueue("resetPassword", to, { guard, language, user, email: to, url, expiresInMinutes });
   }
 
+  /**
+   * Mails a new link to the owner of an account, for an operator. Links that were mailed before stop working.
+   *
+   * @throws what queueing the mail throws
+   */
+  async mailTo(context: HttpContext, user: AccountUser): Promise<void> {
+    const { users, pages, mails, tokens, expiresInMinutes } = this.#dependencies;
+    const guard = users.guardOf(user, context);
+    await mails.prepare();
+    const url = pages.url(guard, "password_reset", {}, { token: await tokens.issue(guard, user) });
+    const email = user.email!;
+    await mails.queue("resetPassword", email, { guard, user, email, url, expiresInMinutes });
+    announce(context, "auth.password_reset_requested", guard, { user, email });
+  }
+
   /** Reports whether a link can set an account's password: its first one only if the settings allow it, and none while blocked. */
   sets(user: AccountUser): boolean {
     if (isBlocked(user)) return false;

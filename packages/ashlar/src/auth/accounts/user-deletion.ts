@@ -8,23 +8,20 @@ import {
 } from "../../database/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { Authenticatable, UserId } from "../authenticatable.ts";
-import type { LoginStores } from "../logins/login-stores.ts";
 import { credentialDeletionOf } from "../stored-credentials.ts";
+import type { UserDataRegistry } from "../user-data/user-data.ts";
 import { isModel } from "../users-of.ts";
-import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
-import type { PasswordResetTable } from "./password-reset-table.ts";
 
 /** The dependencies of {@link UserDeletion}. */
 export interface UserDeletionDependencies {
   readonly users: GuardUsers;
-  readonly logins: LoginStores;
-  readonly resets: PasswordResetTable;
-  readonly emailChanges: EmailChangeTable;
+  /** What auth and other features store about users. */
+  readonly userData: UserDataRegistry;
   readonly database: () => Database;
 }
 
-/** Deletes users with everything that auth stores about them. */
+/** Deletes users with everything that features store about them. */
 export class UserDeletion {
   readonly #dependencies: UserDeletionDependencies;
 
@@ -33,32 +30,40 @@ export class UserDeletion {
   }
 
   /**
-   * Deletes a user, the logins on all devices with their addresses, the links that set a password, and the user's
-   * previous addresses. It is one transaction, within the caller's if there is one; if the user's table is on another
-   * connection, the user is deleted first, and the rest right after.
+   * Deletes a user, the logins on all devices with their addresses, the links that set a password, the user's previous
+   * addresses, and what other features have declared. It is one transaction, within the caller's if there is one; if the
+   * user's table is on another connection, the user is deleted first, and the rest right after.
    *
-   * The row is deleted first. Operations in progress for the user (a login, a link being created) wait for its lock and
-   * then find that the user no longer exists; or they have finished by now, and their data is found here.
+   * The row is locked first. Operations in progress for the user (a login, a link being created) wait for that and then find
+   * that the user no longer exists; or they have finished by now, and their data is found here. It is deleted last, because
+   * rows of features may refer to it.
    *
    * @param deleteRow deletes the user's row, and returns whether it existed
    * @returns the result of `deleteRow`
    */
   async delete(user: Model, deleteRow: () => Promise<boolean>): Promise<boolean> {
-    const { users } = this.#dependencies;
+    const { userData, users } = this.#dependencies;
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
-    const deleteCredentials = credentialDeletionOf(user);
-    if ((guards.length === 0 && deleteCredentials === null) || key === null || key === undefined) return deleteRow();
+    // A class that neither logs in nor has tokens has users of its own.
+    const isKnown = guards.length > 0 || credentialDeletionOf(user) !== null;
+    if (!isKnown || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();
     const connection = database.connection(model.connection ?? undefined);
     const isOneDatabase = connection === database.connection();
     const options = isOneDatabase ? { retries: CONFLICT_RETRIES } : {};
     return await database.transaction(async () => {
+      const erase = (email: string | null) => {
+        return userData.erase({ user: user as Model & Authenticatable, id: key, guards, email });
+      };
+      if (isOneDatabase) {
+        await erase(await lockedAddress(connection, model, key));
+        return deleteRow();
+      }
       const take = async () => ({ email: await lockedAddress(connection, model, key), isDeleted: await deleteRow() });
-      const { email, isDeleted } = await (isOneDatabase ? take() : connection.transaction(take));
-      await this.#forget(guards, key, email);
-      await deleteCredentials?.(user as Model & Authenticatable);
+      const { email, isDeleted } = await connection.transaction(take);
+      await erase(email);
       return isDeleted;
     }, options);
   }
@@ -69,7 +74,7 @@ export class UserDeletion {
    * @throws `E_INVALID_MODEL` if the user's class can only log in
    */
   async ofGuard(guard: string, user: AccountUser): Promise<boolean> {
-    const { users } = this.#dependencies;
+    const { userData, users } = this.#dependencies;
     const store = users.of(guard);
     // A model deletes the rest itself.
     if (isModel(user.constructor)) return store.delete(user);
@@ -78,27 +83,16 @@ export class UserDeletion {
         const stored = await store.findByAuthId(user.authId());
         return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
       });
-      await this.#forget(users.guardsKeeping(user.constructor), user.authId(), email);
-      await credentialDeletionOf(user)?.(user);
+      await userData.erase({ user, id: user.authId(), guards: users.guardsKeeping(user.constructor), email });
       return isDeleted;
     });
-  }
-
-  /** Deletes what auth stores about a user who no longer exists. */
-  async #forget(guards: readonly string[], userId: UserId, email: string | null): Promise<void> {
-    const { logins, resets, emailChanges } = this.#dependencies;
-    for (const guard of guards) {
-      if (logins.has(guard)) await logins.of(guard).endAll({ guard, userId });
-    }
-    const reserved = await emailChanges.delete(guards, userId, email);
-    await resets.delete(guards, email === null ? reserved : [email, ...reserved]);
   }
 }
 
 /** The user's stored address, which may be newer than the model. It cannot be changed until the transaction ends. */
 async function lockedAddress(users: Connection, model: ModelClass, key: UserId): Promise<string | null> {
-  if (!(await tableHasColumn(model, "email"))) return null;
-  const query = users.kysely.selectFrom(model.table).select("email").where(model.primaryKey, "=", key);
+  const columns = [model.primaryKey, ...((await tableHasColumn(model, "email")) ? ["email"] : [])];
+  const query = users.kysely.selectFrom(model.table).select(columns).where(model.primaryKey, "=", key);
   const row = await users.dialect.lockRows(query, "change").executeTakeFirst();
   return typeof row?.email === "string" ? row.email : null;
 }

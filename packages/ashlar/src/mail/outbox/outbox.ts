@@ -9,6 +9,7 @@ import type { Mailable } from "../mailable.ts";
 import type { OutboxSettings } from "../settings.ts";
 import { type ClaimedRow, type FailedRow, OutboxRows } from "./outbox-rows.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
+import { OutboxSearch } from "./outbox-search.ts";
 import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
 
 /** What became of an attempt to send a mail. */
@@ -155,6 +156,11 @@ export class Outbox {
   /** Makes mails due again that were given up, and returns how many: those with these ids, or all. */
   retry(ids: readonly string[] | null): Promise<number> {
     return this.#rows.retry(ids);
+  }
+
+  /** What waits about addresses; see {@link OutboxSearch}. */
+  get search(): OutboxSearch {
+    return new OutboxSearch(this.#rows.connection, this.#options.seal);
   }
 
   /** Deletes mails that were given up too long ago, and returns how many. */

@@ -1,0 +1,87 @@
+import type { FeatureCommand } from "../../boot/index.ts";
+
+const USER = "  <user>            a primary key, an address, or the name that the user logs in with";
+const GUARD = "  --guard <name>    whose user it is, if several guards have different users";
+const BY =
+  "  --by <name>       who runs the command, for the audit line; default: the user of the system and the machine";
+const REASON = "  --reason <text>   why, for the audit line";
+const JSON_OPTION = "  --json            prints one JSON document, and the log to standard error";
+const YES = "  --yes             doesn't ask";
+
+function helpOf(...own: readonly string[]): string {
+  return [...own, GUARD, BY, JSON_OPTION].join("\n");
+}
+
+/** The commands about accounts, for whoever is on call. */
+export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
+  {
+    name: "users:find",
+    description: "Finds accounts by primary key, address or name, or by a part of one.",
+    help: helpOf("  <text>            what to look for"),
+    load: () => import("./users-find.ts"),
+  },
+  {
+    name: "users:show",
+    description: "Shows the state of an account, its logins, and what is stored about it.",
+    help: helpOf(USER),
+    load: () => import("./users-show.ts"),
+  },
+  {
+    name: "users:logout",
+    description: "Ends all access to an account: logins, links in mails and API tokens.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-logout.ts"),
+  },
+  {
+    name: "users:block",
+    description: "Blocks an account and ends all access to it, until it is unblocked.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-block.ts"),
+  },
+  {
+    name: "users:unblock",
+    description: "Unblocks an account.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-unblock.ts"),
+  },
+  {
+    name: "users:verify",
+    description: "Marks the address of an account as verified.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-verify.ts"),
+  },
+  {
+    name: "users:export",
+    description: "Writes what is stored about a user as JSON.",
+    help: helpOf(USER, "  --out <file>      a new file, instead of standard output", REASON),
+    load: () => import("./users-export.ts"),
+  },
+  {
+    name: "users:erase",
+    description: "Deletes an account and everything that is stored about it.",
+    help: helpOf(USER, REASON, YES),
+    load: () => import("./users-erase.ts"),
+  },
+  {
+    name: "limits:clear",
+    description: "Forgets what was counted for an account or an address, so that limits let it in again.",
+    help: helpOf(
+      "  [user]            a primary key, an address, or the name that the user logs in with",
+      "  --address <ip>    the client's address; with a user, also what was counted for both together",
+      "  --limit <name>    only under this limit, such as login",
+    ),
+    load: () => import("./limits-clear.ts"),
+  },
+  {
+    name: "mail:resend",
+    description: "Mails a user a new link: to verify the address, or to set a password.",
+    help: helpOf(USER, "  --mail <name>     verifyEmail or resetPassword; default: what the account waits for", REASON),
+    load: () => import("./mail-resend.ts"),
+  },
+  {
+    name: "access:end-all",
+    description: "Ends all access to all accounts, after a leak or a restore: logins, links in mails and tokens.",
+    help: helpOf(REASON, YES),
+    load: () => import("./access-end-all.ts"),
+  },
+];

@@ -1,0 +1,65 @@
+import type { Application } from "../../boot/index.ts";
+import { isVerifiable } from "../accounts/account-user.ts";
+import { blockedColumnOf, isBlocked } from "../blocked-accounts.ts";
+import { isClosed } from "../closed-accounts.ts";
+import { hasPassword } from "../credentials.ts";
+import type { DataSubject } from "../user-data/user-data.ts";
+import { shown } from "./desk-arguments.ts";
+import { type FoundAccount, labelOf } from "./find-accounts.ts";
+
+/** What a command says of an account. */
+export interface AccountSummary {
+  readonly guard: string;
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** `null` if users of this class don't verify addresses. */
+  readonly isVerified: boolean | null;
+  readonly hasPassword: boolean;
+  readonly isBlocked: boolean;
+  readonly blockedAt: Date | null;
+  readonly isClosed: boolean;
+  readonly createdAt: Date | null;
+}
+
+export function summaryOf({ guard, user }: FoundAccount): AccountSummary {
+  const row = user as unknown as Readonly<Record<string, unknown>>;
+  const blockedAt = row[blockedColumnOf(user.constructor) ?? ""];
+  return {
+    guard,
+    id: String(user.authId()),
+    name: textOf(row.name),
+    email: textOf(user.email),
+    isVerified: isVerifiable(user) ? user.hasVerifiedEmail() : null,
+    hasPassword: hasPassword(user),
+    isBlocked: isBlocked(user),
+    blockedAt: blockedAt instanceof Date ? blockedAt : null,
+    isClosed: isClosed(user),
+    createdAt: row.created_at instanceof Date ? row.created_at : null,
+  };
+}
+
+/** One line about an account. */
+export function summaryLine({ guard, user }: FoundAccount): string {
+  const { id, name, isBlocked: blocked, isClosed: closed, isVerified } = summaryOf({ guard, user });
+  const label = labelOf(user);
+  const states = [
+    ...(name !== null && shown(name) !== label ? [shown(name)] : []),
+    ...(isVerified === false ? ["not verified"] : []),
+    ...(blocked ? ["blocked"] : []),
+    ...(closed ? ["closed"] : []),
+  ];
+  return [`${id}  ${label}`, ...states].join(", ");
+}
+
+/** The user as exports and deletions need it. */
+export function subjectOf({ container }: Application, { user }: FoundAccount): DataSubject {
+  const { users } = container.make("accounts");
+  const { email } = user;
+  const guards = users.guardsKeeping(user.constructor);
+  return { user, id: user.authId(), guards, email: typeof email === "string" && email !== "" ? email : null };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

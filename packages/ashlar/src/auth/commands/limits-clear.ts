@@ -1,0 +1,64 @@
+import type { Application, CommandContext } from "../../boot/index.ts";
+import { canonicalAddress } from "../../http/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import type { ThrottleKeys } from "../../throttle/index.ts";
+import { countedKeysOf } from "../counted-accounts.ts";
+import { type DeskArguments, printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
+import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
+import "../../throttle/index.ts";
+
+const USAGE = "limits:clear [<user>] [--address <ip>] [--limit <name>]";
+
+/** `limits:clear`: forgets what was counted for an account, for an address, or for both, under all limits or one. */
+export async function run(context: CommandContext): Promise<void> {
+  const read = readDeskArguments(context, USAGE, ["address", "limit"], [0, 1]);
+  const address = addressOf(read);
+  const limit = read.values.limit ?? null;
+  if (read.positionals.length === 0 && address === null) {
+    throw new AshlarError("E_COMMAND", `Name an account, an address, or both. Usage: ${USAGE}`);
+  }
+  const application = await context.application();
+  const throttle = throttleOf(application);
+  const [text] = read.positionals;
+  const account = text === undefined ? null : await findAccount(application, text, read.guard);
+  await throttle.forget(keysFor(application, account, address), limit);
+  const [guard, user] = [account?.guard ?? null, account?.user ?? null];
+  await tellDeed(application, { command: "limits:clear", by: read.by, guard, user });
+  const about = [...(user === null ? [] : [`the account of ${labelOf(user)}`]), ...(address === null ? [] : [address])];
+  const under = limit === null ? "" : ` under ${limit}`;
+  const lines = [`What was counted for ${about.join(" and ")}${under} is forgotten.`];
+  if (address === null) {
+    lines.push("What the account and an address were counted together stays: add --address to forget that, too.");
+  }
+  printResult(context, read.isJson, { guard, id: user === null ? null : String(user.authId()), address, limit }, lines);
+}
+
+function addressOf({ values }: DeskArguments): string | null {
+  if (values.address === undefined) return null;
+  const address = canonicalAddress(values.address);
+  if (address === null) throw new AshlarError("E_COMMAND", `"${shown(values.address)}" is not an IP address.`);
+  return address;
+}
+
+function throttleOf({ container }: Application) {
+  if (!container.has("throttle")) throw new AshlarError("E_COMMAND", "The application has no limits.");
+  const throttle = container.make("throttle");
+  if (throttle.store.isLocal !== true) return throttle;
+  const remedy = "Restart it, or let limits count in the database: store: databaseStore().";
+  throw new AshlarError(
+    "E_COMMAND",
+    `Limits are counted in the memory of the server, which a command can't reach. ${remedy}`,
+  );
+}
+
+function keysFor(
+  application: Application,
+  account: FoundAccount | null,
+  address: string | null,
+): readonly ThrottleKeys[] {
+  if (account === null) return [{ address }];
+  const keys = countedKeysOf(application.container.make("auth"), account.guard, account.user);
+  if (address === null) return keys;
+  // By the account alone, by both, and by the address alone.
+  return [...keys, ...keys.map((one) => ({ ...one, address })), { address }];
+}

@@ -1,0 +1,342 @@
+import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { OutboxSeal } from "../../src/mail/outbox/outbox-seal.ts";
+import { captureEvents, linksIn } from "../../src/testing/index.ts";
+import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
+import { desk } from "../support/desk.ts";
+import { edit } from "../support/generated-application.ts";
+import { installPersonalTokens } from "../support/install-personal-tokens.ts";
+import { onEachDatabase } from "../support/services.ts";
+
+const BOB = "bob@example.com";
+const NOTES = `
+import { type Application, Provider } from "ashlar";
+import { declareUserData } from "ashlar/auth";
+
+export class NotesProvider extends Provider {
+  override register(): void {
+    const notes = () => this.application.container.make("database").kysely;
+    declareUserData(this.application, {
+      name: "notes",
+      export: ({ id }) => notes().selectFrom("notes").select(["text"]).where("user_id", "=", id).execute(),
+      erase: async ({ id }) => void (await notes().deleteFrom("notes").where("user_id", "=", id).execute()),
+    });
+  }
+}
+`;
+const MIGRATION = `
+import { type Kysely, primaryKey, reference } from "ashlar/database";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable("notes")
+    .$call(primaryKey(database))
+    .addColumn("user_id", reference(database), (column) => column.notNull().references("users.id"))
+    .addColumn("text", "varchar(255)", (column) => column.notNull())
+    .execute();
+}
+`;
+
+await onEachDatabase("the commands about accounts", (engine) => {
+  let shop: AccountShop;
+  beforeAll(async () => {
+    shop = await AccountShop.open(engine, {
+      limits: {},
+      change: async (root) => {
+        await installPersonalTokens(root);
+        await writeFile(join(root, "app/notes-provider.ts"), NOTES);
+        await writeFile(join(root, "database/migrations/2030_01_01_000000_create_notes.ts"), MIGRATION);
+        await edit(
+          root,
+          "config/providers.ts",
+          ["  AuthProvider,", "  AuthProvider,\n  NotesProvider,"],
+          ["import {", 'import { NotesProvider } from "../app/notes-provider.ts";\nimport {'],
+        );
+      },
+    });
+  });
+  afterAll(() => shop.close());
+  beforeEach(() => shop.reset());
+
+  const run = (name: string, ...args: string[]) => desk(shop.application, name, ...args, "--by", "grace@desk");
+  const rows = async (table: string) =>
+    shop.application.container.make("database").kysely.selectFrom(table).selectAll().execute();
+  const bob = async () => {
+    const user = new shop.User().fill({ name: "Bob", email: BOB });
+    await user.setPassword(PASSWORD);
+    await user.save();
+    return user;
+  };
+  const events = async (work: () => Promise<unknown>) => {
+    using captured = captureEvents(shop.application);
+    await work();
+    return captured.of("auth.command").map(({ command, by, reason, user }) => [command, by, reason, user !== null]);
+  };
+
+  test("users:find looks by key, by any spelling of the address, and by a part", async () => {
+    const { id } = (await shop.user())!;
+    await bob();
+    for (const text of [String(id), EMAIL, " Ada@Example.COM", "ada@"]) {
+      expect(await run("users:find", text)).toEqual({
+        output: `${id}  ${EMAIL}, Ada, not verified\n1 account.`,
+        error: null,
+      });
+    }
+    const { output } = await run("users:find", "example.com", "--json");
+    expect((JSON.parse(output) as { email: string }[]).map(({ email }) => email).sort()).toEqual([EMAIL, BOB]);
+    for (const text of ["eve@example.com", "%%%", "1 or 1=1", "\0", "no"]) {
+      expect((await run("users:find", text)).error).toMatch(/^There is no account /);
+    }
+  });
+
+  test("users:show says what is known, and no secret", async () => {
+    const client = await shop.loggedIn();
+    await shop.resetLink(EMAIL);
+    const json = JSON.parse((await run("users:show", EMAIL, "--json")).output) as Record<string, unknown>;
+    expect(json).toMatchObject({
+      email: EMAIL,
+      hasPassword: true,
+      isVerified: false,
+      isBlocked: false,
+      isClosed: false,
+    });
+    expect(json).toMatchObject({
+      stored: { password_resets: 1, email_changes: 0, notes: 0 },
+      guessesUsedUpForSeconds: null,
+    });
+    expect((json.logins as object[]).length).toBe(1);
+    const { output } = await run("users:show", EMAIL);
+    expect(output).toContain("password  yes");
+    expect(output).toContain("203.0.113.7");
+    const secrets = [...(await rows("users")), ...(await rows("logins")), ...(await rows("password_resets"))];
+    const texts = secrets.flatMap((row) =>
+      ["password", "access_epoch", "token_hash", "token"].map((name) => (row as Record<string, unknown>)[name]),
+    );
+    for (const text of texts)
+      if (typeof text === "string") expect([output, JSON.stringify(json)].join()).not.toContain(text);
+    expect(await shop.isIn(client)).toBe(true);
+  });
+
+  test("S195 users:logout, users:block and users:unblock end access, and say who did it", async () => {
+    const first = await shop.loggedIn();
+    expect(await events(() => run("users:logout", EMAIL, "--reason", "lost phone"))).toEqual([
+      ["users:logout", "grace@desk", "lost phone", true],
+    ]);
+    await first.assertGuest();
+    const second = await shop.loggedIn();
+    expect((await run("users:block", EMAIL, "--reason", "spam")).output).toBe(
+      `The account of ${EMAIL} is blocked. All access to it has ended.`,
+    );
+    await second.assertGuest();
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+    expect((await run("users:find", EMAIL)).output).toContain("blocked");
+    expect((await run("mail:resend", EMAIL)).error).toContain("is blocked");
+    expect((await run("users:unblock", EMAIL)).output).toContain("no longer blocked");
+    expect((await run("users:unblock", EMAIL)).error).toBe(`The account of ${EMAIL} isn't blocked.`);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
+  });
+
+  test("users:verify verifies the address once", async () => {
+    expect(await run("users:verify", EMAIL)).toEqual({ output: `${EMAIL} is verified.`, error: null });
+    expect((await shop.user())!.hasVerifiedEmail()).toBe(true);
+    expect((await run("users:verify", EMAIL)).error).toBe(`${EMAIL} is verified already.`);
+  });
+
+  test("S191 users:export has every feature's rows, and no secret", async () => {
+    const user = (await shop.user())!;
+    await shop.loggedIn();
+    const reset = await shop.resetLink(EMAIL);
+    const { kysely } = shop.application.container.make("database");
+    await kysely.insertInto("notes").values({ user_id: user.id, text: "a note of hers" }).execute();
+    const service = shop.application.container.make("apiDrivers").personal();
+    const { token } = (await service.issue(user as never, { name: "deploy", abilities: ["orders.read"], days: 3 }))!;
+    const text = (await run("users:export", EMAIL)).output;
+    const data = JSON.parse(text) as Record<string, readonly Record<string, unknown>[]>;
+    expect(data).toMatchObject({
+      user: { name: "Ada", email: EMAIL },
+      logins: [{ ip: "203.0.113.7", guard: "web" }],
+      password_resets: [{ email: EMAIL }],
+      email_changes: [],
+      personal_tokens: [{ name: "deploy", abilities: "orders.read", revoked_at: null }],
+      notes: [{ text: "a note of hers" }],
+    });
+    const stored = [
+      ...(await rows("users")),
+      ...(await rows("logins")),
+      ...(await rows("personal_tokens")),
+      ...(await rows("password_resets")),
+    ];
+    const secrets = stored.flatMap((row) => {
+      return ["password", "access_epoch", "api_token", "token_hash", "token"].map(
+        (name) => (row as Record<string, unknown>)[name],
+      );
+    });
+    for (const secret of [...secrets, token, reset]) if (typeof secret === "string") expect(text).not.toContain(secret);
+    const file = join(await mkdtemp(join(tmpdir(), "ashlar-export-")), "ada.json");
+    expect((await run("users:export", EMAIL, "--out", file)).output).toBe(
+      `Wrote what is stored about ${EMAIL} to ${file}.`,
+    );
+    expect([JSON.parse(await readFile(file, "utf8")).user, (await stat(file)).mode & 0o777]).toEqual([
+      data.user,
+      0o600,
+    ]);
+    expect((await run("users:export", EMAIL, "--out", file)).error).toContain("could not be written");
+  });
+
+  test("S192 users:erase leaves nothing of any feature, nothing of it if one fails, and other accounts alone", async () => {
+    const other = await bob();
+    const user = (await shop.user())!;
+    const { kysely } = shop.application.container.make("database");
+    for (const { id } of [user, other])
+      await kysely.insertInto("notes").values({ user_id: id, text: "a note" }).execute();
+    const theirs = await shop.loggedIn(BOB);
+    await shop.loggedIn();
+    await shop.resetLink(EMAIL);
+    const service = shop.application.container.make("apiDrivers").personal();
+    for (const one of [user, other])
+      await service.issue(one as never, { name: "x", abilities: ["orders.read"], days: 3 });
+    const waiting = [user, other].map(({ email }) => ({
+      id: email,
+      to: [{ address: email, name: null }],
+      cc: [],
+      bcc: [],
+      subject: "News",
+    }));
+    const seal = outboxSeal();
+    const at = Date.now();
+    const row = {
+      kind: "mail",
+      mailable: "NewsMail",
+      claim: null,
+      attempts: 0,
+      created_at: at,
+      available_at: at + 9e7,
+      retry_until: at + 9e7,
+    };
+    for (const mail of waiting)
+      await kysely
+        .insertInto("mail_outbox")
+        .values({ ...row, content: seal(mail) })
+        .execute();
+
+    const refused = await run("users:erase", EMAIL);
+    expect(refused.error).toContain("Nothing was done. Add --yes to do it.");
+    const failing = { name: "failing", export: () => [], erase: () => Promise.reject(new Error("The disk is full.")) };
+    const { userData } = shop.application.container.make("accounts");
+    const sources = userData.all;
+    Object.defineProperty(userData, "all", { configurable: true, get: () => [...sources, failing] });
+    await expect(run("users:erase", EMAIL, "--yes")).rejects.toThrow("The disk is full.");
+    Reflect.deleteProperty(userData, "all");
+    expect([
+      (await rows("notes")).length,
+      (await rows("users")).length,
+      (await rows("personal_tokens")).length,
+    ]).toEqual([2, 2, 2]);
+
+    const { output, error } = await run("users:erase", EMAIL, "--yes", "--json");
+    expect(error).toBeNull();
+    expect(JSON.parse(output)).toMatchObject({
+      erased: { logins: 1, notes: 1, personal_tokens: 1, password_resets: 1, waiting_mails: 1 },
+    });
+    for (const table of ["notes", "logins", "personal_tokens"]) {
+      expect((await rows(table)).map((one) => Number((one as Record<string, unknown>).user_id))).toEqual([
+        Number(other.id),
+      ]);
+    }
+    expect((await rows("users")).map((one) => (one as Record<string, unknown>).email)).toEqual([BOB]);
+    expect([(await rows("password_resets")).length, (await rows("mail_outbox")).length]).toEqual([0, 1]);
+    expect(await shop.isIn(theirs)).toBe(true);
+    expect((await run("users:show", EMAIL)).error).toContain("There is no account");
+  });
+
+  test("limits:clear lets an account in again that guesses have locked out", async () => {
+    for (let n = 0; n < 6; n++) await shop.logsIn(shop.visitor(), EMAIL, "wrong");
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+    expect((await run("limits:clear", EMAIL)).output).toContain("add --address");
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+    expect((await run("limits:clear", EMAIL, "--address", "203.0.113.7")).error).toBeNull();
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
+    const throttle = shop.application.container.make("throttle");
+    const keys = { realm: "web", account: EMAIL };
+    for (let n = 0; n < 101; n++) await throttle.consume("login.account", keys);
+    expect((await throttle.peek("login.account", keys)).allowed).toBe(false);
+    const before = JSON.parse((await run("users:show", EMAIL, "--json")).output) as { guessesUsedUpForSeconds: number };
+    expect(before.guessesUsedUpForSeconds).toBeGreaterThan(0);
+    await run("limits:clear", EMAIL, "--limit", "login.account");
+    expect((await throttle.peek("login.account", keys)).allowed).toBe(true);
+    expect((await run("limits:clear")).error).toContain("Name an account, an address, or both");
+    expect((await run("limits:clear", "--address", "nowhere")).error).toBe('"nowhere" is not an IP address.');
+  });
+
+  test("S193 mail:resend mails a new link, and the one before stops working", async () => {
+    const old = await shop.resetLink(EMAIL);
+    await shop.mail.clear();
+    expect((await run("mail:resend", EMAIL, "--mail", "resetPassword")).output).toBe(
+      `A new link to set a password goes to ${EMAIL}.`,
+    );
+    const [mail] = await shop.mail.all();
+    expect(mail?.to).toBe(EMAIL);
+    const link = linksIn(mail!)[0]!.replace(/^https?:\/\/[^/]+/, "");
+    expect(link).not.toBe(old);
+    expect(await shop.resetsPassword(old, NEW_PASSWORD)).toBe(false);
+    expect(await shop.resetsPassword(link, NEW_PASSWORD)).toBe(true);
+    expect((await run("mail:resend", EMAIL)).error).toContain("waits for no mail");
+    await shop.User.rows().update({ verified_at: null });
+    await shop.mail.clear();
+    expect((await run("mail:resend", EMAIL)).output).toBe(`A new link to verify the address goes to ${EMAIL}.`);
+    await shop.verify(await shop.linkTo(EMAIL));
+    expect((await shop.user())!.hasVerifiedEmail()).toBe(true);
+    await shop.User.rows().update({ password: null } as never);
+    await shop.mail.clear();
+    expect((await run("mail:resend", EMAIL)).output).toContain("to set a password");
+  });
+
+  test("S194 access:end-all ends every way in of every account, and no one has another's", async () => {
+    await bob();
+    const clients = [await shop.loggedIn(), await shop.loggedIn(BOB)];
+    const link = await shop.resetLink(BOB);
+    const { data } = (await shop.visitor().postJson("/api/auth", { username: EMAIL, password: PASSWORD })).json as {
+      data: string;
+    };
+    const service = shop.application.container.make("apiDrivers").personal();
+    const { token } = (await service.issue((await shop.user()) as never, {
+      name: "x",
+      abilities: ["orders.read"],
+      days: 3,
+    }))!;
+    expect((await run("access:end-all")).error).toContain("Add --yes");
+    for (const client of clients) expect(await shop.isIn(client)).toBe(true);
+    const { output, error } = await run("access:end-all", "--yes");
+    expect(error).toBeNull();
+    expect(output).toContain("web: access to 2 accounts has ended.");
+    expect(output).toContain("APP_PREVIOUS_KEYS");
+    for (const client of clients) await client.assertGuest();
+    for (const bearer of [data, token]) {
+      expect((await shop.visitor().withToken(bearer).getJson("/api/me")).status).toBe(401);
+    }
+    expect(await shop.resetsPassword(link, NEW_PASSWORD)).toBe(false);
+    for (const email of [EMAIL, BOB]) expect(await shop.logsIn(shop.visitor(), email, PASSWORD)).toBe(true);
+  });
+
+  test("what names no account, or several, is refused", async () => {
+    const named = new shop.User().fill({ name: "Eve", email: "eve@example.com" });
+    await named.save();
+    for (const name of ["users:show", "users:logout", "users:block", "users:verify", "users:export", "users:erase"]) {
+      expect((await run(name, "nobody@example.com")).error).toMatch(/^There is no account "nobody@example.com"\./);
+      expect((await run(name)).error).toMatch(/^Usage: /);
+      expect((await run(name, EMAIL, "--unknown")).error).toContain("Unknown option");
+      expect((await run(name, EMAIL, "--guard", "wbe")).error).toContain(
+        'No guard is named "wbe". Did you mean "web"?',
+      );
+    }
+    expect((await rows("users")).length).toBe(2);
+  });
+
+  function outboxSeal(): (value: unknown) => string {
+    const { key, previousKeys } = shop.application.settings;
+    const seal = new OutboxSeal(key, { previousSecrets: previousKeys });
+    return (value) => seal.seal("mail", value);
+  }
+});
