@@ -67,6 +67,7 @@ const CONTENTS: readonly Part[] = [
           "authentication",
           "accounts",
           "changing-accounts",
+          "accounts-on-call",
           "login-steps",
           "sessions",
           "single-page-applications",
