@@ -20,6 +20,7 @@ const users = sqliteTable("users", {
   password: text().notNull(),
   access_epoch: text().notNull(),
   verified_at: integer({ mode: "timestamp_ms" }),
+  blocked_at: integer({ mode: "timestamp_ms" }),
   api_token: text().unique(),
 });
 
@@ -30,6 +31,7 @@ interface Row {
   readonly password: string;
   readonly access_epoch: string;
   readonly verified_at: Date | null;
+  readonly blocked_at: Date | null;
   readonly api_token: string | null;
 }
 type Written = { readonly [Column in keyof Row]?: Row[Column] | undefined };
@@ -60,6 +62,9 @@ export class User implements AccountUser, TokenBearer {
   }
   hasVerifiedEmail(): boolean {
     return this.#row.verified_at !== null;
+  }
+  isBlocked(): boolean {
+    return this.#row.blocked_at !== null;
   }
   holdsToken(digest: string): boolean {
     return this.#row.api_token === digest;
@@ -107,10 +112,11 @@ export class DrizzleUsers implements AccountStore<User>, TokenModel {
   }
   update(user: User, changes: AccountChanges, asRead: AccountConditions): Promise<User | null> {
     const { email, passwordHash: password, accessEpoch: access_epoch, verifiedAt: verified_at, attributes } = changes;
+    const { blockedAt: blocked_at } = changes;
     const ended = access_epoch === undefined ? {} : { api_token: null };
     return this.write(
       user.authId(),
-      { ...attributes, email, password, access_epoch, verified_at, ...ended },
+      { ...attributes, email, password, access_epoch, verified_at, blocked_at, ...ended },
       asRead.email === undefined ? undefined : eq(users.email, asRead.email),
       asRead.passwordHash === undefined ? undefined : eq(users.password, asRead.passwordHash),
       asRead.accessEpoch === undefined ? undefined : eq(users.access_epoch, asRead.accessEpoch),
@@ -181,7 +187,7 @@ export function makeDrizzleUsers(): { readonly store: DrizzleUsers; readonly row
   database.connection.exec(`
     create table users (
       id integer primary key autoincrement, name text not null, email text not null unique, password text not null,
-      access_epoch text not null, verified_at integer, api_token text unique
+      access_epoch text not null, verified_at integer, blocked_at integer, api_token text unique
     )
   `);
   return { store: new DrizzleUsers(database), rows: () => database.connection.prepare("select * from users").all() };

@@ -221,6 +221,8 @@ await onEachDatabase("the commands about accounts", (engine) => {
         .values({ ...row, content: seal(mail) })
         .execute();
 
+    // What the preparations have mailed is gone.
+    await shop.mail.all();
     const refused = await run("users:erase", EMAIL);
     expect(refused.error).toContain("Nothing was done. Add --yes to do it.");
     const failing = { name: "failing", export: () => [], erase: () => Promise.reject(new Error("The disk is full.")) };
@@ -312,6 +314,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(error).toBeNull();
     expect(output).toContain("web: access to 2 accounts has ended.");
     expect(output).toContain("APP_PREVIOUS_KEYS");
+    expect(JSON.parse((await run("users:show", EMAIL, "--json")).output)).toMatchObject({ logins: [] });
     for (const client of clients) await client.assertGuest();
     for (const bearer of [data, token]) {
       expect((await shop.visitor().withToken(bearer).getJson("/api/me")).status).toBe(401);

@@ -296,8 +296,8 @@ export class Accounts {
    * told that the account is blocked; to anyone else, it looks like any other.
    *
    * ```ts
-   * const user = await User.findOrFail(request.params.id!);
-   * await accounts.block(user, { reason: "Reported as spam" });
+   * const user = await User.findBy("email", "mallory@example.com");
+   * if (user !== null) await accounts.block(user, { reason: "Reported as spam" });
    * ```
    *
    * Emits `auth.blocked`. An API token that isn't checked in the database is refused wherever its user is asked for.

@@ -133,9 +133,9 @@ describe("a change of address", () => {
     await changes.delete(["web"], ADA.id, ADA.email);
     expect(await left(accounts)).toHaveLength(3);
     setClock(() => NOON + LIFETIME);
-    expect(await changes.delete(["web"], ADA.id, null)).toEqual([]);
+    await changes.delete(["web"], ADA.id, null);
     expect(await left(accounts)).toHaveLength(3);
-    expect(await changes.delete(["web"], ADA.id, ADA.email)).toEqual([]);
+    await changes.delete(["web"], ADA.id, ADA.email);
     expect(await accounts.rows("email_changes")).toMatchObject([
       { guard: "admin", email: ADA.email },
       { guard: "web", email: "other@example.com" },

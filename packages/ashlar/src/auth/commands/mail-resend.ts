@@ -3,6 +3,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { isVerifiable } from "../accounts/account-user.ts";
 import { isBlocked } from "../blocked-accounts.ts";
+import { isClosed } from "../closed-accounts.ts";
 import { hasPassword } from "../credentials.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
@@ -23,6 +24,10 @@ export async function run(context: CommandContext): Promise<void> {
   const { guard, user } = account;
   const email = addressOf(account);
   const mail = mailFor(account, read.values.mail);
+  const { passwordReset } = application.container.make("accounts");
+  if (mail === "resetPassword" && !passwordReset.sets(user)) {
+    throw new AshlarError("E_COMMAND", "ACCOUNTS.firstPasswordByMail is false, so no link sets a first password.");
+  }
   await send(application, account, mail);
   await tellDeed(application, { command: "mail:resend", by: read.by, guard, user, reason: read.values.reason ?? null });
   const what = mail === "verifyEmail" ? "A new link to verify the address" : "A new link to set a password";
@@ -34,6 +39,7 @@ function addressOf({ user }: FoundAccount): string {
   if (typeof email !== "string" || email === "") {
     throw new AshlarError("E_COMMAND", `The account of ${labelOf(user)} has no address.`);
   }
+  if (isClosed(user)) throw new AshlarError("E_COMMAND", `The account of ${labelOf(user)} is closed.`);
   if (isBlocked(user))
     throw new AshlarError("E_COMMAND", `The account of ${labelOf(user)} is blocked, so no link would work.`);
   return email;

@@ -23,7 +23,8 @@ async function everythingAbout(application: Application, account: FoundAccount) 
     ...summaryOf(account),
     // When a password is compared again, if guesses at the account are used up.
     guessesUsedUpForSeconds: await refusalOf(application, account),
-    logins,
+    // Rows whose access has ended in another way are left until they are pruned.
+    logins: logins.filter((login) => login.is_valid === true),
     stored: Object.fromEntries(Object.entries(rest).map(([name, rows]) => [name, rows.length])),
   };
 }

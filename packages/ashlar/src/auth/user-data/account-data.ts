@@ -1,7 +1,7 @@
+import { accessEpochOf } from "../access-epoch.ts";
 import type { EmailChangeTable } from "../accounts/email-change-table.ts";
 import type { PasswordResetTable } from "../accounts/password-reset-table.ts";
-import type { LoginOwner, LoginStore } from "../logins/login-store.ts";
-import { type ListedLogin, PENDING_EPOCH } from "../logins/login-store.ts";
+import { type ListedLogin, type LoginOwner, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { DataSubject, UserDataSource } from "./user-data.ts";
 
@@ -28,8 +28,11 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
       name: "logins",
       async export(subject) {
         const rows: Readonly<Record<string, unknown>>[] = [];
+        const epoch = accessEpochOf(subject.user);
         for (const { store, ...owner } of storesOf(subject)) {
-          for await (const login of allLogins(store, owner)) rows.push({ guard: owner.guard, ...shown(login) });
+          for await (const login of allLogins(store, owner)) {
+            rows.push({ guard: owner.guard, is_valid: login.accessEpoch === epoch, ...shown(login) });
+          }
         }
         return rows;
       },
@@ -51,7 +54,7 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
 }
 
 /** The logins of a user that have not expired, newest first, without those that wait for a step. */
-export async function* allLogins(store: LoginStore, owner: LoginOwner): AsyncGenerator<ListedLogin> {
+async function* allLogins(store: LoginStore, owner: LoginOwner): AsyncGenerator<ListedLogin> {
   let batch: readonly ListedLogin[] = [];
   do {
     batch = await store.list(owner, { limit: BATCH, olderThan: batch.at(-1)?.id ?? null });

@@ -92,8 +92,8 @@ export function userDataOf(container: Container): UserDataRegistry {
  *     const orders = () => container.make("database").kysely;
  *     declareUserData(this.application, {
  *       name: "orders",
- *       export: ({ id }) => orders().selectFrom("orders").select(["number", "total"]).where("user_id", "=", id).execute(),
- *       erase: async ({ id }) => void (await orders().deleteFrom("orders").where("user_id", "=", id).execute()),
+ *       export: ({ id }) => orders().selectFrom("orders").select(["number"]).where("user_id", "=", Number(id)).execute(),
+ *       erase: async ({ id }) => void (await orders().deleteFrom("orders").where("user_id", "=", Number(id)).execute()),
  *     });
  *   }
  * }

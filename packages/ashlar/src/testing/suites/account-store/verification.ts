@@ -21,6 +21,24 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
     },
   ],
   [
+    "an account is blocked together with its new access epoch, and unblocked again",
+    async (bench) => {
+      const { store } = bench;
+      const user = await bench.created();
+      // Accounts of this store are never blocked.
+      if (user.isBlocked === undefined) return;
+      assert.equal(user.isBlocked(), false, "a new account is not blocked");
+      const epochs = [text(), text()] as const;
+      const isBlocked = async () => (await store.findByAuthId(user.authId()))?.isBlocked?.();
+      const blocked = await store.update(user, { blockedAt: new Date(now()), accessEpoch: epochs[0] }, {});
+      assert.deepEqual([blocked?.isBlocked?.(), await isBlocked(), blocked?.accessEpoch()], [true, true, epochs[0]]);
+      const other = await store.update(blocked!, { passwordHash: "!" }, {});
+      assert.deepEqual([other?.isBlocked?.(), await isBlocked()], [true, true], "another change leaves it blocked");
+      const open = await store.update(other!, { blockedAt: null, accessEpoch: epochs[1] }, {});
+      assert.deepEqual([open?.isBlocked?.(), await isBlocked(), open?.accessEpoch()], [false, false, epochs[1]]);
+    },
+  ],
+  [
     "an address is verified only if neither it nor the access epoch has changed since",
     async (bench) => {
       const { store } = bench;
