@@ -20,21 +20,20 @@ export interface RunningServer {
 }
 
 /** Connections of each process to the database, and how long each of the two statements of `/database` takes there. */
-const POOL_SIZE = 10;
-const STATEMENT_SECONDS = 0.01;
-
-const SPIN = `
-function spin(ms) {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
-const WORDS = "<!doctype html><title>Shop</title><h1>Hello</h1>";
-`;
+export const POOL_SIZE = 10;
+export const STATEMENT = "select pg_sleep(0.01)";
 
 const ASHLAR = `
 import { createApplication, env, HttpKernel, Route } from "ashlar";
 import { DatabaseProvider, sql } from "ashlar/database";
-${SPIN}
+
+const WORDS = "<!doctype html><title>Shop</title><h1>Hello</h1>";
+
+function spin(ms) {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
 class Kernel extends HttpKernel {
   routeMiddleware = { web: [], api: [] };
 }
@@ -55,39 +54,12 @@ const application = await createApplication({
     }),
     Route.get("/database", async ({ response }) => {
       const { kysely } = application.container.make("database");
-      for (let count = 0; count < 2; count++) await sql\`select pg_sleep(${STATEMENT_SECONDS})\`.execute(kysely);
+      for (let count = 0; count < 2; count++) await sql\`${STATEMENT}\`.execute(kysely);
       return response.html(WORDS);
     }),
   ],
 });
 export default application;
-`;
-
-const FASTIFY = `
-import cluster from "node:cluster";
-import underPressure from "@fastify/under-pressure";
-import Fastify from "fastify";
-import pg from "pg";
-${SPIN}
-const workers = Number(process.env.WORKERS);
-if (workers > 0 && cluster.isPrimary) {
-  for (let count = 0; count < workers; count++) cluster.fork();
-  process.once("SIGTERM", () => process.exit());
-} else {
-  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: ${POOL_SIZE}, connectionTimeoutMillis: 10_000 });
-  const fastify = Fastify({ logger: true });
-  await fastify.register(underPressure, { maxEventLoopDelay: 1000, retryAfter: 1 });
-  fastify.get("/busy/:ms", (request, reply) => {
-    spin(Number(request.params.ms));
-    return reply.type("text/html").send(WORDS);
-  });
-  fastify.get("/database", async (request, reply) => {
-    for (let count = 0; count < 2; count++) await pool.query("select pg_sleep(${STATEMENT_SECONDS})");
-    return reply.type("text/html").send(WORDS);
-  });
-  for (const path of ["/up", "/ready"]) fastify.get(path, () => ({ status: "ok" }));
-  await fastify.listen({ port: Number(process.env.PORT), host: "127.0.0.1" });
-}
 `;
 
 /** Writes the application into a folder. */
@@ -98,8 +70,7 @@ export function overloadedApplication(folder: string): void {
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
 }
 
-/** The folder from which the other framework's packages are found. */
-const REPOSITORY = join(import.meta.dirname, "../..");
+const FASTIFY = join(import.meta.dirname, "overload-fastify.ts");
 
 /** Starts an instance on the first processor, and waits until it responds. */
 export async function startServer(
@@ -110,10 +81,10 @@ export async function startServer(
   const port = await freePort();
   const logFile = join(folder, `${port}.log`);
   const serve = ["serve", ...(workers === 0 ? [] : ["--workers", String(workers)]), "--port", String(port)];
-  const args = framework === "ashlar" ? [COMMAND, ...serve] : ["--input-type=module", "--eval", FASTIFY];
+  const args = framework === "ashlar" ? [COMMAND, ...serve] : [FASTIFY];
   const output = openSync(logFile, "a");
   const child = spawn("taskset", ["-c", "0", process.execPath, ...args], {
-    cwd: framework === "ashlar" ? folder : REPOSITORY,
+    cwd: folder,
     env: { ...process.env, ...ENVIRONMENT, ...env, PORT: String(port), WORKERS: String(workers) },
     stdio: ["ignore", output, output],
   });
