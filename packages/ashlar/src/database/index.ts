@@ -67,6 +67,7 @@ export {
 } from "./settings.ts";
 export { type SqliteSettings, sqlite } from "./sqlite/sqlite.ts";
 export { obstacle } from "./sqlite/sqlite-file.ts";
+export { MissingTableError, requireTableElsewhere, StoreTable } from "./store-table.ts";
 export {
   columnsOf,
   hasTable,

@@ -60,11 +60,13 @@ export class LockWaits {
    * An executor that runs a statement again if it has waited too long for a lock. For a database that can roll changes of
    * tables back, it is the same one: there, a statement outside of a transaction, such as one that creates an index without
    * locking the table, waits as long as it has to, because it leaves something behind if it fails.
+   *
+   * @param again called before each repetition of a statement
    */
-  repeating(executor: Executor): Executor {
+  repeating(executor: Executor, again: () => void = () => {}): Executor {
     if (!this.#repeatsStatements) return executor;
     return {
-      execute: (query) => this.#repeated(async () => executor.execute(query)),
+      execute: (query) => this.#repeated(async () => executor.execute(query), again),
       first: (sql, value) => executor.first(sql, value),
     };
   }
@@ -73,7 +75,7 @@ export class LockWaits {
     return !this.#connection.dialect.schemaIsTransactional;
   }
 
-  async #repeated<T>(task: () => Promise<T>): Promise<T> {
+  async #repeated<T>(task: () => Promise<T>, again: () => void = () => {}): Promise<T> {
     for (let attempts = 1; ; attempts++) {
       try {
         return await task();
@@ -83,6 +85,7 @@ export class LockWaits {
         const pauseMs = (Math.min(attempts, LONGEST_PAUSE) * this.#timeoutMs) / 2;
         this.#waiting(attempts, pauseMs);
         await pause(pauseMs);
+        again();
       }
     }
   }

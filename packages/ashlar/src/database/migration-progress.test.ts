@@ -46,6 +46,25 @@ test.each([
   expect(text).toBe(` This failed${outcome}: create table "a" ("n" integer).`);
 });
 
+test("a statement that was tried in vain, and then given up, is the one that failed", async () => {
+  const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
+  const progress = new MigrationProgress();
+  const busy = new DatabaseError("It is locked.", null, undefined, "E_DATABASE_BUSY");
+  await progress
+    .watch(database.connection(), async () => {
+      await table(database, "a");
+      for (const name of ["b", "c"]) {
+        await table(database, name);
+        if (name === "b") progress.again();
+      }
+      throw new Error("Given up.", { cause: busy });
+    })
+    .catch(() => {});
+  await database.close();
+  const text = ' It ran: create table "a" ("n" integer). This failed: create table "c" ("n" integer).';
+  expect(progress.describe(new Error("Given up.", { cause: busy }))).toBe(text);
+});
+
 test("long statements are cut, and without any, nothing is told", async () => {
   expect(await told(async () => {})).toBe("");
   const text = await told(({ kysely }) => sql.raw(`create table long (${"x".repeat(300)})`).execute(kysely));

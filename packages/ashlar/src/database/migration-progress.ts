@@ -30,6 +30,16 @@ export class MigrationProgress {
     }
   }
 
+  /** The last statement had no effect, and is run again. */
+  again(): void {
+    this.#statements.pop();
+  }
+
+  /** Whether an error is that of the migration's first statement. */
+  failedAtOnce(error: unknown): boolean {
+    return this.#statements.length === 1 && this.#hasFailed(error);
+  }
+
   /**
    * What the migration has done: `It ran: create table "a" …; create table "b" …. This failed: drop table "c".` If the
    * connection was lost or the wait ended, the server may have run the last one, and the sentence says so.
@@ -39,10 +49,16 @@ export class MigrationProgress {
    */
   describe(error: unknown): string {
     const done = [...this.#statements];
-    const failed = !this.#isFinished && isOfStatement(error) ? done.pop() : undefined;
+    const failed = this.#hasFailed(error) ? done.pop() : undefined;
     const before = done.length === 0 ? "" : ` It ran: ${done.join("; ")}.`;
     if (failed === undefined) return before;
     return `${before} This failed${mayHaveRun(error) ? ", but may have run" : ""}: ${failed}.`;
+  }
+
+  /** Whether an error is that of the last statement. */
+  #hasFailed(error: unknown): boolean {
+    // The cause is that of a statement that has waited for a lock too often.
+    return !this.#isFinished && (isOfStatement(error) || isOfStatement(Object(error).cause));
   }
 }
 

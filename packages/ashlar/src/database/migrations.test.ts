@@ -398,6 +398,20 @@ test.each(["true", "false"])(
   },
 );
 
+test("without a transaction, one whose first statement fails may have been killed before, and the error says so", async () => {
+  await database.kysely.schema.createTable("killed").addColumn("n", "integer").execute();
+  await folder.write(
+    A,
+    `export const transaction = false;
+     export const up = (database) => database.schema.createTable("killed").addColumn("n", "integer").execute();`,
+  );
+  expect(await failure(migrations.up())).toMatchObject({
+    message: expect.stringMatching(
+      /up\(\) failed, before it had changed anything\. If an earlier run of it was killed or lost its connection, what that one did remains, .* This failed: create table "killed"/,
+    ),
+  });
+});
+
 test("a failed rollback without a transaction reports what remains", async () => {
   await folder.write(
     A,

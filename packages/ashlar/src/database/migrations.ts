@@ -68,6 +68,12 @@ const REMAINS = {
   down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
 } as const;
 
+/** The same, of one that had done nothing yet. Perhaps it was run before: a killed process leaves no record of it. */
+const FROM_BEFORE = {
+  up: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: undo that, then migrate again",
+  down: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: finish by hand, then roll back again",
+} as const;
+
 /** Added to a message about a missing table, in a migration. */
 const MADE_BEFORE = { up: " An earlier migration has to create the table.", down: "" } as const;
 
@@ -252,7 +258,7 @@ export class Migrations {
     const connection = this.#connection;
     const isUndone = transaction && connection.dialect.schemaIsTransactional;
     const progress = new MigrationProgress();
-    const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor);
+    const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor, () => progress.again());
     const run = async (change: Migration["up"]): Promise<void> => {
       await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check, through), change));
       // Before it is recorded as run, because without a transaction the record would stay.
@@ -264,7 +270,8 @@ export class Migrations {
     } catch (error) {
       // The advice to migrate does not help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
-      const outcome = isUndone ? "and nothing of it remains." : `${REMAINS[direction]}.${progress.describe(error)}`;
+      const remains = progress.failedAtOnce(error) ? FROM_BEFORE[direction] : REMAINS[direction];
+      const outcome = isUndone ? "and nothing of it remains." : `${remains}.${progress.describe(error)}`;
       throw new AshlarError("E_MIGRATION", `${file.path}: ${direction}() failed, ${outcome} ${reason}`, {
         cause: error,
       });

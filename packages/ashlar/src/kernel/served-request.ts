@@ -85,8 +85,10 @@ export function logCutOff(socket: Socket): void {
  * one that waits for a store or a database that hangs may never finish.
  */
 export function logAbandoned(socket: Socket): void {
+  // Node.js has responded to a request that did not come in time by itself, before it closed the connection.
+  const isTooLate = (socket.errored as NodeJS.ErrnoException | null)?.code === "ERR_HTTP_REQUEST_TIMEOUT";
   // If nothing was sent, the only error is Node's own about a disconnected client.
-  logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"));
+  logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"), isTooLate);
 }
 
 /** Why the client did not get all of a response that is over; `null` if it did. */
@@ -95,11 +97,18 @@ export function abortReason(response: ServerResponse): AbortReason | null {
   return response.errored ? "error" : "client";
 }
 
-function logUnfinished(socket: ServedSocket, reason: (exchange: ServedExchange) => AbortReason | null): void {
+/** @param isTooLate whether a request that has not come in completely was refused with 408 */
+function logUnfinished(
+  socket: ServedSocket,
+  reason: (exchange: ServedExchange) => AbortReason | null,
+  isTooLate = false,
+): void {
   const unfinished: ServedExchange[] = [];
   for (let one = socket[UNFINISHED] ?? null; one !== null; one = one.earlier) unfinished.push(one);
   for (const exchange of unfinished.reverse()) {
-    logResponse(exchange, exchange.res.headersSent ? exchange.res.statusCode : null, reason(exchange));
+    const { req, res } = exchange;
+    if (isTooLate && !req.complete && !res.headersSent) logResponse(exchange, 408, null);
+    else logResponse(exchange, res.headersSent ? res.statusCode : null, reason(exchange));
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import {
   type AddressInfo,
@@ -194,6 +194,32 @@ test.skipIf(process.platform !== "linux")(
       message: expect.stringContaining("Another program is using it."),
     });
     expect([server.listening, lstatSync(path).ino]).toEqual([false, ino]);
+  },
+);
+
+test.skipIf(process.platform === "win32")(
+  "a socket whose file was removed by hand leaves the file of the program that listens there since",
+  async () => {
+    const folder = folderWith({});
+    const path = join(folder, "app.sock");
+    const begin = async () => {
+      const server = createServer();
+      onTestFinished(() => void server.close());
+      await listen(server, { port: 0, hostname: null, isLocal: true, socket: path });
+      return server;
+    };
+    const close = (server: Server) => new Promise((done) => server.close(done));
+    const old = await begin();
+    rmSync(path);
+    const successor = await begin();
+    const { ino } = lstatSync(path);
+    await close(old);
+    expect([readdirSync(folder), lstatSync(path).ino]).toEqual([["app.sock"], ino]);
+    const client = connect(path);
+    await once(client, "connect");
+    client.destroy();
+    await close(successor);
+    expect(readdirSync(folder)).toEqual([]);
   },
 );
 

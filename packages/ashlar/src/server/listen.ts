@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, renameSync, rmSync } from "node:fs";
 import { lstat, rename, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
 
@@ -153,10 +154,44 @@ async function listenAtSocket(server: Server, path: string): Promise<string> {
   try {
     server.listen(where);
     await once(server, "listening");
+    if (!isNamed) keepOthersSocket(server, where);
     return where;
   } catch (error) {
     throw socketProblem(error, where);
   }
+}
+
+/**
+ * Keeps a server from removing another program's socket when it closes: if its own file was removed by hand, another program may
+ * listen at the path since, and libuv removes whatever has the name.
+ */
+function keepOthersSocket(server: Server, path: string): void {
+  const own = lstatSync(path, { throwIfNoEntry: false });
+  const close = server.close.bind(server);
+  server.close = (done) => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    const isOthers = found !== undefined && (found.ino !== own?.ino || found.dev !== own.dev);
+    const restore = isOthers ? setAside(path) : null;
+    close(done);
+    restore?.();
+    return server;
+  };
+}
+
+/** Gives a file another name beside its own, so that the returned function can restore it. */
+function setAside(path: string): () => void {
+  const kept = join(dirname(path), `.${randomUUID().slice(0, 8)}`);
+  try {
+    linkSync(path, kept);
+  } catch {
+    // This user may not, so libuv can't remove it either.
+    return () => {};
+  }
+  return () => {
+    renameSync(kept, path);
+    // If both are still there, renaming one to the other changes nothing.
+    rmSync(kept, { force: true });
+  };
 }
 
 /** Removes a socket that a program has left behind, since no process listens at it anymore. */

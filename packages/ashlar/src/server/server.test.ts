@@ -213,6 +213,26 @@ describe("S50 slow clients do not block others", () => {
     clearInterval(drip);
   });
 
+  test("S50 a request that does not come in completely in time is logged with 408, and not as given up by the client", async () => {
+    const logged: Record<string, unknown>[] = [];
+    const log = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
+    const application = await createApplication({
+      environment: { APP_ENV: "test" },
+      config: {
+        app: {
+          APP: { log: log.log, server: { hostname: "127.0.0.1", headersTimeoutSeconds: 1, requestTimeoutSeconds: 1 } },
+        },
+      },
+      routes: [Route.post("/echo", ({ request }) => ({ all: request.all() }))],
+      logger: createLogger(log, { write: (line) => void logged.push(JSON.parse(line)) }),
+    });
+    const server = await application.listen({ port: 0, handleSignals: false });
+    const half = dial(server, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+    expect(await half.closed).toMatch(/^HTTP\/1\.1 408 /);
+    await application.shutdown();
+    expect(logged.filter(({ path }) => path === "/echo")).toMatchObject([{ status: 408 }]);
+  });
+
   test("S50 neither a body that never ends nor one that breaks off affects other clients", async () => {
     // Long enough for the other clients on a busy machine.
     const { server } = await serve({ headersTimeoutSeconds: 3, requestTimeoutSeconds: 3 });

@@ -2,13 +2,13 @@ import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { onEachDatabase, testWhere } from "../../test/support/services.ts";
 import { Browser, sessionApplication } from "../../test/support/session-application.ts";
-import type { Application } from "../boot/index.ts";
-import type { Database } from "../database/index.ts";
+import { type Application, createApplication } from "../boot/index.ts";
+import { type Database, DatabaseProvider } from "../database/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { digest, randomToken } from "../security/index.ts";
 import { setClock } from "../support/index.ts";
 import { DatabaseSessions } from "./database-sessions.ts";
-import { createSessionDataTable, SessionMiddleware } from "./index.ts";
+import { createSessionDataTable, databaseSessions, SessionMiddleware, SessionProvider } from "./index.ts";
 import type { SessionRecord } from "./session-keeper.ts";
 import { readSessionSettings } from "./settings.ts";
 import { StoredSessions } from "./stored-sessions.ts";
@@ -41,6 +41,37 @@ await onEachDatabase("sessions in the database", (engine) => {
     expect(store.cookieFor(kept)).toBe(kept.id);
     expect(await store.save(kept, null)).toBe(true);
     expect(await store.find(kept.id)).toEqual(kept);
+  });
+
+  test("on a named connection, a start creates the table that migrations have created on the default one", async () => {
+    const [main, visitors] = [
+      await engine.open({}, { name: "sessions", fill: ({ kysely }) => createSessionDataTable(kysely) }),
+      await engine.open(),
+    ];
+    onTestFinished(async () => void (await Promise.all([main.drop(), visitors.drop()])));
+    const DATABASES = { default: "main", main: main.configuration, visitors: visitors.configuration };
+    const boot = async (DATABASES: object) => {
+      const application = await createApplication({
+        providers: [DatabaseProvider, SessionProvider],
+        config: {
+          database: { DATABASES },
+          session: { SESSION: { store: databaseSessions({ connection: "visitors" }) } },
+        },
+        environment: { APP_ENV: "test" },
+      });
+      onTestFinished(() => application.shutdown());
+      return application;
+    };
+    const created = await boot(DATABASES);
+    await created.container.make("session").keeper.check?.();
+    expect(await visitors.database.kysely.selectFrom("session_data").selectAll().execute()).toEqual([]);
+    await visitors.database.kysely.schema.dropTable("session_data").execute();
+    // Where migrations haven't created it either, the server doesn't start.
+    const without = await boot({ ...DATABASES, main: visitors.configuration });
+    await expect(without.listen({ port: 0, handleSignals: false })).rejects.toMatchObject({
+      code: "E_INVALID_CONFIGURATION",
+      message: expect.stringContaining('the database of the connection "visitors" has no table session_data.'),
+    });
   });
 
   test("any text is stored to the last character", async () => {

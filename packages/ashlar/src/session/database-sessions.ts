@@ -1,4 +1,4 @@
-import type { Connection } from "../database/index.ts";
+import type { Connection, StoreTable } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
@@ -36,7 +36,21 @@ export function databaseSessions({
   return (container) => {
     const where = "config/session.ts: SESSION.store";
     if (container.has("database")) {
-      return new DatabaseSessions(container.make("database").connectionNamedBy(where, connection));
+      const database = container.make("database");
+      const used = database.connectionNamedBy(where, connection);
+      const table = async () => {
+        const { StoreTable } = await import("../database/index.ts");
+        const { createSessionDataTable: create } = await import("./session-data-table.ts");
+        return new StoreTable({
+          where,
+          name: SESSION_DATA_TABLE,
+          database,
+          connection: used,
+          create,
+          logger: container.make("logger"),
+        });
+      };
+      return new DatabaseSessions(used, table);
     }
     const remedy = "Add DatabaseProvider to PROVIDERS in config/providers.ts.";
     throw new ConfigurationError(where, "is the database, but the application has none.", remedy);
@@ -47,10 +61,22 @@ export function databaseSessions({
 export class DatabaseSessions implements SessionStore {
   readonly maxBytes: number = MAX_BYTES;
   readonly #connection: Connection;
+  readonly #table: (() => Promise<StoreTable>) | null;
 
-  constructor(connection: Connection) {
+  /** @param table the table, if the application chooses its connection; called at boot */
+  constructor(connection: Connection, table: (() => Promise<StoreTable>) | null = null) {
+    this.#table = table;
     this.#connection = connection;
     connection.keepOnPrimary([SESSION_DATA_TABLE]);
+  }
+
+  /** Creates the table where migrations don't. */
+  async connect(): Promise<void> {
+    await (await this.#table?.())?.prepare();
+  }
+
+  async check(): Promise<void> {
+    await (await this.#table?.())?.check();
   }
 
   async read(key: string): Promise<StoredSession | null> {

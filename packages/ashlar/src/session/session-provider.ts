@@ -5,6 +5,7 @@ import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
 import { CsrfField } from "./csrf-field.ts";
 import { CsrfTokens } from "./csrf-tokens.ts";
+import { DatabaseSessions } from "./database-sessions.ts";
 import { lostCookies } from "./lost-cookies.ts";
 import { SESSION_MESSAGES } from "./messages.ts";
 import { requireSession } from "./request-session.ts";
@@ -81,6 +82,15 @@ export class SessionProvider extends Provider {
     views.printUnescaped(CsrfField);
     for (const [name, value] of Object.entries(NEUTRAL_HELPERS)) views.share(name, value);
     for (const [name, make] of Object.entries(VIEW_HELPERS)) views.shareByRequest(name, make);
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` if the store's table is missing where no migration creates it */
+  override async listening(): Promise<void> {
+    const keeper = this.#manager?.keeper;
+    if (!(keeper instanceof StoredSessions) || !(keeper.store instanceof DatabaseSessions)) return;
+    const { requireTableElsewhere } = await import("../database/index.ts");
+    const { store } = keeper;
+    await requireTableElsewhere(() => store.check());
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {

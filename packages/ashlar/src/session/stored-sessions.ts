@@ -63,6 +63,11 @@ export class StoredSessions implements SessionKeeper {
     await this.#store.destroy(digest(id));
   }
 
+  /** Where they are kept. */
+  get store(): SessionStore {
+    return this.#store;
+  }
+
   connect(): Promise<void> | undefined {
     return this.#store.connect?.();
   }

@@ -6,17 +6,16 @@ import {
   pauseAfterBatch,
   type Row,
   type SqlBool,
+  StoreTable,
   sql,
 } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
 import { ConfigurationError, integer, now, systemTime } from "../support/index.ts";
 import { MemoryStore } from "./memory-store.ts";
+import { createRateLimitsTable, RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
-
-/** The table of counts. */
-export const RATE_LIMITS_TABLE = "rate_limits";
 
 /**
  * A window that seems to last longer than it should was started before the clock was set back; a difference up to this
@@ -43,12 +42,19 @@ export class DatabaseStore implements ThrottleStore {
   readonly #inTransactions = new MemoryStore();
   /** By the names of their buckets. */
   readonly #counters = new Map<string, DatabaseCounter>();
+  readonly #table: (() => StoreTable) | null;
 
   /**
    * @param connection returns the connection; called when something is counted for the first time
    * @param poolSize how many connections of their own its statements have at most; 0: none
+   * @param table the table, if it is another one than the application's default; called at boot
    */
-  constructor(connection: () => Connection, poolSize: number = POOL.read(undefined, STORE)) {
+  constructor(
+    connection: () => Connection,
+    poolSize: number = POOL.read(undefined, STORE),
+    table: (() => StoreTable) | null = null,
+  ) {
+    this.#table = table;
     this.#connection = () => (poolSize === 0 ? connection() : connection().beside("limits", poolSize));
   }
 
@@ -110,6 +116,15 @@ export class DatabaseStore implements ThrottleStore {
     this.#connection();
   }
 
+  /** Creates the table where migrations don't. */
+  async connect(): Promise<void> {
+    await this.#table?.().prepare();
+  }
+
+  async check(): Promise<void> {
+    await this.#table?.().check();
+  }
+
   async prune(): Promise<number> {
     const connection = this.#connection();
     const { prune } = statementsOn(connection);
@@ -152,7 +167,22 @@ export function databaseStore({
   readonly poolSize?: number;
 } = {}): (container: Container) => ThrottleStore {
   const own = POOL.read(poolSize, `${STORE}.poolSize`);
-  return (container) => new DatabaseStore(() => connectionOf(container, connection), own);
+  return (container) => {
+    const used = () => connectionOf(container, connection);
+    const table = () => {
+      const database = container.make("database");
+      const name = RATE_LIMITS_TABLE;
+      return new StoreTable({
+        where: STORE,
+        name,
+        database,
+        connection: used(),
+        create: createRateLimitsTable,
+        logger: container.make("logger"),
+      });
+    };
+    return new DatabaseStore(used, own, table);
+  };
 }
 
 /** @throws `E_INVALID_CONFIGURATION` if there is no database, or no connection with this name */

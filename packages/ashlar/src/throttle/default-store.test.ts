@@ -131,6 +131,40 @@ await onEachDatabase("where limits count", (engine) => {
     expect([passed, one.warnings, other.warnings]).toEqual([[3, 0], [], []]);
   });
 
+  test("S33 on a named connection, a start creates the table that migrations have created on the default one", async () => {
+    const [connection, second] = [await connectionOf(engine, true), await connectionOf(engine, false)];
+    const options = {
+      providers: [DatabaseProvider],
+      connection,
+      second,
+      store: databaseStore({ connection: "limits" }),
+    };
+    // Several processes may start at once.
+    const started = await Promise.all([boot(options), boot(options), boot(options)]);
+    const passed: number[] = [];
+    for (const { application, warnings } of started) {
+      expect(warnings).toEqual([]);
+      await application.container.make("throttle").store.check!();
+      passed.push(await exported(application));
+    }
+    expect(passed).toEqual([3, 0, 0]);
+    const database = started[0]!.application.container.make("database");
+    expect(await database.kysely.selectFrom("rate_limits").selectAll().execute()).toEqual([]);
+  });
+
+  test("S33 a server doesn't start if no connection has the table that its limits need, and says what creates it", async () => {
+    const [connection, second] = [await connectionOf(engine, false), await connectionOf(engine, false)];
+    const store = databaseStore({ connection: "limits" });
+    const { application } = await boot({ providers: [DatabaseProvider], connection, second, store });
+    const message =
+      'config/throttle.ts: THROTTLE.store: the database of the connection "limits" has no table rate_limits. Migrations ' +
+      "create it on the default connection: npx ashlar migrate. If it is there, each start of the application creates it on " +
+      "this one, too; if the log says that it can't, let its user create tables for one start.";
+    const expected = { code: "E_INVALID_CONFIGURATION", message };
+    await expect(application.container.make("throttle").store.check!()).rejects.toMatchObject(expected);
+    await expect(application.listen({ port: 0, handleSignals: false })).rejects.toMatchObject(expected);
+  });
+
   test("the table is looked up once, and expired counts are pruned", async () => {
     const connection = await connectionOf(engine, true);
     const { application } = await boot({ providers: [DatabaseProvider], connection });

@@ -1,6 +1,7 @@
 import type { Container, Logger } from "../kernel/index.ts";
-import { DatabaseStore, RATE_LIMITS_TABLE } from "./database-store.ts";
+import { DatabaseStore } from "./database-store.ts";
 import { MemoryStore } from "./memory-store.ts";
+import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 

@@ -1,5 +1,7 @@
 import type { Kysely } from "../database/index.ts";
-import { RATE_LIMITS_TABLE } from "./database-store.ts";
+
+/** The table of counts. */
+export const RATE_LIMITS_TABLE = "rate_limits";
 
 /**
  * Creates the table `rate_limits`, in which limits count their attempts; for a migration:

@@ -1,4 +1,5 @@
 import { Provider, requireOneProcess } from "../boot/index.ts";
+import { requireTableElsewhere } from "../database/index.ts";
 import type {} from "../events/index.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
@@ -62,6 +63,8 @@ export class ThrottleProvider extends Provider {
    */
   override async listening(): Promise<void> {
     this.#deleteExpired();
+    const store = this.#store;
+    if (store instanceof DatabaseStore) await requireTableElsewhere(() => store.check());
     if (!(this.#store instanceof DefaultStore)) return;
     // Whether the table is there can't be told while the database is unavailable: it is looked for again.
     if (await this.#store.isInMemory().catch(() => false)) {

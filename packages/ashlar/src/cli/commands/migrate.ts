@@ -28,7 +28,7 @@ interface UpOptions extends Waits {
 
 function lockTimeout(): Option {
   const description =
-    "how long a statement waits for a table that is in use, before others go first and it tries again";
+    "how long a statement waits for a table that is in use, before others go first and it tries again, in whole seconds";
   return new Option("--lock-timeout <seconds>", description).default(2).argParser(parseCount);
 }
 

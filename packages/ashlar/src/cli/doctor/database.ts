@@ -1,4 +1,5 @@
-import { columnsOf, Database, DatabaseError, obstacle } from "../../database/index.ts";
+import { columnsOf, Database, DatabaseError, type MissingTableError, obstacle } from "../../database/index.ts";
+import { error, type Finding, type FindingId } from "./finding.ts";
 import { limited, TooSlowError } from "./limited.ts";
 import type { Subject } from "./subject.ts";
 
@@ -91,6 +92,11 @@ function databaseOf({ configuration, sections, root }: Subject): Database | null
   } catch (thrown) {
     throw new UnreachableDatabase(null, { cause: thrown });
   }
+}
+
+/** What to tell of a store whose table is missing. */
+export function missingTableFinding(id: FindingId, { problem, remedy }: MissingTableError, file: string): Finding {
+  return error(id, { file, problem: `${problem[0]!.toUpperCase()}${problem.slice(1)}`, note: remedy });
 }
 
 /** Reports whether an error says that a file of SQLite is damaged. */

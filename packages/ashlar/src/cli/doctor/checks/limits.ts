@@ -1,9 +1,9 @@
 import { isTokenEndpoint } from "../../../api/index.ts";
-import { hasTable } from "../../../database/index.ts";
+import { hasTable, MissingTableError } from "../../../database/index.ts";
 import type { CompiledRoute, ControllerClass } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, RedisStore, ThrottleProvider } from "../../../throttle/index.ts";
-import { withDatabase } from "../database.ts";
+import { missingTableFinding, withDatabase } from "../database.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
@@ -114,6 +114,8 @@ async function storeFindings(subject: Subject): Promise<Finding[]> {
     try {
       await store.check();
     } catch (thrown) {
+      if (thrown instanceof MissingTableError)
+        return [missingTableFinding("limits.store", thrown, "config/throttle.ts")];
       const problem = `The store of the limits can't be reached: ${reasonOf(thrown)}`;
       const note = "Start its server, or correct its address in config/throttle.ts.";
       return [error("limits.store", { file: "config/throttle.ts", problem, note })];

@@ -1,3 +1,5 @@
+import { MissingTableError } from "../../../database/index.ts";
+import { missingTableFinding } from "../database.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import { limited, reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
@@ -70,6 +72,8 @@ async function sessionFindings({ boot }: Subject): Promise<Finding[]> {
     await limited(SECONDS, "The session store", () => container.make("session").keeper.check?.());
     return [];
   } catch (thrown) {
+    if (thrown instanceof MissingTableError)
+      return [missingTableFinding("sessions.store", thrown, "config/session.ts")];
     const problem = `The store of the sessions can't be reached: ${reasonOf(thrown)}`;
     const note = "Start its server, or correct its address in config/session.ts.";
     return [error("sessions.store", { file: "config/session.ts", problem, note })];
