@@ -614,6 +614,28 @@ export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
 });
 
 describe("servers", () => {
+  test("a table that a store's own connection lacks is named", async () => {
+    const root = await copyOf(original);
+    await edit(root, "config/database.ts", [
+      "  sqlite: sqlite(",
+      '  limits: sqlite({ path: "database/limits.sqlite" }),\n  sqlite: sqlite(',
+    ]);
+    await edit(
+      root,
+      "config/throttle.ts",
+      ["  limits: {", '  store: databaseStore({ connection: "limits" }),\n  limits: {'],
+      ["import type { ThrottleSettings }", "import { databaseStore, type ThrottleSettings }"],
+    );
+    const report = await doctor(root);
+    expect(idsOf(report)).toEqual(["limits.store"]);
+    const [{ problem, remedy }] = report.findings as [Finding];
+    expect(problem).toBe('The database of the connection "limits" has no table rate_limits.');
+    expect(remedy.note).toContain("each start of the application creates it on this one, too");
+    // As told: the default connection has it.
+    expect(await ashlar(root, "prune")).toMatchObject({ code: 0 });
+    expect((await doctor(root)).findings).toEqual([]);
+  });
+
   test("of mail and sessions that can't be reached are named", async () => {
     const root = await copyOf(original);
     await setVariables(root, "SMTP_HOST=127.0.0.1", "SMTP_PORT=1");
