@@ -1,10 +1,8 @@
 import type { Connection, StoreTable } from "../database/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
+import { createSessionDataTable, SESSION_DATA_TABLE } from "./session-data-table.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
-
-/** The table of session data. */
-export const SESSION_DATA_TABLE = "session_data";
 
 const MAX_BYTES = 65_536;
 
@@ -40,13 +38,12 @@ export function databaseSessions({
       const used = database.connectionNamedBy(where, connection);
       const table = async () => {
         const { StoreTable } = await import("../database/index.ts");
-        const { createSessionDataTable: create } = await import("./session-data-table.ts");
         return new StoreTable({
           where,
           name: SESSION_DATA_TABLE,
           database,
           connection: used,
-          create,
+          create: createSessionDataTable,
           logger: container.make("logger"),
         });
       };

@@ -1,5 +1,7 @@
 import type { Kysely } from "../database/index.ts";
-import { SESSION_DATA_TABLE } from "./database-sessions.ts";
+
+/** The table of session data. */
+export const SESSION_DATA_TABLE = "session_data";
 
 /**
  * Creates the table `session_data`, which `databaseSessions()` keeps sessions in; for a migration:
