@@ -171,7 +171,7 @@ function keepOthersSocket(server: Server, path: string): void {
   server.close = (done) => {
     const found = lstatSync(path, { throwIfNoEntry: false });
     const isOthers = found !== undefined && (found.ino !== own?.ino || found.dev !== own.dev);
-    const restore = isOthers ? setAside(path) : null;
+    const restore = isOthers ? linked(path) : null;
     close(done);
     restore?.();
     return server;
@@ -179,7 +179,7 @@ function keepOthersSocket(server: Server, path: string): void {
 }
 
 /** Gives a file another name beside its own, so that the returned function can restore it. */
-function setAside(path: string): () => void {
+function linked(path: string): () => void {
   const kept = join(dirname(path), `.${randomUUID().slice(0, 8)}`);
   try {
     linkSync(path, kept);
