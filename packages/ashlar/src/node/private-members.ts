@@ -93,10 +93,7 @@ export function takenBytes(socket: Socket): number | null {
  */
 export function stopReading(socket: Socket): void {
   socket.pause();
-  const reading = socket as ReadingSocket;
-  // The stream would ask for more in the next tick.
-  reading._read = () => {};
-  reading._handle?.readStop();
+  (socket as ReadingSocket)._handle?.readStop();
 }
 
 /** The response that a `node:http` server has yet to finish on a socket; `null` between requests. */
