@@ -49,14 +49,15 @@ export async function requireEndable(all: readonly AccountsToEnd[]): Promise<voi
  * All accounts get the same new epoch. It is as unguessable as one of their own, and nothing that belongs to one account is
  * accepted for another, because it also names the account.
  *
+ * @param batch how many rows a statement covers
  * @returns how many accounts there were
  */
-export async function endAccessToAll({ store }: AccountsToEnd): Promise<number> {
+export async function endAccessToAll({ store }: AccountsToEnd, batch: number = BATCH): Promise<number> {
   const model = store.userClass;
-  return isModel(model) ? endRows(model as unknown as EndableModel) : endOneByOne(store);
+  return isModel(model) ? endRows(model as unknown as EndableModel, batch) : endOneByOne(store);
 }
 
-async function endRows(model: EndableModel): Promise<number> {
+async function endRows(model: EndableModel, size: number): Promise<number> {
   const key = model.primaryKey as never;
   const sample = (await model.rows().orderBy(key).limit(1).get())[0];
   if (sample === undefined) return 0;
@@ -71,7 +72,7 @@ async function endRows(model: EndableModel): Promise<number> {
       await rest()
         .orderBy(key)
         .limit(1)
-        .offset(BATCH - 1)
+        .offset(size - 1)
         .get()
     )[0];
     const upTo = end === undefined ? null : end.authId();
