@@ -85,8 +85,9 @@ test("S150 connections that have waited too long for a worker are refused by the
   await stop();
   const all = refused.length + late.filter((status) => status === "503").length;
   const counted = lines().filter(({ msg }) => /^Requests were refused with 503/.test(String(msg)));
-  expect(counted).toEqual([expect.objectContaining({ refused: all })]);
-  expect(counted[0]!.worker).toBeUndefined();
+  // On a busy machine, the worker may have refused what was on its way to it.
+  expect(counted.reduce((sum, line) => sum + Number(line.refused), 0)).toBe(all);
+  expect(counted.find(({ worker }) => worker === undefined)!.refused).toBeGreaterThanOrEqual(refused.length);
 });
 
 test("S150 a burst that is too much is refused in part, and every request gets a response", async () => {
