@@ -60,12 +60,18 @@ export class Connection {
   readonly #transactions: Transactions;
   readonly #replicas: ReplicaReads | null;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
+  readonly #main: Connection | null;
   /** By their names. */
   readonly #beside = new Map<string, Connection>();
 
-  /** Connections are created by `Database`. */
-  constructor(name: string, makeDialect: (observer: Observer) => Dialect) {
+  /**
+   * Connections are created by `Database`.
+   *
+   * @param main the connection that this one is {@link beside}; `null`: none
+   */
+  constructor(name: string, makeDialect: (observer: Observer) => Dialect, main: Connection | null = null) {
     this.name = name;
+    this.#main = main;
     this.#observer = { notify: null };
     this.dialect = makeDialect(this.#observer);
     const shared = new RetryingExecutor(this.dialect.shared);
@@ -219,7 +225,9 @@ export class Connection {
    * @internal
    */
   keepOnPrimary(tables: readonly string[]): void {
-    this.#replicas?.keepOnPrimary(tables);
+    // Replicas are told of statements on any of its pools.
+    if (this.#main === null) this.#replicas?.keepOnPrimary(tables);
+    else this.#main.keepOnPrimary(tables);
   }
 
   /**
@@ -298,7 +306,7 @@ export class Connection {
     const name = `${this.name}:${purpose}`;
     const made = this.#beside.get(name);
     if (made !== undefined || dialect.beside === undefined) return made ?? this;
-    const connection = new Connection(name, () => dialect.beside!(poolSize, this.#observer));
+    const connection = new Connection(name, () => dialect.beside!(poolSize, this.#observer), this);
     this.#beside.set(name, connection);
     return connection;
   }
