@@ -420,7 +420,10 @@ await onEachDatabase("guesses at one account", (engine) => {
     for (let bot = 0; bot < 103; bot++) await guess(shop, bot);
     const compared = shop.hasher.compared;
     const statements: string[] = [];
-    const end = shop.accounts.database.connection().onQuery(({ sql }) => statements.push(sql));
+    // The mail to the owner may be on its way.
+    const end = shop.accounts.database.connection().onQuery(({ sql }) => {
+      if (/rate_limits/.test(sql)) statements.push(sql);
+    });
     for (let bot = 200; bot < 220; bot++) {
       const refused = await guess(shop, bot);
       expect([refused.status, JSON.stringify(refused.body)]).toEqual([
@@ -428,16 +431,14 @@ await onEachDatabase("guesses at one account", (engine) => {
         expect.stringContaining("that we have mailed"),
       ]);
     }
-    end();
     expect(shop.hasher.compared).toBe(compared);
     expect(statements).toHaveLength(20);
     expect(new Set(statements).size).toBe(1);
-    // A known device is counted as ever, and others a second later.
+    // A second later, one is counted again.
     at(1 / 30);
     statements.length = 0;
-    const again = shop.accounts.database.connection().onQuery(({ sql }) => statements.push(sql));
     await guess(shop, 300);
-    again();
+    end();
     expect(statements.length).toBeGreaterThan(1);
   });
 });
