@@ -11,7 +11,7 @@ import {
 } from "../../test/support/account-application.ts";
 import { Member, Person } from "../../test/support/people.ts";
 import { onEachDatabase } from "../../test/support/services.ts";
-import { Model } from "../database/index.ts";
+import { Model, tableHasColumn, timestamp } from "../database/index.ts";
 import { accountStoreSuite } from "../testing/index.ts";
 import { accessEpochOf } from "./access-epoch.ts";
 import type { AccountStore } from "./account-store.ts";
@@ -24,6 +24,10 @@ async function emptied(options: TestAccountsOptions): Promise<AccountStore> {
   }
   const accounts = await testAccounts({ ...options, User });
   await accounts.database.kysely.deleteFrom("users").execute();
+  if (!(await tableHasColumn(accounts.User, "blocked_at"))) {
+    const { kysely } = accounts.database;
+    await kysely.schema.alterTable("users").addColumn("blocked_at", timestamp(kysely)).execute();
+  }
   return accountStoreOf(accounts.User)!;
 }
 

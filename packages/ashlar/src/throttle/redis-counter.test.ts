@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../test/support/free-port.ts";
 import { emptyApplication, type LoggedLine, saidOfRedis } from "../../test/support/redis-application.ts";
+import { sqlite } from "../../test/support/services.ts";
 import type { RedisLease } from "../redis/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { databaseStore, memoryStore } from "./index.ts";
+import { createRateLimitsTable, databaseStore, memoryStore } from "./index.ts";
 import { RedisStore, type RedisStoreSettings, redisStore } from "./redis-store.ts";
 
 const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");
@@ -138,6 +139,9 @@ test.each<[string, RedisStoreSettings["whenAway"], string]>([
   async (_, whenAway, text) => {
     const lines: LoggedLine[] = [];
     const { container } = await emptyApplication(lines);
+    const own = await sqlite.open({}, { name: "rate-limits", fill: ({ kysely }) => createRateLimitsTable(kysely) });
+    onTestFinished(() => own.drop());
+    container.bind("database", own.database);
     const settings = { url: `redis://127.0.0.1:${await freePort()}`, ...(whenAway !== undefined && { whenAway }) };
     const store = redisStore(settings)(container);
     onTestFinished(() => store.close());

@@ -27,10 +27,13 @@ const STEPS = `steps: [
 class FrontEnd {
   readonly client: TestClient;
   readonly #noted: Set<string>;
+  readonly #agent: string;
 
-  constructor(application: Application, noted: Set<string>) {
+  /** @param agent the program that the user has */
+  constructor(application: Application, noted: Set<string>, agent = "a browser") {
     this.client = createTestClient(application);
     this.#noted = noted;
+    this.#agent = agent;
   }
 
   async get(path: string): Promise<Answer> {
@@ -40,7 +43,7 @@ class FrontEnd {
   async send(method: "POST" | "DELETE", path: string, fields: object = {}): Promise<Answer> {
     const csrf = await this.client.getJson("/csrf");
     expect([csrf.status, csrf.headers.get("cache-control")]).toEqual([200, "private, no-store"]);
-    const headers = { "x-csrf-token": (csrf.json as { token: string }).token };
+    const headers = { "x-csrf-token": (csrf.json as { token: string }).token, "user-agent": this.#agent };
     const send = method === "POST" ? "postJson" : "deleteJson";
     return this.#note(method, path, await this.client[send](path, fields, { headers }));
   }
@@ -279,7 +282,7 @@ for (const form of ["pages", "json"] as const) {
       expect((await front.get(path)).data).toEqual({ email, isKnown: false });
       same("device allowed", await front.post(path));
       expect((await front.get("/home")).status).toBe(401);
-      same("device link used", await front.post(path));
+      same("device link used", await new FrontEnd(shop.application, noted[form], "another browser").post(path));
       same("device link used, asked", await front.get(path));
       expect((await front.post("/login", { email, password: PASSWORD })).data).toEqual({ status: "complete" });
     });

@@ -68,6 +68,7 @@ test.for(GUIDES)("whoever follows %s has an application that passes its tests", 
     const tests = ["tests/application.test.ts", "tests/auth.test.ts"];
     const { code, output } = await execute(root, process.execPath, ["--test", ...tests], environment);
     expect(code, output).toBe(0);
+    await ashlar(root, "migrate");
     const { output: report } = await ashlar(root, "doctor", "--json");
     const { findings } = JSON.parse(report) as { findings: { severity: string; problem: string }[] };
     const errors = findings.filter(({ severity }) => severity === "error").map(({ problem }) => problem);

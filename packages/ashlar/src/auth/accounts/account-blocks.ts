@@ -9,7 +9,6 @@ import type { ModelUser } from "../model-accounts.ts";
 import { isModel } from "../users-of.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { GuardUsers } from "./guard-users.ts";
-import "../../database/index.ts";
 
 /** Who blocks or unblocks an account, and why. */
 export interface BlockDetails {

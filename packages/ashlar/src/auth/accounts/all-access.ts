@@ -7,7 +7,6 @@ import { endAccess } from "../end-access.ts";
 import { endsWithRow } from "../stored-credentials.ts";
 import { isModel } from "../users-of.ts";
 import { writeColumns } from "../write-column.ts";
-import "../../database/index.ts";
 
 /** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
 const BATCH = 5000;

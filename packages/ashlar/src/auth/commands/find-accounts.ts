@@ -8,7 +8,6 @@ import { normalizeIdentifier } from "../credentials.ts";
 import { accountStoreOf } from "../model-accounts.ts";
 import { isModel, keepsSameRows } from "../users-of.ts";
 import { shown } from "./desk-arguments.ts";
-import "../../kernel/index.ts";
 
 /** An account that a command is about. */
 export interface FoundAccount {

@@ -5,7 +5,6 @@ import type { ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../counted-accounts.ts";
 import { type DeskArguments, printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
-import "../../throttle/index.ts";
 
 const USAGE = "limits:clear [<user>] [--address <ip>] [--limit <name>]";
 

@@ -26,7 +26,7 @@ test("the import reports colliding addresses and stores nothing, until it may le
     "1, 3: the same address: ada@example.com",
     "",
   ].join("\n");
-  const stops = "Nothing is stored. Mend these rows where they come from, or pass --leave-out.\n";
+  const stops = "Nothing is stored. Fix these rows where they come from, or pass --leave-out.\n";
   expect(await home.run(SCRIPT, "users.jsonl")).toEqual({ code: 1, output: report + stops });
   expect(await home.run(SCRIPT, "users.jsonl", "--leave-out", "--dry-run")).toEqual({ code: 0, output: report });
   const stored = `${report}2 users stored.\n`;
