@@ -20,7 +20,7 @@ export interface ServerSettings {
   readonly port?: number;
   /**
    * The path of a unix socket to listen at instead of a port, or of a Windows pipe; default: `PORT`, if it is a path. The
-   * socket's permissions follow from the process's umask. In production, {@link ApplicationSettings.trustedProxies} must
+   * socket's permissions follow from the process's umask. In production, `APP.trustedProxies` must
    * name the proxy that connects to it: `unix`.
    */
   readonly socket?: Optional<string>;
