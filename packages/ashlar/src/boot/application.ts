@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { resolve } from "node:path";
 import {
   CorsMiddleware,
   declareHttpMessages,
   FastResponse,
+  HeldBodies,
   type HttpContext,
   NO_ORIGIN_HEADERS,
   type OriginHeaders,
@@ -105,6 +107,8 @@ export class Application {
   readonly messages: Catalogue;
   /** @internal What `env()` reads where this application's code runs. */
   readonly variables: EnvironmentVariables;
+  /** @internal What is held of bodies while their requests are handled. */
+  readonly bodies: HeldBodies;
   /** @internal Jobs that run after a response. A shutdown waits for them. */
   readonly background: Background;
   /** @internal The daily pruning of a server. Tests control their data themselves, so there it is off. */
@@ -141,7 +145,8 @@ export class Application {
     this.variables = dependencies.variables;
     this.logger = dependencies.logger;
     this.isInspected = dependencies.isInspected;
-    const { language, languages } = dependencies.settings;
+    const { language, languages, limits, uploadFolder } = dependencies.settings;
+    this.bodies = new HeldBodies(limits, uploadFolder === null ? null : resolve(dependencies.root, uploadFolder));
     this.#languageFiles = dependencies.languageFiles;
     this.messages = new Catalogue(language, [...languages, ...dependencies.languageFiles.map((file) => file.language)]);
     declareHttpMessages(this.messages);
@@ -178,6 +183,7 @@ export class Application {
     this.#shutdown = new Shutdown({
       servers: this.#listening.servers,
       background: this.background,
+      bodies: this.bodies,
       dailyPrune: this.dailyPrune,
       providers: this.#providers,
       logger: dependencies.logger,

@@ -65,7 +65,7 @@ export interface ServingDependencies {
  * @throws what {@link buildRoutes} and {@link Health} throw
  */
 export function createDispatcher(application: Application, dependencies: ServingDependencies): Dispatcher {
-  const { container, environment, logger, messages, settings } = application;
+  const { bodies, container, environment, logger, messages, settings } = application;
   const { kernel, instances, router, context, errors, errorTemplates, mounts, paths, publicFolder, requestStats } =
     dependencies;
   buildRoutes(router.routes, kernel.routeMiddleware, instances, container);
@@ -83,6 +83,7 @@ export function createDispatcher(application: Application, dependencies: Serving
     services: Object.freeze({
       urls: router,
       limits: settings.limits,
+      bodies,
       messages,
       appUrl: settings.url,
       basePath: settings.basePath,

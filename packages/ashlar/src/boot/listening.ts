@@ -98,6 +98,7 @@ export class Listening {
     this.#servers.add(running);
     if (running.socket !== null) await this.#requireProxy(running, running.socket);
     stats.eventLoop.start();
+    void application.bodies.folder.removeLeftovers();
     await providers.listening(running.port);
     if (providers.canPrune) dailyPrune.start();
     if (!options.isAnnounced) this.#logAddress(running);

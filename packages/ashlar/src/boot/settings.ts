@@ -109,6 +109,12 @@ export interface ApplicationSettings {
   readonly processes?: Optional<number | string>;
   readonly limits?: Partial<BodyLimits>;
   /**
+   * The folder where files of forms are while their requests are handled, if they are too large for the memory
+   * (`limits.maxFormMemoryBytes`): an absolute path, or one in the application's folder. Default: the system's for temporary files
+   * (`TMPDIR`). It needs room for `limits.maxDiskBytes` of each process; several processes and applications may share it.
+   */
+  readonly uploadFolder?: Optional<string>;
+  /**
    * For how many seconds a browser uses https only after any response (RFC 6797), up to two years; `0` sends no
    * header. Default: a year in production if `APP_URL` is https, else `0`.
    */
@@ -195,14 +201,41 @@ const PROCESSES = fromText(integer({ from: 1, to: 100_000 }, null));
 const BYTES = { from: 1, to: 2 ** 40, unit: "bytes" };
 const COUNT = { from: 1, to: 2 ** 40 };
 
-const LIMITS = settings<Partial<BodyLimits>>()({
-  maxBodyBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxBodyBytes),
-  maxMultipartBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxMultipartBytes),
-  maxFields: integer(COUNT, DEFAULT_BODY_LIMITS.maxFields),
-  maxFiles: integer(COUNT, DEFAULT_BODY_LIMITS.maxFiles),
-  maxDepth: integer(COUNT, DEFAULT_BODY_LIMITS.maxDepth),
-  maxJsonValues: integer(COUNT, DEFAULT_BODY_LIMITS.maxJsonValues),
-});
+const LIMITS = settings<Partial<BodyLimits>>()(
+  {
+    maxBodyBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxBodyBytes),
+    maxMultipartBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxMultipartBytes),
+    maxFields: integer(COUNT, DEFAULT_BODY_LIMITS.maxFields),
+    maxFiles: integer(COUNT, DEFAULT_BODY_LIMITS.maxFiles),
+    maxDepth: integer(COUNT, DEFAULT_BODY_LIMITS.maxDepth),
+    maxJsonValues: integer(COUNT, DEFAULT_BODY_LIMITS.maxJsonValues),
+    maxFormMemoryBytes: integer({ ...BYTES, from: 0 }, DEFAULT_BODY_LIMITS.maxFormMemoryBytes),
+    maxMemoryBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxMemoryBytes),
+    maxDiskBytes: integer(BYTES, DEFAULT_BODY_LIMITS.maxDiskBytes),
+  },
+  {
+    check({ maxBodyBytes, maxFormMemoryBytes, maxMultipartBytes, maxMemoryBytes, maxDiskBytes }, refuse) {
+      const remedy = "Raise it, or lower the other one.";
+      if (maxMemoryBytes < maxBodyBytes) {
+        throw refuse(
+          "maxMemoryBytes",
+          `is less than maxBodyBytes (${maxBodyBytes}), so such a body never has room.`,
+          remedy,
+        );
+      }
+      if (maxMemoryBytes < maxFormMemoryBytes) {
+        throw refuse("maxMemoryBytes", `is less than maxFormMemoryBytes (${maxFormMemoryBytes}).`, remedy);
+      }
+      if (maxDiskBytes < maxMultipartBytes) {
+        throw refuse(
+          "maxDiskBytes",
+          `is less than maxMultipartBytes (${maxMultipartBytes}), so such a form never has room.`,
+          remedy,
+        );
+      }
+    },
+  },
+);
 
 /**
  * Reads `APP`. Settings that are missing come from the environment (`APP_ENV`, `APP_URL`, `APP_KEY`, `APP_PREVIOUS_KEYS`,
@@ -236,6 +269,7 @@ export function readApplicationSettings(
     server: serverSettings(environment),
     processes: PROCESSES,
     limits: LIMITS,
+    uploadFolder: text(null),
     hstsMaxAgeSeconds: integer({ from: 0, to: 2 * YEAR, unit: "seconds" }, null),
     trustedProxies: PROXIES,
     clientAddress: oneOf(["required", "unknown"], "required"),

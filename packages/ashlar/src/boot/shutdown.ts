@@ -1,3 +1,4 @@
+import type { HeldBodies } from "../http/index.ts";
 import type { Background, Logger } from "../kernel/index.ts";
 import { type ApplicationServer, STILL_COMING } from "../server/index.ts";
 import { counted } from "../support/index.ts";
@@ -12,6 +13,7 @@ export type CutOff = Readonly<Record<string, number>>;
 export interface ShutdownDependencies {
   readonly servers: ReadonlySet<ApplicationServer>;
   readonly background: Background;
+  readonly bodies: HeldBodies;
   readonly dailyPrune: DailyPrune;
   readonly providers: Providers;
   readonly logger: Logger;
@@ -67,7 +69,7 @@ export class Shutdown {
 
   /** Ends the application. It never rejects; failures are logged. */
   async run({ drains, withinSeconds = Number.POSITIVE_INFINITY }: ShutdownOptions): Promise<CutOff> {
-    const { servers, background, dailyPrune, providers, logger, settings, closed } = this.#dependencies;
+    const { servers, background, bodies, dailyPrune, providers, logger, settings, closed } = this.#dependencies;
     const hasServed = servers.size > 0;
     this.drain(this.isDraining && !this.#isLeaving);
     if (drains && hasServed) await this.#drained();
@@ -91,6 +93,7 @@ export class Shutdown {
       logger.error({ err: error }, "Expired data was not deleted in time.");
     });
     Object.assign(cut, await providers.shutdown(() => left()));
+    await bodies.close();
     const cutOff = Object.fromEntries(Object.entries(cut).filter(([, count]) => count > 0));
     if (Object.keys(cutOff).length > 0) logger.error({ cutOff }, sentenceOf(cutOff, seconds));
     return cutOff;

@@ -5,16 +5,10 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { type Server, serve } from "srvx";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readBody } from "../../test/support/held-body.ts";
 import type { AshlarError } from "../support/index.ts";
-import {
-  type BodyLimits,
-  DEFAULT_BODY_LIMITS,
-  hasBody,
-  NO_BODY,
-  type RequestBody,
-  readBody,
-  refuseTooLarge,
-} from "./body.ts";
+import { type BodyLimits, DEFAULT_BODY_LIMITS, NO_BODY, type RequestBody, refuseTooLarge } from "./body.ts";
+import { hasBody } from "./body-source.ts";
 
 type Payload = NonNullable<RequestInit["body"]>;
 

@@ -1,11 +1,23 @@
 import type { IncomingMessage } from "node:http";
-import { nodeExchange } from "../node/index.ts";
 import { AshlarError } from "../support/index.ts";
+import {
+  alreadyRead,
+  announcedLength,
+  type BodySource,
+  type Bytes,
+  bodySource,
+  clientGone,
+  hasBody,
+  inviteBody,
+  nodeMessage,
+  refuseAnnounced,
+  tooLarge,
+} from "./body-source.ts";
 import { mediaType } from "./body-text.ts";
+import type { HeldBody } from "./held-bodies.ts";
 import { message as sentence } from "./messages.ts";
-import { parseMultipart } from "./multipart.ts";
+import { type Fields, FormParts, type MultipartForm, readForm, readLeadingFields } from "./multipart.ts";
 import { isJsonType } from "./negotiation.ts";
-import type { UploadedFile } from "./uploaded-file.ts";
 import "./errors.ts";
 
 /** Limits of a body. */
@@ -22,9 +34,18 @@ export interface BodyLimits {
   readonly maxDepth: number;
   /** How many members and elements JSON may have, in all objects and lists together. */
   readonly maxJsonValues: number;
+  /** How much of a form's files is kept in memory, in bytes; the others are written to the disk. */
+  readonly maxFormMemoryBytes: number;
+  /** What the bodies of all requests may take of the memory at the same time, in bytes. */
+  readonly maxMemoryBytes: number;
+  /** What the files of all requests may take of the disk at the same time, in bytes. */
+  readonly maxDiskBytes: number;
 }
 
-/** The default limits: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values. */
+/**
+ * The default limits: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values; 1 MiB of a form's files in memory;
+ * 256 MiB of all bodies in memory, 8 GiB on the disk.
+ */
 export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxBodyBytes: 1024 * 1024,
   maxMultipartBytes: 1024 * 1024,
@@ -32,6 +53,9 @@ export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxFiles: 20,
   maxDepth: 64,
   maxJsonValues: 10_000,
+  maxFormMemoryBytes: 1024 * 1024,
+  maxMemoryBytes: 256 * 1024 ** 2,
+  maxDiskBytes: 8 * 1024 ** 3,
 });
 
 /** A body as it was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
@@ -39,6 +63,8 @@ export type RequestBody =
   | { readonly kind: "none" }
   /** It was left to the handler, which streams it. */
   | { readonly kind: "streamed" }
+  /** Of a form, only the fields before its first file were read; the handler streams the rest. */
+  | { readonly kind: "parts"; readonly fields: Fields; readonly rest: FormParts }
   | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
   | {
       readonly kind: "multipart";
@@ -46,8 +72,8 @@ export type RequestBody =
       readonly size: number;
       /** `null` if they were too many to keep in addition to the files. */
       readonly bytes: Uint8Array | null;
-      readonly fields: readonly (readonly [name: string, value: string])[];
-      readonly files: readonly (readonly [name: string, file: UploadedFile])[];
+      readonly fields: MultipartForm["fields"];
+      readonly files: MultipartForm["files"];
     };
 
 /** The body of a request without one. */
@@ -59,63 +85,162 @@ export const STREAMED_BODY: RequestBody = Object.freeze({ kind: "streamed" });
 /** The limits of a request for which no route sets any. */
 const NO_LIMITS: readonly null[] = Object.freeze([null]);
 
-type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed">;
+type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed" | "parts">;
 
-/**
- * Reports whether a request has a body, without touching it (RFC 9112 §6.3).
- */
-export function hasBody(raw: Request): boolean {
-  const message = nodeMessage(raw);
-  if (message === undefined) return raw.body !== null;
-  const { headers } = message;
-  const length = headers["content-length"];
-  if (length !== undefined) return length !== "0";
-  if (message.httpVersionMajor === 1) return headers["transfer-encoding"] !== undefined;
-  // HTTP/2 frames a body without a header for it.
-  return message.method !== "GET" && message.method !== "HEAD";
-}
-
-/** Sends `100 Continue` to a client that waits for it. Called just before the body is read. */
-export function inviteBody(raw: Request): void {
-  const served = nodeExchange(raw);
-  if (served?.awaitsContinue !== true) return;
-  served.awaitsContinue = false;
-  served.res?.writeContinue();
+/** How a body is read. */
+export interface BodyReading {
+  /**
+   * The limits of the routes that the request may be for, in bytes; the largest counts, and for a route without one (`null`)
+   * the application's own. Default: that.
+   */
+  readonly routeLimits?: readonly (number | null)[];
+  /** Whether to keep the bytes of multipart too, however many they are; default: up to `maxBodyBytes`. */
+  readonly keepsBytes?: boolean;
+  /** Whether to leave the files of a form to the handler, and what follows them; default: `false`. */
+  readonly leavesFiles?: boolean;
 }
 
 /**
- * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left.
+ * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left, unless its files are left.
  *
- * @param routeLimits the limits of the routes that the request may be for, in bytes; the largest counts, and for a route
- *   without one (`null`) the application's own
- * @param keepsBytes whether to keep the bytes of multipart too, however many they are; default: up to `maxBodyBytes`
+ * @param held gets what is kept of the body. It is up to the caller to release it, also after an error.
  * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
  *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
- *   if the body is compressed
+ *   if the body is compressed; `E_OVERLOADED` if there is no room for it, before a byte is read if its length is known;
+ *   `E_DISK_FULL`
  */
 export async function readBody(
   raw: Request,
   limits: BodyLimits,
-  routeLimits: readonly (number | null)[] = NO_LIMITS,
-  keepsBytes = false,
+  held: HeldBody,
+  { routeLimits = NO_LIMITS, keepsBytes = false, leavesFiles = false }: BodyReading = {},
 ): Promise<RequestBody> {
   if (!hasBody(raw)) return NO_BODY;
   const type = raw.headers.get("content-type") ?? "";
   const kind = bodyKind(type);
-  const usual = kind === "multipart" ? limits.maxMultipartBytes : limits.maxBodyBytes;
-  const maxBytes = Math.max(...routeLimits.map((limit) => limit ?? usual));
-  if (Number(raw.headers.get("content-length")) > maxBytes) throw tooLarge(maxBytes);
-  if (kind !== "unsupported") refuseEncoded(raw);
-  inviteBody(raw);
-  const message = nodeMessage(raw);
-  const bytes = await (message === undefined ? readStream(raw, maxBytes) : readMessage(message, maxBytes));
-  if (bytes.length === 0) return NO_BODY;
-  if (kind !== "multipart") return { kind, bytes, type };
-  // A route's higher or lower limit applies to its text fields too.
+  const isForm = kind === "multipart";
+  const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
   const isUsual = routeLimits.every((limit) => limit === null);
-  const form = await parseMultipart(bytes, type, isUsual ? limits : { ...limits, maxBodyBytes: maxBytes });
-  const kept = keepsBytes || bytes.length <= limits.maxBodyBytes ? bytes : null;
-  return { kind, size: bytes.length, bytes: kept, ...form };
+  // The limit of a route that streams files is for these: what else it gets is read into memory.
+  const maxBytes = leavesFiles && !isForm ? usual : Math.max(...routeLimits.map((limit) => limit ?? usual));
+  refuseAnnounced(raw, maxBytes);
+  if (kind !== "unsupported") refuseEncoded(raw);
+  if (isForm && leavesFiles) return leaveFiles(raw, type, limits, held, maxBytes);
+  held.reserve(announcedLength(raw) ?? 0, isForm);
+  inviteBody(raw);
+  if (isForm) {
+    // A route's higher or lower limit applies to its text fields too.
+    const formLimits = isUsual ? limits : { ...limits, maxBodyBytes: maxBytes };
+    const maxKeptBytes = keepsBytes ? Number.POSITIVE_INFINITY : limits.maxBodyBytes;
+    return readMultipart(raw, type, formLimits, held, { maxBytes, maxKeptBytes });
+  }
+  const message = nodeMessage(raw);
+  const bytes = await (message === undefined ? readStream(raw, maxBytes, held) : readMessage(message, maxBytes, held));
+  held.complete();
+  return bytes.length === 0 ? NO_BODY : { kind, bytes, type };
+}
+
+async function readMultipart(
+  raw: Request,
+  type: string,
+  limits: BodyLimits,
+  held: HeldBody,
+  bounds: { readonly maxBytes: number; readonly maxKeptBytes: number },
+): Promise<RequestBody> {
+  const source = new CountedSource(bodySource(raw), bounds, held);
+  try {
+    const first = await source.read();
+    if (first === null) return NO_BODY;
+    const form = await readForm(new FormParts(startingWith(first, source), type, limits), held);
+    held.complete();
+    return { kind: "multipart", size: source.size, bytes: source.kept, ...form };
+  } catch (error) {
+    source.close();
+    throw error;
+  }
+}
+
+async function leaveFiles(
+  raw: Request,
+  type: string,
+  limits: BodyLimits,
+  held: HeldBody,
+  maxBytes: number,
+): Promise<RequestBody> {
+  inviteBody(raw);
+  const source = new CountedSource(bodySource(raw), { maxBytes, maxKeptBytes: 0 }, held);
+  try {
+    const rest = new FormParts(source, type, limits);
+    return { kind: "parts", fields: await readLeadingFields(rest, held), rest };
+  } catch (error) {
+    source.close();
+    throw error;
+  }
+}
+
+/** A body without a byte is no body, whatever its type is. */
+function startingWith(first: Bytes, source: BodySource): BodySource {
+  let pending: Bytes | null = first;
+  const read = async (): Promise<Bytes | null> => {
+    const chunk = pending ?? (await source.read());
+    pending = null;
+    return chunk;
+  };
+  return { read, close: () => source.close() };
+}
+
+/** Counts what is read of a body against its limit, and keeps its bytes as long as they are few. */
+class CountedSource implements BodySource {
+  readonly #source: BodySource;
+  readonly #bounds: { readonly maxBytes: number; readonly maxKeptBytes: number };
+  readonly #held: HeldBody;
+  #kept: Uint8Array[] | null = [];
+  #size = 0;
+
+  constructor(
+    source: BodySource,
+    bounds: { readonly maxBytes: number; readonly maxKeptBytes: number },
+    held: HeldBody,
+  ) {
+    this.#source = source;
+    this.#bounds = bounds;
+    this.#held = held;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The bytes; `null` if they were too many. */
+  get kept(): Uint8Array | null {
+    return this.#kept === null ? null : join(this.#kept);
+  }
+
+  async read(): Promise<Bytes | null> {
+    const chunk = await this.#source.read();
+    if (chunk === null) return null;
+    const before = this.#size;
+    this.#size += chunk.length;
+    this.#held.countArrived(chunk.length);
+    const { maxBytes, maxKeptBytes } = this.#bounds;
+    if (this.#size > maxBytes) {
+      this.close();
+      throw tooLarge(maxBytes);
+    }
+    if (this.#kept === null) return chunk;
+    if (this.#size > maxKeptBytes) {
+      this.#kept = null;
+      this.#held.giveMemory(before);
+    } else {
+      this.#held.takeMemory(chunk.length);
+      this.#kept.push(chunk);
+    }
+    return chunk;
+  }
+
+  close(): void {
+    this.#source.close();
+  }
 }
 
 /**
@@ -125,7 +250,7 @@ export async function readBody(
  * @throws `E_PAYLOAD_TOO_LARGE`
  */
 export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit: number | null): void {
-  if (body.kind === "none" || body.kind === "streamed") return;
+  if (body.kind === "none" || body.kind === "streamed" || body.kind === "parts") return;
   const isMultipart = body.kind === "multipart";
   const maxBytes = routeLimit ?? (isMultipart ? limits.maxMultipartBytes : limits.maxBodyBytes);
   if ((isMultipart ? body.size : body.bytes.length) > maxBytes) throw tooLarge(maxBytes);
@@ -151,54 +276,25 @@ function refuseEncoded(raw: Request): void {
   });
 }
 
-/**
- * Returns the `node:http` message behind a request that srvx made. Reading it directly is fastest, and the only way to a
- * body sent with GET.
- */
-export function nodeMessage(raw: Request): IncomingMessage | undefined {
-  return nodeExchange(raw)?.req;
-}
-
-// Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
-export function tooLarge(maxBytes: number): AshlarError {
-  return new AshlarError("E_PAYLOAD_TOO_LARGE", sentence("body.tooLarge", { max: maxBytes }), {
-    headers: { connection: "close" },
-  });
-}
-
-export function clientGone(cause: unknown): AshlarError {
-  return new AshlarError("E_INVALID_BODY", sentence("body.cutOff"), { cause });
-}
-
-export function alreadyRead(): AshlarError {
-  return new AshlarError(
-    "E_INTERNAL",
-    "The body of the request was read before the application could read it. Put application.handler before the body parsers " +
-      "of the framework around it, such as express.json(), and pass application.fetch a request whose body is unread.",
-  );
-}
-
-async function readStream(raw: Request, maxBytes: number): Promise<Uint8Array> {
-  if (raw.bodyUsed || raw.body === null) throw alreadyRead();
+async function readStream(raw: Request, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
+  const source = bodySource(raw);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const reader = raw.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read().catch((error: unknown) => {
-      throw clientGone(error);
-    });
-    if (done) return join(chunks);
-    size += value.byteLength;
-    if (size > maxBytes) {
-      // A turn later: the platform's own form bodies fail, uncatchably, if canceled during a chunk.
-      setImmediate(() => reader.cancel().catch(ignore));
-      throw tooLarge(maxBytes);
+  try {
+    for (let chunk = await source.read(); chunk !== null; chunk = await source.read()) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      keep(chunk, held);
+      chunks.push(chunk);
     }
-    chunks.push(value);
+  } catch (error) {
+    source.close();
+    throw error;
   }
+  return join(chunks);
 }
 
-function readMessage(message: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+function readMessage(message: IncomingMessage, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
   if (message.errored !== null || (message.destroyed && !message.complete)) {
     return Promise.reject(clientGone(message.errored));
   }
@@ -206,7 +302,7 @@ function readMessage(message: IncomingMessage, maxBytes: number): Promise<Uint8A
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const settle = (error: AshlarError | null): void => {
+    const settle = (error: unknown): void => {
       message.off("data", onData).off("end", onEnd).off("close", onClose);
       if (error === null) resolve(join(chunks));
       else reject(error);
@@ -214,14 +310,23 @@ function readMessage(message: IncomingMessage, maxBytes: number): Promise<Uint8A
     const onData = (chunk: Uint8Array): void => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size <= maxBytes) return;
-      message.pause();
-      settle(tooLarge(maxBytes));
+      try {
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        keep(chunk, held);
+      } catch (error) {
+        message.pause();
+        settle(error);
+      }
     };
     const onEnd = (): void => settle(null);
     const onClose = (): void => settle(clientGone(message.errored));
     message.on("data", onData).once("end", onEnd).once("close", onClose).on("error", ignore);
   });
+}
+
+function keep({ length }: Uint8Array, held: HeldBody): void {
+  held.countArrived(length);
+  held.takeMemory(length);
 }
 
 /** `close`, which follows an error, reports it; without a listener, an error of a stream ends the process. */

@@ -1,13 +1,16 @@
 export { enterBase, parseBasePath, withBase, withoutBase } from "./base-path.ts";
-export { type BodyLimits, DEFAULT_BODY_LIMITS, hasBody, inviteBody } from "./body.ts";
+export { type BodyLimits, DEFAULT_BODY_LIMITS } from "./body.ts";
+export { hasBody, inviteBody } from "./body-source.ts";
 export { type ByteSource, byteStream } from "./byte-stream.ts";
 export { type AddressRange, canonicalAddress, UNIX_PEER } from "./client-address.ts";
 export { HttpContext, type PageToReturnTo } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
 export { CorsMiddleware } from "./cors-middleware.ts";
 export { FastResponse } from "./fast-response.ts";
+export { FormPart } from "./form-part.ts";
 export { FreshResponse } from "./fresh-response.ts";
 export { CheckedHeaders } from "./header-fields.ts";
+export { HeldBodies } from "./held-bodies.ts";
 export { parseHost } from "./host.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
 export { declareHttpMessages } from "./messages.ts";

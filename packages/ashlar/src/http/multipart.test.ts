@@ -1,14 +1,26 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeUntil } from "../../test/support/cpu-time.ts";
+import { heldBody } from "../../test/support/held-body.ts";
 import { AshlarError } from "../support/index.ts";
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from "./body.ts";
-import { type MultipartForm, parseMultipart } from "./multipart.ts";
+import { FormParts, type MultipartForm, readForm } from "./multipart.ts";
 
 const TYPE = "multipart/form-data; boundary=B";
 
-const parse = (body: string | Uint8Array, type = TYPE, limits: Partial<BodyLimits> = {}) =>
-  parseMultipart(Buffer.from(body as string), type, { ...DEFAULT_BODY_LIMITS, ...limits });
+async function parse(body: string | Uint8Array, type = TYPE, limits: Partial<BodyLimits> = {}): Promise<MultipartForm> {
+  return parsePieces([Buffer.from(body as string)], type, limits);
+}
+
+async function parsePieces(
+  pieces: readonly Uint8Array[],
+  type = TYPE,
+  limits: Partial<BodyLimits> = {},
+): Promise<MultipartForm> {
+  const left = [...pieces] as Uint8Array<ArrayBuffer>[];
+  const source = { read: async () => left.shift() ?? null, close: () => {} };
+  return readForm(new FormParts(source, type, { ...DEFAULT_BODY_LIMITS, ...limits }), heldBody(limits));
+}
 
 /** A complete body from parts, each with a head and content. */
 const form = (...parts: readonly (readonly [head: string, content: string])[]) =>

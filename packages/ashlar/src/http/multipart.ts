@@ -1,136 +1,147 @@
-import { setImmediate } from "node:timers/promises";
-import { AshlarError, type Message } from "../support/index.ts";
+import { AshlarError } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
-import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
+import type { BodySource } from "./body-source.ts";
+import { FormPart } from "./form-part.ts";
+import type { HeldBody } from "./held-bodies.ts";
 import { message } from "./messages.ts";
+import { type ArrivingPart, MultipartReader, malformed } from "./multipart-reader.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 import "./errors.ts";
 
-/** Limits of one part's headers, in bytes and in number; the rest is cut off. */
-const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
-
-/** RFC 2046 §5.1.1. */
-const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
+/** The text fields of a form, each with its name, in order. */
+export type Fields = readonly (readonly [name: string, value: string])[];
 
 /** The fields and files of a multipart form, each with the name of its part, in order. */
 export interface MultipartForm {
-  readonly fields: readonly [name: string, value: string][];
-  readonly files: readonly [name: string, file: UploadedFile][];
-}
-
-/** One part while it is parsed: its headers (each character one byte) and its content. */
-interface Part {
-  headers: Readonly<Record<string, readonly string[]>> | null;
-  readonly chunks: Uint8Array[];
+  readonly fields: Fields;
+  readonly files: readonly (readonly [name: string, file: UploadedFile])[];
 }
 
 /**
- * Parses a multipart form (RFC 7578) that is completely in memory. A file input left empty by the visitor, which browsers
- * send with an empty name and no content, is omitted.
- *
- * @param contentType the request's `Content-Type`, which contains the boundary
- * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many fields or files;
- *   `E_PAYLOAD_TOO_LARGE` if its fields together are larger than `maxBodyBytes`
+ * The parts of a multipart form while it arrives, within limits. A file input left empty by the visitor, which browsers send
+ * with an empty name and no content, is omitted.
  */
-export async function parseMultipart(
-  bytes: Uint8Array,
-  contentType: string,
-  limits: BodyLimits,
-): Promise<MultipartForm> {
-  const boundary = headerParameters(contentType)?.get("boundary");
-  if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed(message("body.multipart.boundary"));
+export class FormParts {
+  readonly #reader: MultipartReader;
+  readonly #limits: BodyLimits;
+  readonly #partLimits: { readonly maxMemoryBytes: number; readonly countField: (bytes: number) => void };
+  #fieldsLeft: number;
+  #filesLeft: number;
+  #fieldBytesLeft: number;
+  #current: FormPart | null = null;
+  #pushedBack: FormPart | null = null;
+
+  /**
+   * @param contentType the request's `Content-Type`, which contains the boundary
+   * @throws `E_INVALID_BODY` if there is no valid boundary
+   */
+  constructor(source: BodySource, contentType: string, limits: BodyLimits) {
+    this.#reader = new MultipartReader(source, contentType, limits.maxFields + limits.maxFiles);
+    this.#limits = limits;
+    this.#fieldsLeft = limits.maxFields;
+    this.#filesLeft = limits.maxFiles;
+    this.#fieldBytesLeft = limits.maxBodyBytes;
+    this.#partLimits = {
+      maxMemoryBytes: limits.maxBodyBytes,
+      countField: (bytes) => {
+        this.#fieldBytesLeft -= bytes;
+        if (this.#fieldBytesLeft < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", message("body.fieldsTooLarge"));
+      },
+    };
+  }
+
+  /**
+   * Returns the next part; `null` at the end of the form.
+   *
+   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many fields or files; what reading throws
+   */
+  async next(): Promise<FormPart | null> {
+    const first = this.#pushedBack;
+    this.#pushedBack = null;
+    if (first !== null) return first;
+    this.#current?.end();
+    for (let part = await this.#reader.next(); part !== null; part = await this.#reader.next()) {
+      const selected = part.fileName === "" ? await unlessEmpty(part) : part;
+      if (selected === null) continue;
+      this.#count(selected.fileName !== undefined);
+      this.#current = new FormPart(selected, this.#partLimits);
+      return this.#current;
+    }
+    return null;
+  }
+
+  /** Lets the part that was returned last be the next one again. Nothing of it has been read. */
+  pushBack(part: FormPart): void {
+    this.#pushedBack = part;
+  }
+
+  /** Reads no further. */
+  close(): void {
+    this.#reader.close();
+  }
+
+  #count(isFile: boolean): void {
+    const { maxFields, maxFiles } = this.#limits;
+    if (isFile) {
+      if (this.#filesLeft === 0) throw malformed(message("body.multipart.files", { max: maxFiles }));
+      this.#filesLeft--;
+    } else {
+      if (this.#fieldsLeft === 0) throw malformed(message("form.fields", { max: maxFields }));
+      this.#fieldsLeft--;
+    }
+  }
+}
+
+async function unlessEmpty(part: ArrivingPart): Promise<ArrivingPart | null> {
+  let first = await part.read();
+  if (first === null) return null;
+  const read = async (): Promise<Uint8Array | null> => {
+    const piece = first ?? (await part.read());
+    first = null;
+    return piece;
+  };
+  return { ...part, read };
+}
+
+/**
+ * Reads a form to its end. Its files are in memory or on the disk.
+ *
+ * @throws what reading throws; `E_OVERLOADED` or `E_DISK_FULL` if there is no room for its files
+ */
+export async function readForm(parts: FormParts, held: HeldBody): Promise<MultipartForm> {
   const fields: [string, string][] = [];
   const files: [string, UploadedFile][] = [];
-  let room = limits.maxBodyBytes;
-  for (const part of await split(bytes, boundary, limits.maxFields + limits.maxFiles)) {
-    const { name, fileName } = disposition(part);
-    const content = Buffer.concat(part.chunks);
-    if (fileName === undefined) {
-      if (fields.length === limits.maxFields) throw malformed(message("form.fields", { max: limits.maxFields }));
-      room -= content.length;
-      if (room < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", message("body.fieldsTooLarge"));
-      fields.push([name, decodeBodyText(content)]);
-    } else if (fileName !== "" || content.length > 0) {
-      if (files.length === limits.maxFiles) throw malformed(message("body.multipart.files", { max: limits.maxFiles }));
-      files.push([name, new UploadedFile(content, fileName, mediaType(header(part, "content-type") ?? ""))]);
-    }
+  for (let part = await parts.next(); part !== null; part = await parts.next()) {
+    if (part.isFile) files.push([part.field, await storedFile(part, held)]);
+    else fields.push([part.field, await textOf(part, held)]);
   }
   return { fields, files };
 }
 
-function malformed(detail: Message): AshlarError {
-  return new AshlarError("E_INVALID_BODY", detail);
-}
-
-async function split(bytes: Uint8Array, boundary: string, maxParts: number): Promise<readonly Part[]> {
-  const parts: Part[] = [];
-  let complete = false;
-  let broken = false;
-  // Loaded with the first multipart form: most processes never see one.
-  const { Dicer } = await import("@fastify/busboy");
-  const dicer = new Dicer({ boundary, ...PART_LIMITS });
-  dicer.on("part", (stream) => {
-    // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
-    if (parts.length === maxParts) throw malformed(message("body.multipart.parts", { max: maxParts }));
-    const part: Part = { headers: null, chunks: [] };
-    parts.push(part);
-    stream.on("header", (headers) => {
-      part.headers = headers as Record<string, string[]>;
-    });
-    stream.on("data", (chunk: Uint8Array) => part.chunks.push(chunk));
-    stream.on("error", () => {
-      broken = true;
-    });
-  });
-  dicer.on("error", () => {
-    broken = true;
-  });
-  dicer.on("finish", () => {
-    complete = true;
-  });
-  try {
-    dicer.write(bytes);
-    dicer.end();
-  } catch (error) {
-    throw error instanceof AshlarError ? error : malformed(message("body.multipart.headers"));
+/**
+ * Reads the text fields of a form up to its first file, which is the next part then.
+ *
+ * @throws what reading throws
+ */
+export async function readLeadingFields(parts: FormParts, held: HeldBody): Promise<Fields> {
+  const fields: [string, string][] = [];
+  for (let part = await parts.next(); part !== null; part = await parts.next()) {
+    if (part.isFile) {
+      parts.pushBack(part);
+      break;
+    }
+    fields.push([part.field, await textOf(part, held)]);
   }
-  // All bytes were there, so by the next turn of the event loop the parser has either finished or never will.
-  await setImmediate();
-  if (broken || !complete) throw malformed(message("body.multipart.malformed"));
-  return parts;
+  return fields;
 }
 
-/** Returns a part's header as UTF-8; `null` if it is missing. */
-function header(part: Part, name: "content-disposition" | "content-type"): string | null {
-  const values = part.headers?.[name];
-  if (values === undefined) return null;
-  if (values.length > 1) throw malformed(message("body.multipart.repeatedHeader"));
-  return decodeBodyText(Buffer.from(values[0]!, "latin1"));
+async function textOf(part: FormPart, held: HeldBody): Promise<string> {
+  const text = await part.text();
+  held.takeMemory(Buffer.byteLength(text));
+  return text;
 }
 
-function disposition(part: Part): { readonly name: string; readonly fileName: string | undefined } {
-  const value = header(part, "content-disposition");
-  const parameters = value !== null && mediaType(value) === "form-data" ? headerParameters(value) : null;
-  const name = parameters?.get("name");
-  if (parameters === null || name === undefined) throw malformed(message("body.multipart.disposition"));
-  const fileName = parameters.get("filename");
-  if (fileName !== undefined) return { name: unescapeName(name), fileName: unescapeName(fileName) };
-  const extended = parameters.get("filename*");
-  return { name: unescapeName(name), fileName: extended === undefined ? undefined : extendedValue(extended) };
-}
-
-/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 tells clients not to send it; some do, and mean a file. */
-function extendedValue(value: string): string {
-  const [, text] = /^utf-8'[\w-]*'([\w!#$&+.^`|~%-]*)$/i.exec(value) ?? [];
-  try {
-    if (text !== undefined) return decodeURIComponent(text);
-  } catch {
-    // Reported below.
-  }
-  throw malformed(message("body.multipart.fileName"));
-}
-
-/** Browsers percent-encode only quotes and line breaks in names (the form-data encoding of HTML). */
-function unescapeName(name: string): string {
-  return name.replace(/%(?:22|0D|0A)/gi, (sequence) => decodeURIComponent(sequence));
+async function storedFile(part: FormPart, held: HeldBody): Promise<UploadedFile> {
+  const content = await held.keepFile(part.pieces());
+  return new UploadedFile(content, part.clientName, part.type);
 }

@@ -1,7 +1,11 @@
 import { AshlarError, type MaybePromise } from "../support/index.ts";
-import { alreadyRead, hasBody, NO_BODY, type RequestBody, readBody, refuseTooLarge, STREAMED_BODY } from "./body.ts";
-import { bodyStream, notStreamed, refuseAnnounced, streamedBody } from "./body-stream.ts";
+import { NO_BODY, type RequestBody, readBody, refuseTooLarge, STREAMED_BODY } from "./body.ts";
+import { alreadyRead, hasBody, refuseAnnounced } from "./body-source.ts";
+import { bodyStream, notStreamed, streamedBody, streamedParts } from "./body-stream.ts";
+import type { FormPart } from "./form-part.ts";
+import type { HeldBody } from "./held-bodies.ts";
 import { RequestInputs } from "./request-inputs.ts";
+import { closeWithResponse, endWithResponse } from "./response-end.ts";
 import type { HttpServices, RouteInfo } from "./services.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
@@ -14,6 +18,7 @@ export abstract class RequestWithBody extends RequestInputs {
   #isLoaded = false;
   #keepsBytes = false;
   #stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
+  #held: HeldBody | null = null;
   #bodyChecks: (() => void)[] = [];
 
   constructor(raw: Request) {
@@ -38,12 +43,13 @@ export abstract class RequestWithBody extends RequestInputs {
   /**
    * Reads the body, once, and calls what waits for it. Until then, the only inputs are those of the query. The application
    * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
-   * `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread.
+   * `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread, and of one with `streamsFiles()` a form's
+   * files and what follows them.
    *
    * @param routes the routes that the request may be for; default: the matched one
    * @returns nothing if there is nothing to wait for
-   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`, and what callbacks of
-   *   {@link whenBodyIsRead} throw
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`; `E_OVERLOADED` or `E_DISK_FULL` if there is no
+   *   room for it; and what callbacks of {@link whenBodyIsRead} throw
    */
   loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
     if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
@@ -52,13 +58,30 @@ export abstract class RequestWithBody extends RequestInputs {
     return this.#loading;
   }
 
-  async #load(limits: readonly (number | null)[]): Promise<void> {
-    this.#body = await readBody(this.raw, this.services.limits, limits, this.#keepsBytes);
+  async #load(routeLimits: readonly (number | null)[]): Promise<void> {
+    const { bodies, limits } = this.services;
+    const held = bodies.begin();
+    this.#held = held;
+    const reading = { routeLimits, keepsBytes: this.#keepsBytes, leavesFiles: this.route()?.streamsFiles === true };
+    try {
+      this.#body = await readBody(this.raw, limits, held, reading);
+    } catch (error) {
+      await held.release();
+      throw error;
+    }
+    if (this.#body.kind === "parts")
+      closeWithResponse(this.raw, () => this.#body.kind === "parts" && this.#body.rest.close());
     this.forgetBody();
     this.bodyWasRead();
     // If one throws, the body stays unread for all: everything that waits for it gets the same error.
     for (const check of this.#bodyChecks) check();
     this.#isLoaded = true;
+  }
+
+  /** @internal Makes what is held of the body end with the response. Nothing handles the request any more. */
+  endWith(response: Response): Response {
+    const held = this.#held;
+    return held === null ? response : endWithResponse(this.raw, response, held.hasFiles, () => held.release());
   }
 
   #leaveBody(): void {
@@ -106,14 +129,15 @@ export abstract class RequestWithBody extends RequestInputs {
    * Of a form with files, the bytes are kept in addition to the files only up to `APP.limits.maxBodyBytes`, unless a
    * middleware that runs before the body is read has asked for them.
    *
-   * @throws `E_INTERNAL` if they were not kept, if the route has `streamsBody()`, or if a framework around the application
+   * @throws `E_INTERNAL` if they were not kept, if the route has `streamsBody()` or `streamsFiles()`, or if a framework around the application
    *   has read them; what {@link loadBody} throws, in a middleware that runs before the body is read
    */
   async rawBody(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.route()?.streamsBody === true) throw streamedBody("rawBody()");
+    if (this.route()?.streamsFiles === true) throw streamedParts("rawBody()");
     this.#keepsBytes = true;
     await this.loadBody();
-    if (this.#body.kind === "none" || this.#body.kind === "streamed") {
+    if (this.#body.kind === "none" || this.#body.kind === "streamed" || this.#body.kind === "parts") {
       // Its host has read it, and handed over what it had no use for.
       if (!hasBody(this.raw) && announcesBody(this.raw)) throw alreadyRead();
       return new Uint8Array();
@@ -145,9 +169,36 @@ export abstract class RequestWithBody extends RequestInputs {
    * @throws `E_INTERNAL` on any other route, or if a framework around the application has read the body
    */
   bodyStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
-    if (this.route()?.streamsBody !== true) throw notStreamed();
+    if (this.route()?.streamsBody !== true) throw notStreamed("bodyStream()", "streamsBody()");
     this.#stream ??= bodyStream(this.raw, this.#maxStreamedBytes);
     return this.#stream;
+  }
+
+  /**
+   * The parts of a form on a route with `streamsFiles()`, while they arrive: from the first file on, in the order of the form. The
+   * fields before it are inputs. What is not read of a part is skipped; a request without a form has no parts.
+   *
+   * ```ts
+   * Route.post("/films", async ({ request, response }) => {
+   *   for await (const part of request.parts()) {
+   *     if (part.isFile) await part.moveTo(`storage/films/${crypto.randomUUID()}.${part.extension}`);
+   *   }
+   *   return response.status(201).json({ title: request.string("title") });
+   * }).middleware("auth").streamsFiles().bodyLimit("20gb");
+   * ```
+   *
+   * The loop fails with `E_PAYLOAD_TOO_LARGE` (413) once the form is larger than the route's limit, and with `E_INVALID_BODY`
+   * (400) if it is malformed, if it has more fields or files than `APP.limits` allows, or if the client disconnects.
+   *
+   * Security: what fails may do so after some files have been saved. Remove these, or clean up what no row refers to.
+   *
+   * @throws `E_INTERNAL` on any other route
+   */
+  async *parts(): AsyncGenerator<FormPart, void> {
+    if (this.route()?.streamsFiles !== true) throw notStreamed("parts()", "streamsFiles()");
+    if (this.#body.kind !== "parts") return;
+    const { rest } = this.#body;
+    for (let part = await rest.next(); part !== null; part = await rest.next()) yield part;
   }
 
   override get body(): Record<string, unknown> {
@@ -161,6 +212,7 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   override files(name: string): UploadedFile[] {
+    if (this.#body.kind === "parts") throw streamedParts("An uploaded file");
     this.#needBody("An uploaded file");
     return super.files(name);
   }

@@ -3,9 +3,10 @@ import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { sentencesIn } from "../../test/support/field-errors.ts";
+import { readBody } from "../../test/support/held-body.ts";
 import { makeContext, makeLoadedContext } from "../../test/support/http-context.ts";
 import { AshlarError, type Dictionary, ValidationError } from "../support/index.ts";
-import { type BodyLimits, DEFAULT_BODY_LIMITS, NO_BODY, type RequestBody, readBody } from "./body.ts";
+import { type BodyLimits, DEFAULT_BODY_LIMITS, NO_BODY, type RequestBody } from "./body.ts";
 import { type InputSource, RequestInputs } from "./request-inputs.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 

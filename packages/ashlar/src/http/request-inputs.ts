@@ -308,6 +308,7 @@ function parseBody({ body, limits, look }: InputSource): Dictionary | unknown[] 
       refuseCharset(body.type);
       return parseForm(decodeBodyText(body.bytes), limits.maxFields, "E_INVALID_BODY", look);
     case "multipart":
+    case "parts":
       look?.(body.fields);
       return nestFields(body.fields, "E_INVALID_BODY");
     default:

@@ -1,4 +1,6 @@
 import { isNodeResponse, nodeExchange } from "../node/index.ts";
+import { byteStream } from "./byte-stream.ts";
+import { FastResponse } from "./fast-response.ts";
 
 /**
  * Closes something as soon as the response to a request is out, or its client has disconnected: what a request opened does
@@ -11,6 +13,37 @@ export function closeWithResponse(raw: Request, close: () => unknown): void {
   if (response === undefined) return;
   if (response.destroyed || response.writableFinished) close();
   else response.once("close", close);
+}
+
+/**
+ * Ends what a request holds once its response is out, also at a host whose end of a response is not known otherwise: there, the
+ * response's body is watched.
+ *
+ * @param isNeededByBody whether the response's body may read what is held
+ * @returns the response to send
+ */
+export function endWithResponse(
+  raw: Request,
+  response: Response,
+  isNeededByBody: boolean,
+  end: () => Promise<void>,
+): Response {
+  if (nodeExchange(raw)?.res !== undefined) {
+    closeWithResponse(raw, end);
+    return response;
+  }
+  const { body } = response;
+  if (!isNeededByBody || body === null) {
+    void end();
+    return response;
+  }
+  const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+  const { stream } = byteStream({
+    read: async () => (await reader.read()).value ?? null,
+    close: () => Promise.all([reader.cancel().catch(ignore), end()]),
+  });
+  const { status, statusText, headers } = response;
+  return new FastResponse(stream, { status, statusText, headers });
 }
 
 /** Does the same for the body of a response that an application made itself. */

@@ -2,6 +2,7 @@ import type { Catalogue } from "../messages/index.ts";
 import type { Dictionary } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import type { CheckedHeaders } from "./header-fields.ts";
+import type { HeldBodies } from "./held-bodies.ts";
 import type { FormFields } from "./repeated-fields.ts";
 import type { TrustedOrigins } from "./trusted-origins.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
@@ -28,6 +29,8 @@ export interface UrlGenerator {
 export interface HttpServices {
   readonly urls: UrlGenerator;
   readonly limits: BodyLimits;
+  /** What is held of bodies while their requests are handled. */
+  readonly bodies: HeldBodies;
   /** The sentences that visitors read, in the languages that the application offers. */
   readonly messages: Catalogue;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
@@ -64,6 +67,8 @@ export interface RouteInfo {
   readonly bodyLimitBytes?: number | null;
   /** Whether the body is left to the handler, which streams it; default: `false`. */
   readonly streamsBody?: boolean;
+  /** Whether the files of a form are left to the handler, which streams them; default: `false`. */
+  readonly streamsFiles?: boolean;
 }
 
 /** A route, and what its pattern captured from the URL (decoded; `null` for a missing optional parameter). */

@@ -1,6 +1,5 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { AshlarError } from "../support/index.ts";
+import { type MoveOptions, writeWhole } from "./move-file.ts";
 import "./errors.ts";
 
 /** The longest file name that common file systems allow, in bytes of UTF-8. */
@@ -55,14 +54,26 @@ function isDotOrSpace(name: string, index: number): boolean {
   return name[index] === "." || name[index]!.trim() === "";
 }
 
-/** How {@link UploadedFile.moveTo} treats an existing file. */
-export interface MoveOptions {
-  /** Whether to replace a file of the same name; otherwise it is an error. */
-  readonly overwrite?: boolean;
+/** The part of a file's name after its last dot, in lower case; empty if there is none. */
+export function extensionOf(name: string): string {
+  const dot = name.lastIndexOf(".");
+  return dot === -1 ? "" : name.slice(dot + 1).toLowerCase();
+}
+
+/** The name of a file whose own name is not usable. */
+export const UNNAMED = "file";
+
+/** Where the content of an uploaded file is. */
+export interface StoredContent {
+  /** Of the whole file, also if it is on the disk. */
+  readonly content: Uint8Array<ArrayBuffer> | Blob;
+  /** Its path if it is on the disk, where it is removed after the response. */
+  readonly path: string | null;
 }
 
 /**
- * A file from a multipart form, held in memory.
+ * A file from a multipart form. A small one is held in memory, a larger one in a temporary file that is removed when the
+ * response is out: to keep it, call `moveTo`.
  *
  * It is a `File` of the web platform: `size` in bytes, `bytes()`, `text()`, `stream()`, and any schema library's check
  * for files accepts it. `name` is safe to use as a file name and never empty.
@@ -73,51 +84,57 @@ export interface MoveOptions {
 export class UploadedFile extends File {
   /** The name from the client, sanitized; empty if it was not usable. */
   readonly clientName: string;
+  readonly #path: string | null;
+  #isLinked = false;
 
   /**
-   * @param bytes the content
+   * @param content the bytes, or where they are
    * @param clientName the name from the client, unchanged
    * @param type the media type claimed by the client
    */
-  constructor(bytes: Uint8Array<ArrayBuffer>, clientName: string, type: string) {
+  constructor(content: Uint8Array<ArrayBuffer> | StoredContent, clientName: string, type: string) {
     const safe = sanitizeFileName(clientName);
-    super([bytes], safe === "" ? "file" : safe, { type });
+    const stored = content instanceof Uint8Array ? { content, path: null } : content;
+    super([stored.content], safe === "" ? UNNAMED : safe, { type });
     this.clientName = safe;
+    this.#path = stored.path;
   }
 
   /** The part after the last dot of `clientName`, in lower case; empty if there is none. */
   get extension(): string {
-    const dot = this.clientName.lastIndexOf(".");
-    return dot === -1 ? "" : this.clientName.slice(dot + 1).toLowerCase();
+    return extensionOf(this.clientName);
   }
 
   /**
-   * Writes the file to disk, creating missing folders.
+   * Saves the file, creating missing folders. It appears under its name once it is complete. What is in a temporary file is
+   * not written again, unless that is on another file system. The uploaded file can still be read, and saved again.
    *
    * @param target the path to write to; if it is a folder, or ends in a slash, the file is saved there under its `name`
    * @returns the path written
-   * @throws `E_FILE_EXISTS` if a file already exists there and `overwrite` is not set
+   * @throws `E_FILE_EXISTS` if a file already exists there and `overwrite` is not set; `E_DISK_FULL`; `E_INTERNAL` after the
+   *   response
    *
    * Security: in a folder that is served, use a path you generate, not the client's name.
    */
   async moveTo(target: string, options: MoveOptions = {}): Promise<string> {
-    const path = (await isFolder(target)) ? join(target, this.name) : target;
-    await mkdir(dirname(path), { recursive: true });
-    try {
-      await writeFile(path, await this.bytes(), { flag: options.overwrite === true ? "w" : "wx" });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      throw new AshlarError(
-        "E_FILE_EXISTS",
-        `A file already exists at "${path}". Pass { overwrite: true } to replace it.`,
-      );
-    }
-    return path;
+    const path = this.#path;
+    if (path === null) return (await writeWhole(target, this.name, this.stream(), options)).path;
+    // Two names for one file would change together.
+    const content = { path, mayBeLinked: !this.#isLinked };
+    const moved = await writeWhole(target, this.name, content, options).catch((error: unknown) => {
+      throw isGone(error, path) ? removed(error) : error;
+    });
+    this.#isLinked ||= moved.isLinked;
+    return moved.path;
   }
 }
 
-async function isFolder(target: string): Promise<boolean> {
-  if (target.endsWith("/") || target.endsWith("\\")) return true;
-  const found = await stat(target).catch(() => null);
-  return found?.isDirectory() === true;
+function isGone(error: unknown, path: string): boolean {
+  const { code, path: missing } = Object(error) as NodeJS.ErrnoException;
+  return code === "ENOENT" && missing === path;
+}
+
+function removed(cause: unknown): AshlarError {
+  const remedy = "Call moveTo(), or read the file, before you respond, and await that.";
+  return new AshlarError("E_INTERNAL", `The uploaded file was removed with its response. ${remedy}`, { cause });
 }

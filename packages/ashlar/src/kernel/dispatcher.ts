@@ -159,7 +159,7 @@ export class Dispatcher {
     const context = this.#contextOf(raw, match, startedAt);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
     // A body that the handler streams can't ask for another method.
-    const others = match.route.streamsBody === true ? NONE : this.#overriding(raw, path);
+    const others = isStreamed(match.route) ? NONE : this.#overriding(raw, path);
     if (this.#readsFirst || others.length > 0) {
       return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
     }
@@ -291,6 +291,7 @@ export class Dispatcher {
       // The server tells of the request itself: what a client gets of a stream is known only once it has ended.
       if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
       if (served === undefined) sent = returningSentId(context, sent);
+      sent = context.request.endWith(sent);
     } catch (error) {
       // A response of the application's own class may throw on any access.
       return this.#errors.lastResort(error);
@@ -336,14 +337,14 @@ export class Dispatcher {
     const { raw } = request;
     const method = this.#overrides ? request.getRequestMethod() : raw.method;
     const match = method === raw.method ? null : this.#match(raw, method, path);
-    return match?.route.streamsBody === true ? null : match;
+    return match !== null && isStreamed(match.route) ? null : match;
   }
 
   /** The routes of the path's other methods, which the body of a POST may ask for: not those that would stream it. */
   #overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING_METHODS.map((method) => this.#match(raw, method, path)?.route);
-    return found.filter((route) => route !== undefined).filter(({ streamsBody }) => streamsBody !== true);
+    return found.filter((route) => route !== undefined).filter((route) => !isStreamed(route));
   }
 
   #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
@@ -375,6 +376,11 @@ export class Dispatcher {
     if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
     return allowed.some((method) => this.#match(raw, method, path)?.route.respondsWithJson ?? false);
   }
+}
+
+/** Whether a handler reads the body, or a part of it. */
+function isStreamed({ streamsBody = false, streamsFiles = false }: CompiledRoute): boolean {
+  return streamsBody || streamsFiles;
 }
 
 function guarded(run: Run, errors: ErrorHandler): Run {

@@ -87,8 +87,10 @@ function compileRoute(
   const methods = attempt(() => checkMethods(attributes.methods));
   const parsed = attempt(() => parsePattern(path, compilers));
   const host = attempt(() => (attributes.domain === null ? null : parseDomain(attributes.domain)));
-  const { bodyLimit, streamsBody = false } = attributes;
-  const limit = attempt(() => (bodyLimit === null ? null : bodyLimitBytes(bodyLimit, streamsBody)));
+  const { bodyLimit, streamsBody = false, streamsFiles = false } = attributes;
+  const isStreamed = streamsBody || streamsFiles;
+  const limit = attempt(() => (bodyLimit === null ? null : bodyLimitBytes(bodyLimit, isStreamed)));
+  if (streamsBody && streamsFiles) problems.push("choose one of streamsBody() and streamsFiles().");
   problems.push(...problemsOf({ attributes }, parsed, host));
   for (const problem of problems) {
     report(attributes.location.toString(), `${labelOf(attributes.methods, path)}: ${problem}`);
@@ -105,6 +107,7 @@ function compileRoute(
     respondsWithJson: attributes.respondsWithJson ?? (source.respondsWithJson || usesMiddleware(middleware, API_STACK)),
     bodyLimitBytes: limit,
     streamsBody,
+    streamsFiles,
     handler: attributes.action,
     // Only messages and listings need it, and the text is expensive to make.
     get location() {

@@ -28,6 +28,8 @@ export interface RouteAttributes {
   readonly bodyLimit: BodyLimit | null;
   /** Whether the handler streams the body; default: `false`. */
   readonly streamsBody?: boolean;
+  /** Whether the handler streams the files of a form; default: `false`. */
+  readonly streamsFiles?: boolean;
   readonly location: SourceLocation;
   /** `null` if it was defined individually. */
   readonly origin: ResourceOrigin | null;
@@ -102,7 +104,8 @@ export class RouteDefinition {
 
   /**
    * Sets how large the route's body may be, files included, instead of the application's limits (`APP.limits`, 1 MiB). A
-   * body is read into memory completely, after the route's `auth`, and after limits that count by address or user:
+   * body is read completely, after the route's `auth`, and after limits that count by address or user; of a form, files
+   * beyond `APP.limits.maxFormMemoryBytes` are written to the disk:
    *
    * ```ts
    * Route.post("/photos", [PhotosController, "store"]).middleware("auth", "throttle:uploads,user").bodyLimit("10mb")
@@ -110,8 +113,8 @@ export class RouteDefinition {
    *
    * A larger body gets 413 (`E_PAYLOAD_TOO_LARGE`). `APP.limits.maxFiles` limits the number of files in a form.
    *
-   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody}, any size, and
-   *   `Infinity` for none
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or {@link streamsFiles},
+   *   any size, and `Infinity` for none
    */
   bodyLimit(limit: BodyLimit): RouteDefinition {
     return this.with({ bodyLimit: limit });
@@ -130,6 +133,22 @@ export class RouteDefinition {
    */
   streamsBody(): RouteDefinition {
     return this.with({ streamsBody: true });
+  }
+
+  /**
+   * Leaves the files of a form to the handler, which reads them with `request.parts()` while they arrive. The form's fields before
+   * its first file are inputs as usual: put the CSRF token there, or into the header `X-CSRF-TOKEN`, and what the handler
+   * needs to know first. The limit counts while the form is read. Bodies that are not forms with files are read as on any other
+   * route, within `APP.limits.maxBodyBytes`.
+   *
+   * ```ts
+   * Route.post("/films", [FilmsController, "store"]).middleware("auth").streamsFiles().bodyLimit("20gb")
+   * ```
+   *
+   * Security: without {@link bodyLimit}, `APP.limits.maxMultipartBytes` is the limit.
+   */
+  streamsFiles(): RouteDefinition {
+    return this.with({ streamsFiles: true });
   }
 
   /** @internal A definition like this one, with some attributes changed. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_BODY_LIMITS,
+  HeldBodies,
   HttpContext,
   type HttpServices,
   type MiddlewareClass,
@@ -31,6 +32,7 @@ const services = { make: (_: "router") => router };
 const requestServices: HttpServices = {
   urls: router,
   limits: DEFAULT_BODY_LIMITS,
+  bodies: new HeldBodies(DEFAULT_BODY_LIMITS),
   appUrl: null,
   basePath: "",
   messages: new Catalogue(),

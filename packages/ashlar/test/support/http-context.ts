@@ -1,6 +1,7 @@
 import {
   type AddressRange,
   DEFAULT_BODY_LIMITS,
+  HeldBodies,
   HttpContext,
   type HttpServices,
   parseProxies,
@@ -38,6 +39,7 @@ export function makeContext(options: ContextOptions = {}): HttpContext {
       url: (path) => path,
     },
     limits: DEFAULT_BODY_LIMITS,
+    bodies: new HeldBodies(DEFAULT_BODY_LIMITS),
     messages: new Catalogue(),
     appUrl: options.appUrl ?? null,
     basePath: "",

@@ -1,0 +1,175 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type FileHandle, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What the names of all such folders begin with. */
+const PREFIX = "ashlar-uploads-";
+
+/** A folder's sign of life: a socket that its process listens at, or a file with the process's id. */
+const OWNER = "owner";
+
+/** How long a process may take to put that into its folder. */
+const STARTING_MS = 60_000;
+
+/** After this time without a new file, a folder of another machine, or of before a restart, is a leftover. */
+const FOREIGN_MS = 86_400_000;
+
+/** A file that is open for writing. */
+export interface OpenedFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+}
+
+/**
+ * The folder of one process for uploads that are too large for its memory, in a folder that it may share with others. It is
+ * created with the first file.
+ *
+ * Security: only this user can read it (0700, its files 0600), and no name in it comes from a client or can be guessed.
+ */
+export class UploadFolder {
+  readonly parent: string;
+  #path: Promise<string> | null = null;
+  #owner: Server | null = null;
+
+  /** @param parent default: that of the system for temporary files */
+  constructor(parent: string | null) {
+    this.parent = parent ?? tmpdir();
+  }
+
+  /** Creates an empty file. Removing it is up to the caller. */
+  async create(): Promise<OpenedFile> {
+    const folder = this.#path ?? this.#make();
+    try {
+      return await createIn(await folder);
+    } catch (error) {
+      // Something that cleans temporary folders may have removed it since the last upload.
+      if (!isMissing(error) || this.#path !== folder) throw error;
+      await this.close();
+      return createIn(await this.#make());
+    }
+  }
+
+  #make(): Promise<string> {
+    const path = this.#begin();
+    this.#path = path;
+    // The next upload tries again.
+    path.catch(() => {
+      if (this.#path === path) this.#path = null;
+    });
+    return path;
+  }
+
+  async #begin(): Promise<string> {
+    await this.removeLeftovers();
+    const path = await mkdtemp(join(this.parent, `${PREFIX}${await machine()}-`));
+    this.#owner = await showOwner(path);
+    return path;
+  }
+
+  /**
+   * Removes what processes that were killed have left behind. It never rejects.
+   *
+   * Security: only folders of this user are looked at. The system says of a process's socket whether it is still there, also if
+   * it can't run at the moment or is in another container.
+   */
+  async removeLeftovers(): Promise<void> {
+    const names = await readdir(this.parent).catch(() => []);
+    const folders = names.filter((name) => name.startsWith(PREFIX)).map((name) => join(this.parent, name));
+    await Promise.all(folders.map((path) => removeIfLeft(path).catch(ignore)));
+  }
+
+  /** Removes the folder with all its files. It never rejects. */
+  async close(): Promise<void> {
+    const path = this.#path;
+    this.#path = null;
+    const folder = await path?.catch(() => null);
+    const owner = this.#owner;
+    this.#owner = null;
+    if (typeof folder === "string") await rm(folder, { recursive: true, force: true }).catch(ignore);
+    owner?.close();
+  }
+}
+
+async function createIn(folder: string): Promise<OpenedFile> {
+  const path = join(folder, randomUUID());
+  return { path, handle: await open(path, "wx", 0o600) };
+}
+
+/**
+ * Names the machine since its start. Its containers may share a folder, and have the same kernel. Of other machines' processes,
+ * nothing can be asked.
+ */
+async function machine(): Promise<string> {
+  const id = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(hostname);
+  return createHash("sha256").update(id).digest("hex").slice(0, 8);
+}
+
+/** The socket gets its name once the process listens: whoever finds it refused knows that the process is gone. */
+async function showOwner(folder: string): Promise<Server | null> {
+  const path = join(folder, OWNER);
+  try {
+    if (process.platform === "win32") throw new Error("There are no sockets with a path.");
+    const server = await listenAt(`${path}.new`);
+    await rename(`${path}.new`, path);
+    return server;
+  } catch {
+    // The path is too long, or the file system has no sockets.
+    await writeFile(path, String(process.pid));
+    return null;
+  }
+}
+
+function listenAt(path: string): Promise<Server> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    // A worker of node:cluster would otherwise leave the socket to its primary, which survives it.
+    server.listen({ path, exclusive: true }, () => {
+      server.off("error", reject).on("error", ignore).unref();
+      resolve(server);
+    });
+  });
+}
+
+async function removeIfLeft(folder: string): Promise<void> {
+  const found = await lstat(folder);
+  const isOwn = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid());
+  if (isOwn && (await isLeft(folder, Date.now() - found.mtimeMs))) await rm(folder, { recursive: true, force: true });
+}
+
+async function isLeft(folder: string, ageMs: number): Promise<boolean> {
+  if (!folder.includes(`${PREFIX}${await machine()}-`)) return ageMs > FOREIGN_MS;
+  const owner = join(folder, OWNER);
+  const found = await lstat(owner).catch(() => null);
+  if (found === null) return ageMs > STARTING_MS;
+  return found.isSocket() ? isRefused(owner) : !isRunning(Number(await readFile(owner, "utf8")));
+}
+
+function isRefused(path: string): Promise<boolean> {
+  const socket = connect(path);
+  return new Promise((resolve) => {
+    socket.once("connect", () => resolve(false));
+    // A queue that is full is that of a process.
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+  }).then((isLeft) => {
+    socket.destroy();
+    return isLeft as boolean;
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+function ignore(): void {}
