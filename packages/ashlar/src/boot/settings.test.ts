@@ -68,7 +68,11 @@ describe("defaults", () => {
         maxFiles: 20,
         maxDepth: 64,
         maxJsonValues: 10_000,
+        maxFormMemoryBytes: 1_048_576,
+        maxMemoryBytes: 268_435_456,
+        maxDiskBytes: 8_589_934_592,
       },
+      uploadFolder: null,
       hstsMaxAgeSeconds: 0,
       trustedProxies: expect.any(TrustedProxies),
       clientAddress: "required",
@@ -389,6 +393,18 @@ describe("unknown and mistyped settings", () => {
     [
       { limits: { maxBodyByte: 1 } },
       'config/app.ts: APP.limits.maxBodyByte: is not a known setting. Did you mean "maxBodyBytes"?',
+    ],
+    [
+      { limits: { maxMemoryBytes: 2 ** 20 - 1 } },
+      "config/app.ts: APP.limits.maxMemoryBytes: is less than maxBodyBytes (1048576), so such a body never has room. Raise it, or lower the other one.",
+    ],
+    [
+      { limits: { maxFormMemoryBytes: 2 ** 30 } },
+      "config/app.ts: APP.limits.maxMemoryBytes: is less than maxFormMemoryBytes (1073741824). Raise it, or lower the other one.",
+    ],
+    [
+      { limits: { maxMultipartBytes: 2 ** 34 } },
+      "config/app.ts: APP.limits.maxDiskBytes: is less than maxMultipartBytes (17179869184), so such a form never has room. Raise it, or lower the other one.",
     ],
     [
       { limits: { maxDepth: 0 } },

@@ -102,17 +102,20 @@ export class MultipartReader {
       this.#isComplete = true;
       this.#changed();
     });
-    const write = (chunk: Uint8Array): Promise<void> =>
-      new Promise((resolve, reject) => {
-        try {
-          dicer.write(chunk, () => resolve());
-        } catch (error) {
-          reject(error instanceof AshlarError ? error : malformed(message("body.multipart.headers")));
-        }
-      });
     for (let chunk = await this.#source.read(); chunk !== null; chunk = await this.#source.read()) {
-      await write(chunk);
-      if (this.#error !== null) return;
+      // What follows the last boundary is read, and ignored.
+      if (this.#isComplete) continue;
+      let isTaken = false;
+      try {
+        dicer.write(chunk, () => {
+          isTaken = true;
+          this.#changed();
+        });
+      } catch (error) {
+        throw error instanceof AshlarError ? error : malformed(message("body.multipart.headers"));
+      }
+      // After the last boundary, the parser doesn't say that it has taken a chunk.
+      await this.#until(() => (isTaken || this.#isComplete ? true : undefined));
     }
     dicer.end();
     // The parser ends with its last part. After that, and a turn of the event loop, it has either finished or never will.

@@ -137,6 +137,40 @@ describe("parseMultipart", () => {
     expect(await files[0]![1].bytes()).toEqual(bytes);
   });
 
+  test("a form is the same in whatever pieces it arrives, and whatever follows its end", async () => {
+    const body = form(
+      field("a", ""),
+      [fileHead("f", "x.txt"), ""],
+      field("b", "text"),
+      [fileHead("f", ""), ""],
+      [fileHead("f", "y.txt"), "content"],
+      field("c", ""),
+    );
+    const bytes = Buffer.from(`${body}epilogue`);
+    const whole = await summary(await parse(bytes));
+    expect(whole.files).toHaveLength(2);
+    for (let size = 1; size < 80; size++) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      expect(await summary(await parsePieces(pieces)), `pieces of ${size}`).toEqual(whole);
+    }
+  });
+
+  test("parts larger than the buffers between client and handler are read to their end", async () => {
+    for (const sizes of [[200_000], [200_000, 200_000], [0, 200_000, 70_000, 0]]) {
+      const parts = sizes.map((size) => [fileHead("f", "x.txt"), "x".repeat(size)] as const);
+      const bytes = Buffer.from(`${form(...parts)}${"e".repeat(100_000)}`);
+      for (const size of [16_384, 65_536, bytes.length]) {
+        const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+          bytes.subarray(index * size, (index + 1) * size),
+        );
+        const { files } = await parsePieces(pieces);
+        expect(files.map(([, file]) => file.size)).toEqual(sizes);
+      }
+    }
+  });
+
   test("a body without parts is an empty form", async () => {
     expect(await parse("--B--\r\n")).toEqual({ fields: [], files: [] });
   });
