@@ -18,7 +18,7 @@ declare module "../support/errors.ts" {
     E_INVALID_REDIRECT: 500;
     E_UNSERIALIZABLE_RESULT: 500;
     E_FILE_EXISTS: 500;
-    E_DISK_FULL: 507;
+    E_DISK_FULL: 503;
   }
 }
 
@@ -39,5 +39,5 @@ declareErrors({
   E_INVALID_REDIRECT: [500, "The address to redirect to is not allowed."],
   E_UNSERIALIZABLE_RESULT: [500, "What the handler returned cannot be turned into a response."],
   E_FILE_EXISTS: [500, "A file is there already."],
-  E_DISK_FULL: [507, "There is no room for what you sent."],
+  E_DISK_FULL: [503, "There is no room for what you sent; try again later."],
 });

@@ -7,7 +7,7 @@ export { HttpContext, type PageToReturnTo } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
 export { CorsMiddleware } from "./cors-middleware.ts";
 export { FastResponse } from "./fast-response.ts";
-export { FormPart } from "./form-part.ts";
+export type { FormPart } from "./form-part.ts";
 export { FreshResponse } from "./fresh-response.ts";
 export { CheckedHeaders } from "./header-fields.ts";
 export { HeldBodies } from "./held-bodies.ts";

@@ -14,6 +14,7 @@ export {
 } from "../boot/index.ts";
 export {
   CorsMiddleware,
+  type FormPart,
   HttpContext,
   HttpRequest,
   HttpResponse,

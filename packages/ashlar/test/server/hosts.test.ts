@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { walkAccount, walkAuthentication, walkResponses } from "../support/host-walks.ts";
+import { walkAccount, walkAuthentication, walkResponses, walkUploads } from "../support/host-walks.ts";
 import { type HostedApplication, hostedApplication } from "../support/hosted-application.ts";
 
 /** How each host serves an application, with its defaults. */
@@ -109,6 +109,11 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
 
   test("tells its handlers who makes a request", async () => {
     await walkAuthentication(served.url, WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1");
+    expect(served.child.exitCode).toBeNull();
+  });
+
+  test("S197 takes uploads, and leaves nothing of them", async () => {
+    await walkUploads(served.url);
     expect(served.child.exitCode).toBeNull();
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
 import { execute, generateApplication } from "../support/generated-application.ts";
-import { walkAccount, walkAuthentication, walkResponses } from "../support/host-walks.ts";
+import { walkAccount, walkAuthentication, walkResponses, walkUploads } from "../support/host-walks.ts";
 import { type HostedApplication, hostedApplication } from "../support/hosted-application.ts";
 import { rawSocket } from "../support/raw-socket.ts";
 import { BUN, DENO } from "../support/runtimes.ts";
@@ -53,6 +53,12 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     };
     expect(await fields("register")).toEqual(["__token", "name", "email", "password", "password_confirmation"]);
     expect(await fields("login")).toEqual(["__token", "email", "password", "remember"]);
+  });
+
+  test("S197 takes uploads, and leaves nothing of them", async () => {
+    // Deno would read a file into memory anyway.
+    await walkUploads(served.url, runtime !== "Deno");
+    expect(served.child.exitCode).toBeNull();
   });
 
   test("tells its handlers who makes a request", async () => {

@@ -144,3 +144,26 @@ export async function walkResponses(
   const tooLarge = await visitor.send("/echo", await visitor.open("/login"), { text: "x".repeat(1_200_000) });
   expect(tooLarge.status).toBe(413);
 }
+
+/**
+ * Sends forms with files that are too large for the memory, and one whose files are streamed.
+ *
+ * @param isWritten whether the runtime writes them to the disk
+ */
+export async function walkUploads(url: string, isWritten = true): Promise<void> {
+  const visitor = new PageVisitor(url);
+  const page = await visitor.open("/login");
+  const token = /name="__token" value="([^"]+)"/.exec(page.html)![1]!;
+  const send = async (path: string): Promise<unknown> => {
+    const body = new FormData();
+    body.append("__token", token);
+    body.append("title", "Sea");
+    for (const size of [3_000_000, 10]) body.append("photo", new File([Buffer.alloc(size, "x")], "photo.jpg"));
+    return JSON.parse((await visitor.open(path, { method: "POST", body }, { accept: "application/json" })).html);
+  };
+  for (let round = 0; round < 2; round++) {
+    expect(await send("/photos")).toEqual({ size: 3_000_000, saved: 3_000_000, written: isWritten ? 1 : 0 });
+    expect(await send("/films")).toEqual({ title: "Sea", sizes: [3_000_000, 10] });
+  }
+  await expect.poll(async () => (await fetch(`${url}left`)).json()).toEqual({ left: 0 });
+}

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ashlar } from "./command-line.ts";
 import { generateApplication } from "./generated-application.ts";
@@ -23,6 +23,7 @@ export interface HostedApplication extends HostProgram {
 
 /** Routes to compare hosts with, besides those of a generated application. It exports the application, and its `fetch`. */
 const SERVED = `
+import { readdir, stat } from "node:fs/promises";
 import { createApplication, Route } from "ashlar";
 import { Kernel } from "./app/kernel.ts";
 
@@ -31,6 +32,22 @@ export const application = await createApplication({
   kernel: Kernel,
   routes: [
     Route.post("/echo", ({ request }) => ({ length: request.input("text").length })),
+    Route.post("/photos", async ({ request }) => {
+      const [photo] = request.files("photo");
+      const name = await photo.moveTo("storage/" + crypto.randomUUID());
+      const files = await readdir(process.env.TMPDIR, { recursive: true });
+      const written = files.filter((file) => /ashlar-uploads-[^/]*\\/[\\da-f-]{36}$/.test(file));
+      return { size: photo.size, saved: (await stat(name)).size, written: written.length };
+    }).bodyLimit("10mb"),
+    Route.post("/films", async ({ request }) => {
+      const sizes = [];
+      for await (const part of request.parts()) sizes.push((await stat(await part.moveTo("storage/" + crypto.randomUUID()))).size);
+      return { title: request.input("title"), sizes };
+    }).streamsFiles().bodyLimit("10mb"),
+    Route.get("/left", async () => {
+      const files = await readdir(process.env.TMPDIR, { recursive: true });
+      return { left: files.filter((file) => /ashlar-uploads-[^/]*\\/[\\da-f-]{36}$/.test(file)).length };
+    }),
     Route.get("/stream", ({ response }) => response.stream((async function* () {
       for (let piece = 0; piece < 64; piece++) yield String.fromCharCode(97 + (piece % 26)).repeat(65536);
     })(), "text/plain")),
@@ -78,7 +95,9 @@ export async function hostedApplication({ program, command, environment }: HostO
     await writeFile(join(root, "host.ts"), program);
     await writeFile(join(root, "public/large.txt"), "x".repeat(300_000));
     const run = [...(command ?? [process.execPath]), "host.ts"];
-    const host = await startHost(root, run, { APP_URL: "http://localhost:3000", ...environment });
+    await mkdir(join(root, "storage/temporary"), { recursive: true });
+    const TMPDIR = join(root, "storage/temporary");
+    const host = await startHost(root, run, { APP_URL: "http://localhost:3000", TMPDIR, ...environment });
     const end = async (): Promise<void> => {
       host.child.kill("SIGKILL");
       await remove();

@@ -12,6 +12,7 @@ import { REPOSITORY } from "./checks/repository.ts";
 import { ROUTES } from "./checks/routes.ts";
 import { SECRETS } from "./checks/secrets.ts";
 import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
+import { UPLOADS } from "./checks/uploads.ts";
 import { isEcho } from "./echo.ts";
 import { hasApi } from "./features.ts";
 import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
@@ -35,6 +36,7 @@ const CHECKS: readonly Check[] = [
   DATABASE,
   MAIL_SETTINGS,
   SERVICES,
+  UPLOADS,
   ROUTES,
 ];
 

@@ -134,6 +134,8 @@ const MEANINGS = {
   "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
   "mail.outbox": "The table in which mails wait is missing.",
   "mail.server": "Mails can't be delivered.",
+  "uploads.folder": "Large files of forms can't be written where they should be.",
+  "uploads.room": "Uploads have less room than the routes and the settings allow them.",
   "routes.csrf": "A route that changes something runs with the visitor's session, but without CSRF protection.",
   "routes.stack": "A route that changes something is on no stack.",
   "routes.api": "A route for API clients is in the list of pages.",

@@ -15,7 +15,6 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.status.429": "Zu viele Anfragen",
   "errors.status.500": "Interner Serverfehler",
   "errors.status.503": "Dienst nicht verfügbar",
-  "errors.status.507": "Zu wenig Speicherplatz",
 
   "errors.title.400": "Die Anfrage ist nicht lesbar",
   "errors.title.401": "Bitte melden Sie sich an",
@@ -29,7 +28,6 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.title.429": "Bitte warten Sie einen Moment",
   "errors.title.500": "Etwas ist schiefgegangen",
   "errors.title.503": "Gerade nicht erreichbar",
-  "errors.title.507": "Nicht genug Platz",
 
   "errors.page.E_UNAUTHENTICATED": "Diese Seite ist nur für angemeldete Benutzer.",
   "errors.page.E_FORBIDDEN": "Dazu fehlt Ihnen die Berechtigung.",
@@ -38,8 +36,6 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_ROW_NOT_FOUND": "Was auf dieser Seite stand, ist nicht mehr da. Vielleicht wurde es gelöscht.",
   "errors.page.E_METHOD_NOT_ALLOWED":
     "Gehen Sie zurück, und benutzen Sie den Link oder die Schaltfläche, die hierher führt.",
-  "errors.page.E_DISK_FULL":
-    "Der Server hat gerade keinen Platz für das, was Sie gesendet haben. Versuchen Sie es später noch einmal.",
   "errors.page.E_PAYLOAD_TOO_LARGE":
     "Was Sie gesendet haben, ist zu groß. Gehen Sie zurück, und senden Sie weniger oder eine kleinere Datei.",
   "errors.page.E_TOO_MANY_REQUESTS": "Das waren zu viele Anfragen. Versuchen Sie es später noch einmal.",
@@ -61,7 +57,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.E_INVALID_INPUT": "Einige Eingaben sind ungültig.",
   "errors.E_TOO_MANY_REQUESTS": "Zu viele Anfragen.",
   "errors.E_INTERNAL": "Etwas ist schiefgegangen.",
-  "errors.E_DISK_FULL": "Für das, was Sie gesendet haben, ist kein Platz.",
+  "errors.E_DISK_FULL": "Für das, was Sie gesendet haben, ist gerade kein Platz. Versuchen Sie es später noch einmal.",
   "errors.E_OVERLOADED": "Der Server ist überlastet. Versuchen Sie es gleich noch einmal.",
   "errors.E_REDIS_UNAVAILABLE": "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.E_SHUTTING_DOWN": "Der Server wird gerade beendet.",

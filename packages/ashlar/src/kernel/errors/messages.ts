@@ -16,7 +16,6 @@ const TITLES: Readonly<Record<number, string>> = {
   429: "Wait a moment",
   500: "Something went wrong",
   503: "Not available right now",
-  507: "Not enough room",
 };
 
 /** What a page says if the error says no more than its code. */
@@ -27,7 +26,6 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   E_ROW_NOT_FOUND: "What this page was about is not here. It may have been deleted.",
   E_METHOD_NOT_ALLOWED: "Go back, and use the link or the button that leads here.",
   E_PAYLOAD_TOO_LARGE: "What you sent is too large. Go back, and send less or a smaller file.",
-  E_DISK_FULL: "The server has no room for what you sent right now. Try again later.",
   E_TOO_MANY_REQUESTS: "There were too many requests. Try again later.",
   E_INTERNAL: "It wasn't your fault. Try again in a moment.",
 };

@@ -105,3 +105,24 @@ test("a client that disconnects leaves no half file behind", async () => {
   outgoing.destroy();
   await expect.poll(uploads).toEqual(before);
 });
+
+test("the files of a form are saved while they arrive, with its fields before them as inputs", async () => {
+  const { cookie = "", "x-csrf-token": token = "" } = headers;
+  const send = (...entries: readonly (readonly [string, string | File])[]) => {
+    const body = new FormData();
+    for (const [name, value] of entries) body.append(name, value);
+    return fetch(`http://127.0.0.1:${port}/films`, {
+      method: "POST",
+      body,
+      headers: { cookie, accept: "application/json" },
+    });
+  };
+  const film = ["film", new File([Buffer.alloc(3_000_000, "film")], "film.mp4")] as const;
+  const answer = await send(["__token", token], ["title", "Sea"], film, film);
+  expect([answer.status, await answer.json()]).toEqual([201, { title: "Sea", files: 2 }]);
+  const saved = await readdir(join(root, "storage/films"));
+  expect(saved).toHaveLength(2);
+  expect(await readFile(join(root, "storage/films", saved[0]!), "utf8")).toBe("film".repeat(750_000));
+  expect((await send(film, ["__token", token])).status).toBe(419);
+  expect(await readdir(join(root, "storage/films"))).toHaveLength(2);
+});

@@ -1,0 +1,61 @@
+import { constants } from "node:fs";
+import { access, statfs } from "node:fs/promises";
+import type { Application } from "../../../boot/index.ts";
+import type { CompiledRoute } from "../../../routing/index.ts";
+import { type Check, error, type Finding, warning } from "../finding.ts";
+import { reasonOf } from "../limited.ts";
+import type { Subject } from "../subject.ts";
+import { labelOf } from "./routes.ts";
+
+const CONFIG = "config/app.ts";
+
+/** Memory that looks like a disk (`statfs(2)`). */
+const TMPFS = 0x01021994;
+
+/** Where large files of forms are written, if a route takes any. */
+export const UPLOADS: Check = {
+  name: "Uploads",
+  needsBoot: true,
+  async run(subject: Subject): Promise<Finding[]> {
+    const application = subject.boot.application!;
+    const { limits } = application.settings;
+    const routes = application.router.routes.filter((route) => !route.streamsBody && !route.streamsFiles);
+    const largest = Math.max(limits.maxMultipartBytes, ...routes.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0));
+    if (largest <= limits.maxFormMemoryBytes) return [];
+    const folder = await folderFinding(application);
+    return folder === null ? [...(await roomFindings(application)), ...routeFindings(subject, routes)] : [folder];
+  },
+};
+
+async function folderFinding({ bodies }: Application): Promise<Finding | null> {
+  const { parent } = bodies.folder;
+  try {
+    await access(parent, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (thrown) {
+    const problem = `The folder for uploads, ${parent}, can't be written: ${reasonOf(thrown)}`;
+    const note = "Create it for the user that the application runs as, or set APP.uploadFolder to another one.";
+    return error("uploads.folder", { file: CONFIG, problem, note });
+  }
+}
+
+async function roomFindings({ bodies, settings }: Application): Promise<Finding[]> {
+  const { parent } = bodies.folder;
+  const { type, blocks, bsize } = await statfs(parent);
+  const { maxDiskBytes } = settings.limits;
+  if (type !== TMPFS || blocks * bsize >= maxDiskBytes) return [];
+  const problem = `Uploads are written to ${parent}, which is memory (tmpfs) of ${blocks * bsize} bytes, and may take ${maxDiskBytes} (APP.limits.maxDiskBytes).`;
+  const note = "Set APP.uploadFolder to a folder on a disk, or lower maxDiskBytes to what the memory has for them.";
+  return [warning("uploads.room", { file: CONFIG, problem, note })];
+}
+
+/** A form of such a size is always refused. */
+function routeFindings(subject: Subject, routes: readonly CompiledRoute[]): Finding[] {
+  const { maxDiskBytes } = subject.boot.application!.settings.limits;
+  const large = routes.filter(({ bodyLimitBytes }) => (bodyLimitBytes ?? 0) > maxDiskBytes);
+  return large.map((route) => {
+    const problem = `${labelOf(route)} takes more than all uploads may take of the disk (APP.limits.maxDiskBytes: ${maxDiskBytes}).`;
+    const note = "Raise maxDiskBytes, lower the route's bodyLimit, or add .streamsFiles() to it.";
+    return warning("uploads.room", { ...subject.placeOf(route.location), problem, note });
+  });
+}
