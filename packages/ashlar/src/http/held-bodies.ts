@@ -99,7 +99,7 @@ export class HeldBody {
    *
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`, `E_DISK_FULL`, and what reading throws
    */
-  async keepFile(pieces: AsyncIterable<Uint8Array>): Promise<StoredContent> {
+  async keepFile(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | StoredContent> {
     const kept: Uint8Array[] = [];
     let size = 0;
     const rest = pieces[Symbol.asyncIterator]();
@@ -112,7 +112,7 @@ export class HeldBody {
       this.#memory.take(value.length);
     }
     this.#formMemoryLeft -= size;
-    return { content: Buffer.concat(kept), path: null };
+    return Buffer.concat(kept);
   }
 
   async #write(kept: Uint8Array[], size: number, rest: AsyncIterable<Uint8Array>): Promise<StoredContent> {
@@ -130,7 +130,7 @@ export class HeldBody {
       } finally {
         await handle.close();
       }
-      return { content: await openAsBlob(path), path };
+      return { path, blob: await openAsBlob(path) };
     } catch (error) {
       throw asDiskFull(error);
     }

@@ -63,12 +63,11 @@ export function extensionOf(name: string): string {
 /** The name of a file whose own name is not usable. */
 export const UNNAMED = "file";
 
-/** Where the content of an uploaded file is. */
+/** A file's content on the disk, which is removed after the response. */
 export interface StoredContent {
-  /** Of the whole file, also if it is on the disk. */
-  readonly content: Uint8Array<ArrayBuffer> | Blob;
-  /** Its path if it is on the disk, where it is removed after the response. */
-  readonly path: string | null;
+  readonly path: string;
+  /** The content, which is read from there. */
+  readonly blob: Blob;
 }
 
 /**
@@ -88,16 +87,16 @@ export class UploadedFile extends File {
   #isLinked = false;
 
   /**
-   * @param content the bytes, or where they are
+   * @param content the bytes, or where the framework has stored them
    * @param clientName the name from the client, unchanged
    * @param type the media type claimed by the client
    */
   constructor(content: Uint8Array<ArrayBuffer> | StoredContent, clientName: string, type: string) {
     const safe = sanitizeFileName(clientName);
-    const stored = content instanceof Uint8Array ? { content, path: null } : content;
-    super([stored.content], safe === "" ? UNNAMED : safe, { type });
+    const isStored = !(content instanceof Uint8Array);
+    super([isStored ? content.blob : content], safe === "" ? UNNAMED : safe, { type });
     this.clientName = safe;
-    this.#path = stored.path;
+    this.#path = isStored ? content.path : null;
   }
 
   /** The part after the last dot of `clientName`, in lower case; empty if there is none. */
