@@ -5,7 +5,7 @@ import { bodyStream, notStreamed, streamedBody, streamedParts } from "./body-str
 import type { FormPart } from "./form-part.ts";
 import type { HeldBody } from "./held-bodies.ts";
 import { RequestInputs } from "./request-inputs.ts";
-import { closeWithResponse, endWithResponse } from "./response-end.ts";
+import { endWithResponse } from "./response-end.ts";
 import type { HttpServices, RouteInfo } from "./services.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 
@@ -69,8 +69,6 @@ export abstract class RequestWithBody extends RequestInputs {
       await held.release();
       throw error;
     }
-    if (this.#body.kind === "parts")
-      closeWithResponse(this.raw, () => this.#body.kind === "parts" && this.#body.rest.close());
     this.forgetBody();
     this.bodyWasRead();
     // If one throws, the body stays unread for all: everything that waits for it gets the same error.
@@ -78,10 +76,16 @@ export abstract class RequestWithBody extends RequestInputs {
     this.#isLoaded = true;
   }
 
-  /** @internal Makes what is held of the body end with the response. Nothing handles the request any more. */
+  /** @internal Makes what is held of the body end with the response. The handler is done. */
   endWith(response: Response): Response {
     const held = this.#held;
-    return held === null ? response : endWithResponse(this.raw, response, held.hasFiles, () => held.release());
+    if (held === null) return response;
+    const body = this.#body;
+    const rest = body.kind === "parts" ? body.rest : null;
+    return endWithResponse(this.raw, response, held.hasFiles || rest !== null, () => {
+      rest?.close();
+      return held.release();
+    });
   }
 
   #leaveBody(): void {

@@ -284,19 +284,18 @@ export class Dispatcher {
   }
 
   #finish(context: HttpContext, response: Response, startedAt: number): Response {
-    let sent = response;
     try {
+      let sent = response;
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       const served = servedExchange(context.request.raw);
       // The server tells of the request itself: what a client gets of a stream is known only once it has ended.
       if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
       if (served === undefined) sent = returningSentId(context, sent);
-      sent = context.request.endWith(sent);
+      return context.request.endWith(sent);
     } catch (error) {
       // A response of the application's own class may throw on any access.
-      return this.#errors.lastResort(error);
+      return context.request.endWith(this.#errors.lastResort(error));
     }
-    return sent;
   }
 
   #decide(context: HttpContext, decision: Run, startedAt: number): Response | Promise<Response> {
