@@ -28,7 +28,7 @@ export async function uploadShop(
 ): Promise<UploadShop> {
   const uploads = app.uploadFolder ?? (await temporaryFolder());
   const logged: Record<string, unknown>[] = [];
-  const APP = { uploadFolder: uploads, ...app, server: { maxLoopDelayMs: 0, ...app.server } };
+  const APP = { uploadFolder: uploads, ...app, server: { maxQueueMs: 0, ...app.server } };
   const application = await buildApplication({ routes, middleware: { web: [] }, config: { app: { APP } }, logged });
   const server = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   onTestFinished(() => application.shutdown());
