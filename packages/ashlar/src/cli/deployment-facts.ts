@@ -45,7 +45,7 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
   const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
   const { true: streamed = [], false: read = [] } = Object.groupBy(
     router.routes,
-    ({ streamsBody }) => `${streamsBody}`,
+    ({ streamsBody, streamsFiles }) => `${streamsBody === true || streamsFiles === true}`,
   );
   return {
     title: settings.name,
@@ -60,8 +60,9 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
       .filter((start) => start !== null)
       .map((start) => settings.basePath + start),
     maxBodyBytes: Math.max(...limits, ...read.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
-    streamed: streamed.map(({ pattern, bodyLimitBytes }) => {
-      return { pattern: settings.basePath + pattern, maxBytes: bodyLimitBytes ?? settings.limits.maxBodyBytes };
+    streamed: streamed.map(({ pattern, bodyLimitBytes, streamsFiles }) => {
+      const usual = streamsFiles === true ? settings.limits.maxMultipartBytes : settings.limits.maxBodyBytes;
+      return { pattern: settings.basePath + pattern, maxBytes: bodyLimitBytes ?? usual };
     }),
     connection: database?.settings.default ?? null,
     dialect: database?.dialect.name ?? null,

@@ -1,6 +1,5 @@
 import { AshlarError } from "../support/index.ts";
 import { tooLarge } from "./body-source.ts";
-import "./errors.ts";
 
 /**
  * A body of this size, in bytes, always has room: logins and clicks go on while others upload. A connection costs the process

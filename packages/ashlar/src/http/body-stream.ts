@@ -1,7 +1,6 @@
 import { AshlarError } from "../support/index.ts";
 import { type BodySource, type Bytes, bodySource, hasBody, inviteBody, tooLarge } from "./body-source.ts";
 import { closeWithResponse } from "./response-end.ts";
-import "./errors.ts";
 
 /**
  * Returns the body of a request as a stream that reads from the client only what its reader asks for, and counts it. The

@@ -5,7 +5,6 @@ import { byteStream } from "./byte-stream.ts";
 import { type MoveOptions, writeWhole } from "./move-file.ts";
 import type { ArrivingPart } from "./multipart-reader.ts";
 import { extensionOf, sanitizeFileName, UNNAMED } from "./uploaded-file.ts";
-import "./errors.ts";
 
 /** The limits of a part's content. */
 export interface PartLimits {

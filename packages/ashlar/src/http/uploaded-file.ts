@@ -1,6 +1,5 @@
 import { AshlarError } from "../support/index.ts";
 import { type MoveOptions, writeWhole } from "./move-file.ts";
-import "./errors.ts";
 
 /** The longest file name that common file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;

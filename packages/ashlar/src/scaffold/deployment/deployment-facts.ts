@@ -1,4 +1,4 @@
-/** The path of a route that streams its bodies. */
+/** The path of a route that streams its bodies, or the files of its forms. */
 export interface StreamedPath {
   /** As the route has it, such as `/photos/@id`, behind the path of `APP_URL`. */
   readonly pattern: string;
