@@ -142,7 +142,7 @@ export class RouteDefinition {
    * route, within `APP.limits.maxBodyBytes`.
    *
    * ```ts
-   * Route.post("/films", [FilmsController, "store"]).middleware("auth").streamsFiles().bodyLimit("20gb")
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsFiles().bodyLimit("20gb")
    * ```
    *
    * Security: without {@link bodyLimit}, `APP.limits.maxMultipartBytes` is the limit.
