@@ -47,6 +47,8 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
     router.routes,
     ({ streamsBody, streamsFiles }) => `${streamsBody === true || streamsFiles === true}`,
   );
+  const maxBodyBytes = Math.max(...limits, ...read.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0));
+  const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
   return {
     title: settings.name,
     hosts: settings.hosts === null ? [] : settings.hosts.listed,
@@ -59,7 +61,8 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
       .map(({ pattern }) => beforeSecret(pattern))
       .filter((start) => start !== null)
       .map((start) => settings.basePath + start),
-    maxBodyBytes: Math.max(...limits, ...read.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0)),
+    maxBodyBytes,
+    uploadBytes: settings.uploadFolder === null && maxBodyBytes > maxFormMemoryBytes ? maxDiskBytes : 0,
     streamed: streamed.map(({ pattern, bodyLimitBytes, streamsFiles }) => {
       const usual = streamsFiles === true ? settings.limits.maxMultipartBytes : settings.limits.maxBodyBytes;
       return { pattern: settings.basePath + pattern, maxBytes: bodyLimitBytes ?? usual };

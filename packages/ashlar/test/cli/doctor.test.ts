@@ -287,6 +287,7 @@ describe("the report", () => {
       ],
       skipped: [
         { check: "Mail and sessions", reason: "the application doesn't boot" },
+        { check: "Uploads", reason: "the application doesn't boot" },
         { check: "Routes", reason: "the application doesn't boot" },
       ],
       notes: [],

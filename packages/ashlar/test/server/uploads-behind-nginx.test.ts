@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readFile, stat } from "node:fs/promises";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bootApplication } from "../support/booted-application.ts";
@@ -29,15 +30,36 @@ withProgram("nginx", () => {
   Route.post("/photos", async ({ request }) => ({
     size: request.file("photo")?.size,
     saved: await request.file("photo")?.moveTo("${root}/storage/photo"),
-  })).withoutMiddleware("web").bodyLimit("2gb"),`,
+  })).withoutMiddleware("web").bodyLimit("2gb"),
+  Route.post("/films", () => "saved").streamsFiles().bodyLimit("20gb"),
+  Route.post("/pictures", () => "saved").streamsFiles(),`,
     ]);
     expect(await ashlar(root, "make:deploy")).toMatchObject({ code: 0, errors: "" });
     const configuration = await readFile(join(root, "deploy/nginx.conf"), "utf8");
-    expect(configuration).toContain("client_max_body_size 4096m;");
+    expect(configuration.match(/location ~ .*|client_max_body_size .*|proxy_request_buffering .*/g)).toEqual([
+      "client_max_body_size 4096m;",
+      'location ~ "^/films/?$" {',
+      "client_max_body_size 40960m;",
+      "proxy_request_buffering off;",
+      'location ~ "^/pictures/?$" {',
+      "client_max_body_size 2m;",
+      "proxy_request_buffering off;",
+    ]);
+    expect(await readFile(join(root, "compose.yaml"), "utf8")).toContain("TMPDIR: /var/tmp");
     const { application, end } = await bootApplication(root);
     onTestFinished(end);
     await application.listen({ port, hostname: "127.0.0.1", handleSignals: false });
     const { secure } = await startProxy("nginx", configuration);
+    const listens = async () => {
+      const socket = connect(secure, "127.0.0.1");
+      const isOpen = await once(socket, "connect").then(
+        () => true,
+        () => false,
+      );
+      socket.destroy();
+      return isOpen;
+    };
+    await expect.poll(listens).toBe(true);
 
     const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="photo"; filename="photo"\r\n\r\n`;
     const ending = `\r\n--${BOUNDARY}--\r\n`;

@@ -28,6 +28,11 @@ export interface DeploymentFacts {
   readonly secretPaths: readonly string[];
   /** The largest body that a route accepts without streaming it, in bytes. */
   readonly maxBodyBytes: number;
+  /**
+   * What uploads may take of the system's folder for temporary files, in bytes; `0` if none are written there, because every
+   * form fits into the memory, or the application has another folder for them.
+   */
+  readonly uploadBytes: number;
   /** The paths of routes that stream their bodies. */
   readonly streamed: readonly StreamedPath[];
   /** The name of the default connection to the database; `null` if the application has no database. */

@@ -24,6 +24,7 @@ const FACTS: DeploymentFacts = {
   shutdownSeconds: 10,
   secretPaths: [],
   maxBodyBytes: 1024 ** 2,
+  uploadBytes: 0,
   streamed: [],
   connection: "main",
   dialect: "postgres",
@@ -58,6 +59,28 @@ test.each([
   expect(files.get("deploy/Caddyfile")).toContain(`keepalive ${kept}\n`);
   expect(files.get("deploy/Caddyfile")).toContain(`health_interval ${checked}\n`);
   expect(files.get("deploy/haproxy.cfg")).toContain(`inter ${checked} fall 2`);
+});
+
+test("S196 uploads that go to the disk have as much room as they may take, on no memory that looks like one", async () => {
+  const told = async (facts: Partial<DeploymentFacts>) => {
+    const files = await filesFor(facts);
+    const lines = (path: string, pattern: RegExp) => files.get(path)!.match(pattern) ?? [];
+    return [
+      ...lines("compose.yaml", /^ {2}volumes: .*|TMPDIR: .*/gm),
+      ...lines("deploy/kubernetes.yaml", /sizeLimit: \w+/g),
+      ...lines("deploy/shop@.service", /^Environment=TMPDIR.*|^PrivateTmp.*/gm),
+    ];
+  };
+  expect(await told({})).toEqual(["sizeLimit: 1Gi", "PrivateTmp=true"]);
+  const unit = ["Environment=TMPDIR=/var/tmp", "PrivateTmp=true"];
+  expect(await told({ uploadBytes: 8 * 1024 ** 3 })).toEqual([
+    ...["TMPDIR: /var/tmp", "  volumes: [/var/tmp]", "sizeLimit: 9Gi"],
+    ...unit,
+  ]);
+  expect(await told({ uploadBytes: 1, dialect: "sqlite" })).toEqual([
+    ...["TMPDIR: /var/tmp", "  volumes: [data:/data, /var/tmp]", "sizeLimit: 2Gi"],
+    ...unit,
+  ]);
 });
 
 describe("S61 nginx, with routes that stream their bodies", () => {

@@ -38,6 +38,8 @@ const CHECK_SHARE = 0.2;
 const MIN_SECONDS = 0.1;
 const MAX_CHECK_SECONDS = 2;
 
+const GIBIBYTE = 1024 ** 3;
+
 /** How long a pod goes on as before while Kubernetes tells proxies that it ends, in seconds. */
 const PRE_STOP_SECONDS = 5;
 const MAX_PODS = 6;
@@ -147,6 +149,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     checkTime: duration(checkSeconds(drainSeconds)),
     failTime: `${Math.max(1, Math.floor(drainSeconds * LEFT_OUT_SHARE))}s`,
     bodySize: nginxSize(facts.maxBodyBytes),
+    uploads: facts.uploadBytes > 0,
+    temporarySize: `${1 + Math.ceil(facts.uploadBytes / GIBIBYTE)}Gi`,
     streams: facts.streamed.length > 0,
     streamedSize: nginxSize(Math.max(facts.maxBodyBytes, ...facts.streamed.map(({ maxBytes }) => maxBytes))),
   };
@@ -192,9 +196,10 @@ function copying(from: string, to: string): string {
   return /\s/.test(from) ? `COPY ${JSON.stringify([from, `./${to}`])}` : `COPY ${from} ./${to}`;
 }
 
-function serviceValues({ dialect, connection, redis }: DeploymentFacts): Record<string, string | boolean> {
+function serviceValues({ dialect, connection, redis, uploadBytes }: DeploymentFacts): Record<string, string | boolean> {
   const server = dialect === "postgres" || dialect === "mariadb";
   const back = server || redis;
+  const mounts = [...(dialect === "sqlite" ? ["data:/data"] : []), ...(uploadBytes > 0 ? ["/var/tmp"] : [])];
   return {
     postgres: dialect === "postgres",
     mariadb: dialect === "mariadb",
@@ -204,6 +209,8 @@ function serviceValues({ dialect, connection, redis }: DeploymentFacts): Record<
     redis,
     back,
     connection: connection ?? "",
+    hasMounts: mounts.length > 0,
+    mounts: mounts.join(", "),
     // Any other database is outside.
     migrationNetwork: server ? "back" : "front",
     hasVolumes: back || dialect === "sqlite",
