@@ -54,7 +54,7 @@ export {
 } from "./authenticates.ts";
 export type { Authentication } from "./authentication.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
-export { isBlocked } from "./blocked-accounts.ts";
+export { blockedColumnOf, isBlocked } from "./blocked-accounts.ts";
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
 export type { SecurityEvent } from "./events.ts";
 export type { Guard, Guards } from "./guard.ts";

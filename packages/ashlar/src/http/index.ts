@@ -2,7 +2,7 @@ export { enterBase, parseBasePath, withBase, withoutBase } from "./base-path.ts"
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from "./body.ts";
 export { hasBody, inviteBody } from "./body-source.ts";
 export { type ByteSource, byteStream } from "./byte-stream.ts";
-export { type AddressRange, canonicalAddress, UNIX_PEER } from "./client-address.ts";
+export { type AddressRange, canonicalAddress, isInRanges, parseRange, UNIX_PEER } from "./client-address.ts";
 export { HttpContext, type PageToReturnTo } from "./context.ts";
 export { serializeCookie } from "./cookies.ts";
 export { CorsMiddleware } from "./cors-middleware.ts";

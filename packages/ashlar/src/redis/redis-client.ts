@@ -18,6 +18,8 @@ export interface RedisClient {
   connect(): Promise<void>;
   defineCommand(name: string, definition: { readonly lua: string; readonly numberOfKeys: number }): void;
   disconnect(reconnect?: boolean): void;
+  /** The servers of a cluster; only its client has it. */
+  nodes?(role: "master"): readonly RedisClient[];
   on(event: "ready" | "close" | "end", listener: () => void): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
 }

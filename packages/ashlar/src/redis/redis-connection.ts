@@ -103,6 +103,28 @@ export class RedisConnection {
   }
 
   /**
+   * Deletes all keys that begin with a text, on all servers of a cluster. Keys that are stored meanwhile may stay.
+   *
+   * @param start letters, digits, ".", "_", "-" and ":"
+   * @throws `E_REDIS_UNAVAILABLE`
+   */
+  async deleteKeys(start: string): Promise<void> {
+    // A command first, so that there is a client, and a cluster's knows its servers.
+    await this.command("EXISTS", start);
+    const client = await this.#opened();
+    for (const server of client.nodes?.("master") ?? [client]) {
+      let cursor = "0";
+      do {
+        const found = await this.#run(() => server.call("SCAN", cursor, "MATCH", `${start}*`, "COUNT", 1000));
+        const [next, keys] = found as [string, string[]];
+        // One by one: those of a cluster's server may be in different slots.
+        for (const key of keys) await this.#run(() => server.call("DEL", key));
+        cursor = next;
+      } while (cursor !== "0");
+    }
+  }
+
+  /**
    * Checks whether the server can be reached and accepts changes, and changes nothing.
    *
    * @throws `E_REDIS_UNAVAILABLE`

@@ -4,6 +4,7 @@ import { allFinished, type CountedAttempt, takeBack } from "./counted-attempts.t
 import {
   type AttemptKeys,
   devicesKey,
+  hasAccount,
   isClientsOwn,
   type ThrottleKeys,
   throttleKey,
@@ -12,6 +13,7 @@ import {
 } from "./keys.ts";
 import { type BucketResult, countedResult, peekedResult } from "./result.ts";
 import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
+import type { SharedNetworks } from "./shared-networks.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** A bucket that applies to an attempt. */
@@ -37,6 +39,7 @@ interface AddressBucket extends CountedBucket {
 export interface CountedLimit {
   readonly limit: Limit;
   readonly store: ThrottleStore;
+  readonly networks: SharedNetworks;
   readonly buckets: readonly AddressBucket[];
   /** For each bucket by account and address: what all known devices of an account may try together. */
   readonly devices: readonly CountedBucket[];
@@ -71,7 +74,7 @@ const BY_ACCOUNT: readonly ThrottlePart[] = ["account"];
  * because they bound what one client can do to the store: once they refuse, accounts that the client makes up are no
  * longer counted.
  */
-export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
+export function countedLimit(limit: Limit, store: ThrottleStore, networks: SharedNetworks): CountedLimit {
   const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
   const pairs = limit.buckets.filter(({ by }) => by.includes("account") && by.includes("address"));
@@ -85,7 +88,7 @@ export function countedLimit(limit: Limit, store: ThrottleStore): CountedLimit {
       ...wider.map((one) => ({ ...counted(one.bucket), wider: one.prefix })),
     ];
   });
-  return { limit, store, buckets, devices: pairs.map(ofDevices).map(counted) };
+  return { limit, store, networks, buckets, devices: pairs.map(ofDevices).map(counted) };
 }
 
 /** What all addresses of a wider block share. No limit can have this name. */
@@ -114,12 +117,15 @@ export function without(
 
 /** The buckets of a limit that apply to an attempt. */
 export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
-  const applicable = counted.buckets.flatMap(({ bucket, counter, wider }) => {
-    const key = wider === null ? throttleKey(bucket.by, keys) : widerKey(keys, wider);
+  const isOfAccount = hasAccount(keys);
+  const applicable = counted.buckets.flatMap(({ bucket: given, counter, wider }) => {
+    const key = wider === null ? throttleKey(given.by, keys) : widerKey(keys, wider);
+    if (key === null) return [];
+    // What has no account is counted by address alone, whatever the bucket counts by.
+    const isByAddress = !isOfAccount || !given.by.includes("account");
+    const bucket = isByAddress ? counted.networks.bucketFor(given, keys.address ?? null) : given;
     // Others are counted in a wider block, too.
-    return key === null
-      ? []
-      : [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys) }];
+    return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys) }];
   });
   const { proof = null } = keys;
   // A limit that counts only by address has nothing else to bound a client that has proved something.

@@ -27,6 +27,10 @@ const STORE = "config/throttle.ts: THROTTLE.store";
 const POOL = integer({ from: 0, to: 100 }, 3);
 /** How many counts one statement of {@link DatabaseStore.prune} deletes, so that other statements don't wait long. */
 const PRUNED_AT_ONCE = 500;
+/** How many counts one statement of {@link DatabaseStore.clear} deletes. Each looks through the table for them. */
+const CLEARED_AT_ONCE = 5000;
+/** How many characters the ids of a bucket's counts have in common. Two of 100 buckets share them once in 10^11 cases. */
+const START_LENGTH = 8;
 
 /**
  * Counts attempts in the table `rate_limits`, so all processes of an application count together, and a restart loses
@@ -71,6 +75,18 @@ export class DatabaseStore implements ThrottleStore {
     return Promise.all(
       changes.map((change, index) => this.#counterOf(change).keep(change.key, change.cost, stored[index]!)),
     );
+  }
+
+  async clear(bucket: Bucket): Promise<void> {
+    const connection = this.#connection();
+    const { clear } = statementsOn(connection);
+    for (;;) {
+      const begun = performance.now();
+      const { length } = await clear({ start: idStart(bucket.name) });
+      if (length < CLEARED_AT_ONCE) break;
+      await pauseAfterBatch(begun);
+    }
+    await this.#inTransactions.clear(bucket);
   }
 
   async takeBackTogether(changes: readonly CountChange[]): Promise<void> {
@@ -254,9 +270,15 @@ class DatabaseCounter implements AttemptCounter {
   }
 }
 
-/** The primary key of a count. */
+/** The primary key of a count: 43 characters, of which the last 35 are 210 bits of a digest. */
 function rowId(bucket: string, key: string): string {
-  return digest(`${bucket}\0${key}`);
+  const whole = digest(`${bucket}\0${key}`);
+  return idStart(bucket) + whole.slice(START_LENGTH);
+}
+
+/** What the ids of a bucket's counts begin with. */
+function idStart(bucket: string): string {
+  return digest(bucket).slice(0, START_LENGTH);
 }
 
 function countOf(row: Row, windowMs: number): AttemptCount {
@@ -264,10 +286,11 @@ function countOf(row: Row, windowMs: number): AttemptCount {
 }
 
 /**
- * Their parameters are `id`, the digest of the key; `clock`, the result of {@link clockOn}; `window`, its length in
- * milliseconds; and `cost`.
+ * Their parameters are `id`, the result of {@link rowId}; `start`, that of {@link idStart}; `clock`, that of {@link clockOn};
+ * `window`, its length in milliseconds; and `cost`.
  */
-interface Statements extends Readonly<Record<"add" | "takeBack" | "get" | "delete" | "prune", PreparedStatement>> {
+interface Statements
+  extends Readonly<Record<"add" | "takeBack" | "get" | "delete" | "clear" | "prune", PreparedStatement>> {
   /** For a number of rows, each with its own `id`, `cost` and `window`: `id_0` and so on. */
   readonly addTogether: (rows: number) => PreparedStatement;
   readonly takeBackTogether: (rows: number) => PreparedStatement;
@@ -324,6 +347,13 @@ function prepared(connection: Connection): Statements {
     ),
     get: connection.prepare(all.select(returning).where(isUnderWay)),
     delete: connection.prepare(connection.kysely.deleteFrom(RATE_LIMITS_TABLE).where("id", "=", id)),
+    clear: connection.prepareDelete({
+      table: RATE_LIMITS_TABLE,
+      where: sql`substr(id, 1, ${sql.lit(START_LENGTH)}) = ${parameter("start")}`,
+      limit: CLEARED_AT_ONCE,
+      key: "id",
+      returning: ["id"],
+    }),
     prune: connection.prepareDelete({
       table: RATE_LIMITS_TABLE,
       where: sql`resets_at <= ${at}`,

@@ -60,6 +60,11 @@ export class DefaultStore implements ThrottleStore {
     for (const { bucket, key, cost } of changes) await this.#inMemory.get(bucket.name)!.takeBack(key, cost);
   }
 
+  async clear(bucket: Bucket): Promise<void> {
+    const chosen = await this.#choice();
+    await (chosen === this.#database ? this.#database : this.#memory).clear(bucket);
+  }
+
   async prune(): Promise<number> {
     return (await this.#choice()) === this.#database ? this.#database.prune() : 0;
   }

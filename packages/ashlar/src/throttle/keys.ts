@@ -91,6 +91,11 @@ function prefixOf(address: string, length: 64 | WiderPrefix): string {
   return `${parts.map((part) => part.toString(16)).join(":")}::/${length}`;
 }
 
+/** Reports whether an attempt has an account to count it by. */
+export function hasAccount(keys: ThrottleKeys): boolean {
+  return accountKey(keys) !== null;
+}
+
 /** The digest of an account in keys, and of what is tried at it. */
 function accountKey({ account = null, realm = null, subject = null }: ThrottleKeys): string | null {
   const isOfRealm = realm !== null && account !== null;

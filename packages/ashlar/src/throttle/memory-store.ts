@@ -38,6 +38,10 @@ export class MemoryStore implements ThrottleStore {
     return counter;
   }
 
+  async clear({ name }: Bucket): Promise<void> {
+    for (const counter of this.#counters) if (counter.name === name) counter.clear();
+  }
+
   close(): void {
     for (const counter of this.#counters) counter.clear();
   }
@@ -66,12 +70,15 @@ interface Window {
 }
 
 class MemoryCounter implements AttemptCounter {
+  /** The name of its bucket. */
+  readonly name: string;
   readonly #windowMs: number;
   readonly #makeRoom: () => void;
   /** Each key's window. All windows have the same length, so the first key is the one whose window ends first. */
   readonly #windows = new Map<string, Window>();
 
-  constructor({ windowSeconds }: Bucket, makeRoom: () => void) {
+  constructor({ name, windowSeconds }: Bucket, makeRoom: () => void) {
+    this.name = name;
     this.#windowMs = windowSeconds * 1000;
     this.#makeRoom = makeRoom;
   }

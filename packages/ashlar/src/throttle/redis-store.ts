@@ -122,6 +122,11 @@ export class RedisStore implements ThrottleStore {
     await this.#other?.connect?.();
   }
 
+  async clear(bucket: Bucket): Promise<void> {
+    await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
+    await this.#other?.clear?.(bucket);
+  }
+
   check(): Promise<void> {
     return this.#lease.connection.check();
   }
@@ -145,6 +150,11 @@ function sentenceOf(other: ThrottleStore | null): string {
   return "Limits count in the other store";
 }
 
+/** What the keys of a bucket's counts begin with. */
+function startOf({ connection }: RedisLease, { name }: Bucket): string {
+  return `${connection.prefix}limits:${name}:`;
+}
+
 class RedisCounter implements AttemptCounter {
   readonly #start: string;
   readonly #windowMs: number;
@@ -152,9 +162,9 @@ class RedisCounter implements AttemptCounter {
   readonly #other: AttemptCounter | null;
   readonly #outage: Outage;
 
-  constructor({ name, windowSeconds }: Bucket, lease: RedisLease, other: AttemptCounter | null, outage: Outage) {
-    this.#start = `${lease.connection.prefix}limits:${name}:`;
-    this.#windowMs = windowSeconds * 1000;
+  constructor(bucket: Bucket, lease: RedisLease, other: AttemptCounter | null, outage: Outage) {
+    this.#start = startOf(lease, bucket);
+    this.#windowMs = bucket.windowSeconds * 1000;
     this.#lease = lease;
     this.#other = other;
     this.#outage = outage;

@@ -190,6 +190,27 @@ describe("invalid settings make the boot fail", () => {
     }
   });
 
+  test.each([
+    ["campus", 20, "is neither an address nor a range of addresses. Write it in CIDR notation"],
+    ["198.51.100.0/33", 20, "is neither an address nor a range of addresses. Write it in CIDR notation"],
+    [
+      "0.0.0.0/0",
+      20,
+      "is larger than the network of any site or provider. List the networks one by one, each /8 or smaller.",
+    ],
+    [
+      "2000::/3",
+      20,
+      "is larger than the network of any site or provider. List the networks one by one, each /16 or smaller.",
+    ],
+    ["198.51.100.0/24", 1, "is 1. Write a whole number from 2 to 1000."],
+    ["198.51.100.0/24", "20", 'is "20". Write a whole number from 2 to 1000.'],
+  ])("S202 a shared network %s with %j times the attempts", (network, times, message) => {
+    expect(problem({ sharedNetworks: { [network]: times } })).toContain(
+      `config/throttle.ts: THROTTLE.sharedNetworks.${network}: ${message}`,
+    );
+  });
+
   test.each(["", "a b", "a,b", 'a"b', "a:b", "1st", "-a", "é", "__proto__x"])("a limit called %j", (name) => {
     expect(problem({ limits: { [name]: { buckets: [ADDRESS] } } })).toBe(
       `config/throttle.ts: THROTTLE.limits.${name}: is not a valid name for a limit. Begin with a letter; use letters, digits, dots, dashes and underscores.`,

@@ -16,6 +16,7 @@ import {
 import { databaseStore } from "./database-store.ts";
 import type { ByLimit } from "./limit-name.ts";
 import { memoryStore } from "./memory-store.ts";
+import { SHARED_NETWORKS, type SharedNetworks, sharedNetworksOf } from "./shared-networks.ts";
 import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** The stores that the framework brings, by name. */
@@ -87,6 +88,19 @@ export interface ThrottleSettings {
   readonly store?: ThrottleStoreSource | ThrottleStoreName;
   /** The limits by name, in addition to those that features declare. */
   readonly limits?: ByLimit<LimitSettings>;
+  /**
+   * The networks in which many people share an address, such as a campus, a large office or a mobile provider (CGNAT), in CIDR
+   * notation: how many times the attempts each of their addresses has, 2 to 1,000, where limits count by address alone. Others
+   * stay as they are, those by account among them.
+   *
+   * ```ts
+   * export const THROTTLE = { sharedNetworks: { "198.51.100.0/24": 20 } } satisfies ThrottleSettings;
+   * ```
+   *
+   * Security: anyone in such a network can try that many times the accounts, with one or two guesses at each. The prefix is at
+   * least /8, for IPv6 /16.
+   */
+  readonly sharedNetworks?: Readonly<Record<string, number>>;
 }
 
 /** A bucket, as it was read. */
@@ -116,6 +130,7 @@ export interface CompleteThrottleSettings {
   readonly store: ThrottleStoreSource | null;
   /** The limits by name, including those that features declare. */
   readonly limits: ReadonlyMap<string, Limit>;
+  readonly sharedNetworks: SharedNetworks;
 }
 
 const WHERE = "config/throttle.ts: THROTTLE";
@@ -199,7 +214,11 @@ export function readThrottleSettings(
 ): CompleteThrottleSettings {
   const known = Object.keys(declared);
   const ownLimits = recordOf(LIMIT, (name, where) => checkLimitName(name, where, known));
-  const { store, limits } = settings<ThrottleSettings>()({ store: STORE, limits: ownLimits }).read(throttle, WHERE);
+  const { store, limits, sharedNetworks } = settings<ThrottleSettings>()({
+    store: STORE,
+    limits: ownLimits,
+    sharedNetworks: SHARED_NETWORKS,
+  }).read(throttle, WHERE);
   const checked = DECLARED.read(declared, LIMITS_WHERE);
   const all = { ...checked, ...limits };
   const taken = new Set<string>();
@@ -212,7 +231,11 @@ export function readThrottleSettings(
     const named = Object.freeze(withNames(name, buckets, taken));
     return Object.freeze({ name, account, ofAccounts, knownDevicesApart, slower, buckets: named });
   });
-  return Object.freeze({ store, limits: new Map(named.map((limit) => [limit.name, limit])) });
+  return Object.freeze({
+    store,
+    limits: new Map(named.map((limit) => [limit.name, limit])),
+    sharedNetworks: sharedNetworksOf(sharedNetworks),
+  });
 }
 
 /**

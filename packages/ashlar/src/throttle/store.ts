@@ -136,6 +136,11 @@ export interface ThrottleStore {
    * @returns the new counts, in the order of the changes
    */
   addTogether?(changes: readonly CountChange[]): Promise<readonly AttemptCount[]>;
+  /**
+   * Deletes all counts of a bucket, whatever their keys. `ashlar limits:clear --limit` calls it. Leave it out if the store
+   * can't: the command then says so.
+   */
+  clear?(bucket: Bucket): Promise<void>;
   /** Takes back attempts that were added to several counts, like `takeBack` of their counters, in one round trip. */
   takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**

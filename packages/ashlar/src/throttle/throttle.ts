@@ -97,7 +97,7 @@ export class Throttle {
     events: () => Events | null,
     logger: Pick<Logger, "error">,
   ) {
-    const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store));
+    const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store, settings.sharedNetworks));
     this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
     this.store = store;
     this.#events = events;
@@ -175,6 +175,20 @@ export class Throttle {
       return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
     });
     await allFinished(counted.map(async ({ counter, key }) => counter.delete(key)));
+  }
+
+  /**
+   * @internal Forgets everything that was counted under a limit.
+   *
+   * @returns whether the store can
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
+   */
+  async forgetLimit(name: string): Promise<boolean> {
+    const { buckets, devices } = this.#find(name);
+    const { store } = this;
+    if (store.clear === undefined) return false;
+    for (const { bucket } of [...buckets, ...devices]) await store.clear(bucket);
+    return true;
   }
 
   async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {

@@ -88,9 +88,12 @@ async function migrateAsTold(root: string, { remedy }: Finding): Promise<void> {
   const { output } = await ashlar(root, "make:migration", name!);
   const [file] = /database\/migrations\/\S+?\.ts/.exec(output)!;
   const text = await readFile(join(root, file), "utf8");
+  const isImport = (line: string) => line.startsWith("import ");
+  const body = remedy.lines.filter((line) => !isImport(line)).join("\n");
+  const head = remedy.lines.filter(isImport).map((line) => `${line}\n`);
   await writeFile(
     join(root, file),
-    text.replace(/(up\([^{]*\{\n)[^}]*\}/, (_, head: string) => `${head}${remedy.lines.join("\n")}\n}`),
+    head.join("") + text.replace(/(up\([^{]*\{\n)[^}]*\}/, (_, start: string) => `${start}${body}\n}`),
   );
   expect(await ashlar(root, "migrate")).toMatchObject({ code: 0 });
 }
@@ -478,6 +481,24 @@ describe("the database", () => {
     await sh(root, "rm database/migrations/*_create_email_changes.ts database/migrations/*_create_rate_limits.ts");
     await ashlar(root, "migrate");
     await mendAll(root, ["pages.tables"]);
+  });
+
+  test("gets the column without which accounts can't be blocked", async () => {
+    const root = await copyOf(original);
+    await sh(root, "sed -i '/blocked_at/d' database/migrations/*_create_users.ts");
+    await ashlar(root, "migrate:rollback");
+    await ashlar(root, "migrate");
+    await mendAll(root, ["users.blocked"]);
+    // The installer knows no column of another name.
+    const renamed = await copyOf(root);
+    const line = "\n  static override table";
+    await edit(renamed, "app/models/user.ts", [line, `\n  static override blockedColumn = "suspended_at";${line}`]);
+    const { findings } = await doctor(renamed);
+    expect(idsOf({ findings })).toEqual(["users.blocked"]);
+    await migrateAsTold(renamed, findings[0]!);
+    expect((await doctor(renamed)).findings).toEqual([]);
+    await edit(renamed, "app/models/user.ts", ['"suspended_at"', "null"]);
+    expect((await doctor(await copyOf(renamed))).findings).toEqual([]);
   });
 
   test("gets the normal form of addresses, and names accounts that would be equal in it", async () => {

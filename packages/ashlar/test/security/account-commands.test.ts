@@ -268,8 +268,29 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(before.guessesUsedUpForSeconds).toBeGreaterThan(0);
     await run("limits:clear", EMAIL, "--limit", "login.account");
     expect((await throttle.peek("login.account", keys)).allowed).toBe(true);
-    expect((await run("limits:clear")).error).toContain("Name an account, an address, or both");
+    expect((await run("limits:clear")).error).toContain("Name an account, an address, or a limit");
     expect((await run("limits:clear", "--address", "nowhere")).error).toBe('"nowhere" is not an IP address.');
+  });
+
+  test("limits:clear forgets everything under one limit, for all accounts and addresses, and nothing under others", async () => {
+    await bob();
+    const throttle = shop.application.container.make("throttle");
+    const other = { address: "198.51.100.1" };
+    await throttle.consume("register", other, 60);
+    for (const email of [EMAIL, BOB]) {
+      for (let n = 0; n < 6; n++) await shop.logsIn(shop.visitor(), email, "wrong");
+      expect(await shop.logsIn(shop.visitor(), email, PASSWORD)).toBe(false);
+    }
+
+    const told = await events(async () => {
+      expect((await run("limits:clear", "--limit", "login")).output).toBe(
+        "Everything that was counted under login is forgotten, for all accounts and addresses.",
+      );
+    });
+    expect(told).toEqual([["limits:clear", "grace@desk", null, false]]);
+    for (const email of [EMAIL, BOB]) expect(await shop.logsIn(shop.visitor(), email, PASSWORD)).toBe(true);
+    expect((await throttle.peek("register", other)).allowed).toBe(false);
+    expect((await run("limits:clear", "--limit", "logn")).error).toContain("login");
   });
 
   test("S193 mail:resend mails a new link, and the one before stops working", async () => {

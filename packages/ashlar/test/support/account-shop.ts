@@ -37,6 +37,8 @@ export interface AccountShopOptions {
   readonly preventEnumeration?: boolean;
   /** `THROTTLE.limits`; so wide that tests don't reach them if left out. */
   readonly limits?: object;
+  /** `THROTTLE.sharedNetworks`. */
+  readonly sharedNetworks?: Readonly<Record<string, number>>;
   /** Changes the generated files in a folder before the application boots. */
   readonly change?: (root: string) => Promise<void>;
 }
@@ -59,7 +61,7 @@ export class AccountShop {
 
   static async open(
     engine: TestEngine | DialectSource,
-    { preventEnumeration = false, limits = WIDE_LIMITS, change }: AccountShopOptions = {},
+    { preventEnumeration = false, limits = WIDE_LIMITS, sharedNetworks = {}, change }: AccountShopOptions = {},
   ): Promise<AccountShop> {
     const database = typeof engine === "function" ? "sqlite" : engine.name;
     const { root, remove } = await generateApplication({ database });
@@ -74,7 +76,7 @@ export class AccountShop {
     await change?.(root);
     const { application, end } = await bootApplication(root, {
       engine,
-      config: { throttle: { THROTTLE: { limits } } },
+      config: { throttle: { THROTTLE: { limits, sharedNetworks } } },
     });
     return new AccountShop(application, await userClass(root), await captureMail(application), async () => {
       await end();

@@ -64,11 +64,12 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
   },
   {
     name: "limits:clear",
-    description: "Forgets what was counted for an account or an address, so that limits let it in again.",
+    description:
+      "Forgets what was counted for an account or an address, or everything under one limit, so that it lets them in again.",
     help: helpOf(
       "  [user]            a primary key, an address, or the name that the user logs in with",
       "  --address <ip>    the client's address; with a user, also what was counted for both together",
-      "  --limit <name>    only under this limit, such as login",
+      "  --limit <name>    only under this limit, such as login; without a user and an address, all of it",
     ),
     load: () => import("./limits-clear.ts"),
   },

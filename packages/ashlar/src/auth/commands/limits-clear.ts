@@ -1,23 +1,34 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { canonicalAddress } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import type { ThrottleKeys } from "../../throttle/index.ts";
+import type { Throttle, ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../counted-accounts.ts";
 import { type DeskArguments, printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 
 const USAGE = "limits:clear [<user>] [--address <ip>] [--limit <name>]";
 
-/** `limits:clear`: forgets what was counted for an account, for an address, or for both, under all limits or one. */
+/**
+ * `limits:clear`: forgets what was counted for an account, for an address, or for both, under all limits or one; or for
+ * everyone under one limit.
+ */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, USAGE, ["address", "limit"], [0, 1]);
   const address = addressOf(read);
   const limit = read.values.limit ?? null;
-  if (read.positionals.length === 0 && address === null) {
-    throw new AshlarError("E_COMMAND", `Name an account, an address, or both. Usage: ${USAGE}`);
+  const isOfAll = read.positionals.length === 0 && address === null;
+  if (isOfAll && limit === null) {
+    throw new AshlarError("E_COMMAND", `Name an account, an address, or a limit. Usage: ${USAGE}`);
   }
   const application = await context.application();
   const throttle = throttleOf(application);
+  if (isOfAll && limit !== null) {
+    await forgetLimit(throttle, limit);
+    await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null });
+    const lines = [`Everything that was counted under ${limit} is forgotten, for all accounts and addresses.`];
+    printResult(context, read.isJson, { guard: null, id: null, address, limit }, lines);
+    return;
+  }
   const [text] = read.positionals;
   const account = text === undefined ? null : await findAccount(application, text, read.guard);
   await throttle.forget(keysFor(application, account, address), limit);
@@ -37,6 +48,12 @@ function addressOf({ values }: DeskArguments): string | null {
   const address = canonicalAddress(values.address);
   if (address === null) throw new AshlarError("E_COMMAND", `"${shown(values.address)}" is not an IP address.`);
   return address;
+}
+
+async function forgetLimit(throttle: Throttle, limit: string): Promise<void> {
+  if (await throttle.forgetLimit(limit)) return;
+  const remedy = "Name an account or an address, or add the method clear to the store.";
+  throw new AshlarError("E_COMMAND", `The store of limits can't forget a whole limit. ${remedy}`);
 }
 
 function throttleOf({ container }: Application) {

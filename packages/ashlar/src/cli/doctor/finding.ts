@@ -110,6 +110,7 @@ const MEANINGS = {
   "pages.routes": "The account pages, Auth.routes(), are not in the routes.",
   "pages.forms": "The pages' form-action blocks a redirect to another origin after a form.",
   "pages.tables": "A table or column that accounts use is missing.",
+  "users.blocked": "A table of users lacks the column without which accounts can't be blocked.",
   "users.spelling": "Users are stored in another form than the one that is looked up.",
   "users.twins": "Several users have one address or name, in several spellings.",
   "users.address": "Users have an address that mail software can read as another one.",

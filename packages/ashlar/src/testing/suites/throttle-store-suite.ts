@@ -154,6 +154,17 @@ export function throttleStoreSuite(
       assert.equal((await counter.get("b"))?.attempts, 2);
       assert.equal((await counter.add("a", 1)).attempts, 1);
     }),
+    entry("a cleared bucket starts over, and no other does", async (counter, store) => {
+      if (store.clear === undefined) return;
+      const other = store.counter(bucket("login-address"));
+      for (const key of ["a", "b", "x".repeat(1000)]) await counter.add(key, 4);
+      await other.add("a", 2);
+      await store.clear(bucket("login"));
+      for (const key of ["a", "b", "x".repeat(1000)]) assert.equal(await counter.get(key), null, key);
+      assert.equal((await other.get("a"))?.attempts, 2);
+      await store.clear(bucket("login"));
+      assert.equal((await counter.add("a", 1)).attempts, 1);
+    }),
     entry("any text can be a key, and different texts are different keys", async (counter) => {
       const keys = [
         "",
@@ -270,6 +281,7 @@ async function failuresThrow(unreachable: () => MaybePromise<ThrottleStore>): Pr
       takeBack: () => counter.takeBack("a", 1),
       get: () => counter.get("a"),
       delete: () => counter.delete("a"),
+      ...(store.clear === undefined ? {} : { clear: () => store.clear?.(bucket("login")) }),
       ...(store.prune === undefined ? {} : { prune: () => store.prune?.() }),
       ...(store.check === undefined ? {} : { check: () => store.check?.() }),
     });

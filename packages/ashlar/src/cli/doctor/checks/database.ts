@@ -12,6 +12,7 @@ import type { Subject } from "../subject.ts";
 import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
 import { replicaFindings } from "./replicas.ts";
+import { userBlockFindings } from "./user-blocks.ts";
 import { userSpellingFindings } from "./user-spellings.ts";
 import { tableOf, userTableFindings } from "./user-tables.ts";
 
@@ -155,6 +156,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
       if (!(await columnsIn(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
     }
   }
+  findings.push(...(await userBlockFindings(subject, database)));
   findings.push(...(await userSpellingFindings(subject, database)));
   findings.push(...(await outboxFindings(subject, columnsIn)));
   if (missing.length > 0) {

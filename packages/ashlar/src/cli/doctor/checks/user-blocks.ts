@@ -1,0 +1,41 @@
+import { blockedColumnOf, isModel } from "../../../auth/index.ts";
+import { columnsOf, type Database } from "../../../database/index.ts";
+import { isPlainObject } from "../../../support/index.ts";
+import { type Finding, warning } from "../finding.ts";
+import type { Subject } from "../subject.ts";
+import { migrating } from "./limits.ts";
+import { tableOf } from "./user-tables.ts";
+
+/** The names that the migration of `ashlar auth --migrations` uses. */
+const USUAL = { table: "users", column: "blocked_at" };
+
+/** The tables of all guards' users: with the column without which `users:block` fails on the night it is needed. */
+export async function userBlockFindings(subject: Subject, database: Database): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const tables = new Set<string>();
+  for (const entry of Object.values(subject.settings("auth", "GUARDS"))) {
+    const model = isPlainObject(entry) ? entry.model : undefined;
+    const table = tableOf(model);
+    if (table === null || tables.has(table) || !isModel(Object(model))) continue;
+    tables.add(table);
+    const column = blockedColumnOf(model as object);
+    const { connection } = model as { readonly connection?: string | null };
+    const columns = await columnsOf(database.connection(connection ?? undefined), table);
+    // What lacks the whole table is told by others.
+    if (column === null || columns.size === 0 || columns.has(column)) continue;
+    const problem = `The table ${table} has no column ${column}, so its accounts can't be blocked.`;
+    if (table === USUAL.table && column === USUAL.column) {
+      findings.push(warning("users.blocked", { problem, run: migrating(subject) }));
+      continue;
+    }
+    const lines = [
+      'import { timestamp } from "ashlar/database";',
+      `await database.schema.alterTable("${table}").addColumn("${column}", timestamp(database)).execute();`,
+    ];
+    const note =
+      `They are for a new migration and its up(): npx ashlar make:migration add_${column}_to_${table}, then npx ashlar migrate. ` +
+      "If they never are blocked, add static override blockedColumn = null to the class.";
+    findings.push(warning("users.blocked", { problem, in: "database/migrations", lines, note }));
+  }
+  return findings;
+}
