@@ -1,5 +1,5 @@
 // Sends requests at a steady rate, whether or not responses arrive (an open loop), and prints how they were answered, and
-// after how many milliseconds from the time when they were due. overload.ts runs it in a process of its own.
+// after how many milliseconds. overload.ts runs it in a process of its own.
 import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,19 +15,21 @@ export interface Phase {
 export interface OpenLoop {
   readonly port: number;
   readonly path: string;
-  /** How many connections may be open at once. A request that is due while all are in use waits for one, which counts. */
+  /** How many connections may be open at once. A request that is due while all are in use waits for one. */
   readonly connections: number;
   /** Whether connections are used again. */
   readonly keeps: boolean;
   readonly phases: readonly Phase[];
 }
 
-/** How the requests that were due in a phase were answered. Times are in milliseconds from when a request was due. */
+/** How the requests that were due in a phase were answered. Times are in milliseconds from when a request was sent. */
 export interface PhaseResult {
   /** How many were sent. */
   readonly sent: number;
   /** How many were not, because no connection was free within two seconds: there are too few for the rate. */
   readonly unsent: number;
+  /** For how long the others waited for a connection. */
+  readonly waitedP99: number | null;
   readonly answered: number;
   /** Those that were answered with 503. */
   readonly refused: number;
@@ -41,7 +43,7 @@ export interface PhaseResult {
   readonly p99: number | null;
   readonly max: number | null;
   readonly refusedP99: number | null;
-  /** From the start of the phase until the last request was due that was refused, failed, or took longer than 500 ms. */
+  /** From the start of the phase until the last request was due that was refused or failed, or was answered after 500 ms. */
   readonly recoveredMs: number;
 }
 
@@ -54,12 +56,14 @@ const PATIENCE_MS = 10_000;
 interface Due {
   readonly phase: Counts;
   readonly at: number;
+  sentAt: number;
 }
 
 interface Counts {
   startedAt: number;
   sent: number;
   unsent: number;
+  readonly waited: number[];
   readonly answered: number[];
   readonly refused: number[];
   readonly failed: Record<string, number>;
@@ -80,17 +84,20 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
   const idle: Client[] = [];
   const clients = new Set<Client>();
   let waiting: Due[] = [];
+  /** The next one among those. */
+  let first = 0;
   let isClosedLoop = false;
 
   function settle(due: Due, status: number | string): void {
     const { phase } = due;
-    const tookMs = performance.now() - due.at;
+    const now = performance.now();
+    const tookMs = now - due.sentAt;
     phase.open--;
     if (status === 200) phase.answered.push(tookMs);
     else if (status === 503) phase.refused.push(tookMs);
     else phase.failed[status] = (phase.failed[status] ?? 0) + 1;
     if (tookMs > LATE_MS) phase.late++;
-    if (status !== 200 || tookMs > SLOW_MS) phase.troubledAt = Math.max(phase.troubledAt, due.at);
+    if (status !== 200 || now - due.at > SLOW_MS) phase.troubledAt = Math.max(phase.troubledAt, due.at);
   }
 
   function open(): Client {
@@ -129,6 +136,8 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
 
   function send(client: Client, due: Due): void {
     client.due = due;
+    due.sentAt = performance.now();
+    due.phase.waited.push(due.sentAt - due.at);
     due.phase.sent++;
     due.phase.open++;
     client.socket.write(request);
@@ -144,15 +153,17 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
 
   function next(): void {
     const now = performance.now();
-    let index = 0;
-    for (; index < waiting.length; index++) {
-      const due = waiting[index]!;
+    for (; first < waiting.length; first++) {
+      const due = waiting[first]!;
       if (now - due.at > LATE_MS) due.phase.unsent++;
       else if (!dispatch(due)) break;
     }
-    if (index > 0) waiting = waiting.slice(index);
+    if (first * 2 > waiting.length) {
+      waiting = waiting.slice(first);
+      first = 0;
+    }
     if (isClosedLoop) {
-      while (dispatch({ phase: counts.at(-1)!, at: performance.now() }));
+      while (dispatch({ phase: counts.at(-1)!, at: performance.now(), sentAt: 0 }));
     }
   }
 
@@ -171,6 +182,7 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
       startedAt,
       sent: 0,
       unsent: 0,
+      waited: [],
       answered: [],
       refused: [],
       failed: {},
@@ -192,15 +204,15 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
       for (; index < total; index++) {
         const at = startedAt + (index / rate) * 1000;
         if (at > now) break;
-        const due = { phase, at };
-        if (waiting.length > 0 || !dispatch(due)) waiting.push(due);
+        const due = { phase, at, sentAt: 0 };
+        if (first < waiting.length || !dispatch(due)) waiting.push(due);
       }
       next();
       await sleep(TICK_MS);
     }
   }
   const deadline = performance.now() + PATIENCE_MS;
-  while ((counts.some(({ open }) => open > 0) || waiting.length > 0) && performance.now() < deadline) {
+  while ((counts.some(({ open }) => open > 0) || first < waiting.length) && performance.now() < deadline) {
     next();
     await sleep(TICK_MS);
   }
@@ -224,11 +236,12 @@ function endOfResponse(text: string): number | null {
 }
 
 function resultOf(phase: Counts): PhaseResult {
-  const { answered, refused, sent, unsent, failed, open, late, startedAt, troubledAt } = phase;
+  const { answered, refused, sent, unsent, waited, failed, open, late, startedAt, troubledAt } = phase;
   const round = (value: number | null): number | null => (value === null ? null : Math.round(value));
   return {
     sent,
     unsent,
+    waitedP99: round(percentile(waited, 0.99)),
     answered: answered.length,
     refused: refused.length,
     failed,

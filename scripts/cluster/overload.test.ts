@@ -9,7 +9,7 @@ const LOAD = { path: "/busy/10", factor: 3, connections: 400, keeps: true };
 /** What two instances can certainly not carry at three times the rate, however quick the machine is. */
 const CAPACITY = 200;
 
-function overloaded(proxy: "nginx" | "haproxy", workers: number): Promise<void> {
+function overloaded(proxy: Parameters<typeof startSite>[2], workers: number): Promise<void> {
   return undoing(async (undo) => {
     const site = await startSite(undo, { framework: "ashlar", workers }, proxy);
     const { onset, overload: during, calm } = await overload(site, LOAD, CAPACITY, SHORT);
@@ -27,9 +27,13 @@ withProgram("nginx", () => {
     "S150 an overload behind nginx, with %i workers, is refused in part, and every request gets a response",
     (workers) => overloaded("nginx", workers),
   );
+  test("S150 an overload behind nginx with limited connections is refused by it, and every request gets a response", () =>
+    overloaded("limited nginx", 0));
 });
 
 withProgram("haproxy", () => {
   test("S150 an overload behind HAProxy is refused in part, and every request gets a response", () =>
     overloaded("haproxy", 2));
+  test("S150 an overload behind HAProxy with limited connections is refused by it, and every request gets a response", () =>
+    overloaded("limited haproxy", 0));
 });

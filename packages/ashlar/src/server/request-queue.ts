@@ -82,13 +82,19 @@ export class RequestQueue {
     this.#schedule();
   }
 
-  /** Handles a request now if nothing waits, or lets it wait. */
+  /** Handles a request now if nothing waits, lets it wait, or refuses it if what waits does so for too long already. */
   add(message: IncomingMessage, response: ServerResponse, waits: boolean): void {
     const now = performance.now();
     const since = this.#sinceOf(message.socket, now);
     this.#hasRequests = true;
     this.#schedule();
     this.#busySince ??= now;
+    // It would wait for too long as well, so its client learns that now, and the connection is free for another request.
+    const oldest = this.#waiting[this.#first];
+    if (oldest !== undefined && this.#delay.refusesBehind(now - oldest.since, this.length, now)) {
+      this.#options.refuse(message, response, waits, now - since);
+      return;
+    }
     const isBusy = this.#first < this.#waiting.length || this.#isTakingIn || now - this.#busySince > SLICE_MS;
     if (isBusy || !this.#delay.isCalm(now - since)) this.#waiting.push({ message, response, waits, since });
     else this.#options.handle(message, response, waits);

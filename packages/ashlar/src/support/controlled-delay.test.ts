@@ -27,7 +27,17 @@ test("it is over once something has waited for no more than half of that", () =>
   delay.refuses(101, MANY, 0);
   expect([delay.refuses(51, MANY, 600), delay.stands(600)]).toEqual([false, true]);
   expect([delay.refuses(50, MANY, 601), delay.stands(601)]).toEqual([false, false]);
-  expect(delay.refuses(300, MANY, 602)).toBe(false);
+});
+
+test("a line that stands again within twice the longest wait is no burst, and after that it is", () => {
+  const delay = new ControlledDelay(MAX_MS);
+  delay.refuses(101, MANY, 0);
+  delay.refuses(600, MANY, 501);
+  delay.refuses(0, MANY, 510);
+  expect([delay.refuses(100, MANY, 2509), delay.refuses(101, MANY, 2510)]).toEqual([false, true]);
+  delay.refuses(0, MANY, 2520);
+  // It stood until 2520.
+  expect([delay.refuses(101, MANY, 4521), delay.stands(5021)]).toEqual([false, false]);
 });
 
 test("it is also over once nothing waits", () => {
