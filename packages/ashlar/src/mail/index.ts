@@ -7,9 +7,9 @@ export { type Delivery, DeliveryError, type MailTransport, type MailTransportSou
 export { Mailable, type MailContent } from "./mailable.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
-export { Mailer } from "./mailer.ts";
+export { Mailer, type QueueOptions } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
 export { PromiseBroken } from "./outbox/outbox.ts";
-export { createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
+export { addPriorityToMailOutbox, createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
 export type { MailSettings } from "./settings.ts";
 export { smtp } from "./smtp-transport.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type FeatureCommand, Provider } from "../boot/index.ts";
-import { hasTable } from "../database/index.ts";
+import { columnsOf } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { MailComposer } from "./mail-composer.ts";
 import { MailDelivery } from "./mail-delivery.ts";
@@ -60,7 +60,7 @@ export class MailProvider extends Provider {
   static override readonly commands: readonly FeatureCommand[] = [
     {
       name: "mail:install",
-      description: "Adds the migration of the table that mails wait in until they are sent.",
+      description: "Adds the migrations of the table that mails wait in until they are sent, and of its priorities.",
       load: () => import("./commands/mail-install.ts"),
     },
     {
@@ -195,10 +195,12 @@ export class MailProvider extends Provider {
   ): Promise<Outbox | null> {
     const { background, container, logger, settings: app } = this.application;
     const database = container.make("database");
-    if (!(await hasTable(database, MAIL_OUTBOX_TABLE))) return null;
+    const columns = await columnsOf(database.connection(), MAIL_OUTBOX_TABLE);
+    if (columns.size === 0) return null;
+    const hasPriority = columns.has("priority");
     const seal = new OutboxSeal(app.key, { previousSecrets: app.previousKeys });
     const { delaySeconds } = retry;
-    return new Outbox({ database, seal, settings, delaySeconds, sender, background, logger }, promises);
+    return new Outbox({ database, hasPriority, seal, settings, delaySeconds, sender, background, logger }, promises);
   }
 
   #transport(settings: CompleteMailSettings): MailTransport {

@@ -8,6 +8,7 @@ import { type MailMessage, recipientsOf } from "./mail-message.ts";
 import type { MailTransport } from "./mail-transport.ts";
 import type { Mailable } from "./mailable.ts";
 import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./memory-transport.ts";
+import type { MailPriority } from "./outbox/mail-priority.ts";
 import type { Outbox, PromisedWork } from "./outbox/outbox.ts";
 import { OutboxCounts } from "./outbox/outbox-counts.ts";
 import { RetryQueue } from "./retry-queue.ts";
@@ -27,8 +28,20 @@ export interface MailerDependencies {
   readonly findOutbox: ((promises: ReadonlyMap<string, PromisedWork>) => Promise<Outbox | null>) | null;
 }
 
+/** How `Mailer.queue` sends a mail. */
+export interface QueueOptions {
+  /**
+   * Whether the mail is one of many that no one waits for, such as a newsletter; default: `false`. Bulk mails are sent after
+   * all others, whatever waits, and never in all of the places in which mails are sent at once.
+   */
+  readonly bulk?: boolean;
+  /** @internal Whether the mail is about an account: it is sent before all others. */
+  readonly account?: boolean;
+}
+
 /** A mail to send, possibly not for the first time. */
 interface Task {
+  readonly priority: MailPriority;
   readonly mailable: Mailable;
   readonly to: readonly MailAddress[];
   /** Composes it, with links to the host of the request that caused it. */
@@ -61,6 +74,7 @@ export class Mailer {
     this.#dependencies = dependencies;
     this.#queue = new RetryQueue({
       concurrency: dependencies.delivery.concurrency,
+      priority: (task) => task.priority,
       run: (task, signal) => this.#deliver(task, signal),
       again: (task, error, attempts) => this.#again(task, error, attempts),
     });
@@ -100,11 +114,16 @@ export class Mailer {
    * response must not show that, use `accounts`, which promises it to all.
    *
    * @param to recipients in addition to the mailable's own
+   * @param options `{ bulk: true }` for one of many mails that no one waits for: it is sent after all others
    * @returns resolves when the mail is stored; rejects if it can't be. A mail that can't be composed is logged
    * @throws `E_INVALID_MAIL` if there is no recipient, or an invalid one; `E_SHUTTING_DOWN`
    */
-  queue(mailable: Mailable, to: MailRecipient | readonly MailRecipient[] = []): Promise<void> {
-    const task = this.#task(mailable, to);
+  queue(
+    mailable: Mailable,
+    to: MailRecipient | readonly MailRecipient[] = [],
+    options: QueueOptions = {},
+  ): Promise<void> {
+    const task = this.#task(mailable, to, options);
     if (this.#dependencies.findOutbox === null) {
       afterCommit(() => this.#queue.add(task));
       return Promise.resolve();
@@ -245,7 +264,7 @@ export class Mailer {
       // Rolled back meanwhile, by a caller that didn't wait: what follows would be outside of the transaction.
       if (unit?.isOpen === false) return;
       if (outbox === null) afterCommit(() => this.#queue.add(task));
-      else if (task.message !== null) await outbox.add(task.message, task.mailable);
+      else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority);
     } catch (error) {
       // In a transaction, nothing is lost: that is rolled back as well, with what the mail tells about, and its caller is told.
       if (unit === null)
@@ -263,13 +282,18 @@ export class Mailer {
     }
   }
 
-  #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[]): Task {
+  #task(
+    mailable: Mailable,
+    to: MailRecipient | readonly MailRecipient[],
+    { account = false, bulk = false }: QueueOptions = {},
+  ): Task {
     if (this.#closed)
       throw new AshlarError("E_SHUTTING_DOWN", "The mail was not sent: the application is shutting down.");
     const recipients = mailAddresses(to, "The recipient");
     requireRecipient(mailable, recipients);
     const compose = underSameOrigin(() => this.#dependencies.composer.compose(mailable, recipients));
-    return { mailable, to: recipients, compose, message: null };
+    const priority = account ? "account" : bulk ? "bulk" : "ordinary";
+    return { priority, mailable, to: recipients, compose, message: null };
   }
 
   async #send(task: Task): Promise<void> {

@@ -6,7 +6,7 @@ import { RetryQueue, type RetryQueueOptions } from "./retry-queue.ts";
 const never = (): null => null;
 
 function queue(options: Partial<RetryQueueOptions<number>> = {}): RetryQueue<number> {
-  return new RetryQueue({ concurrency: 2, run: async () => {}, again: never, ...options });
+  return new RetryQueue({ concurrency: 2, priority: () => "ordinary", run: async () => {}, again: never, ...options });
 }
 
 function pause(ms = 0): Promise<void> {

@@ -1,9 +1,13 @@
 import { afterResponse } from "../kernel/index.ts";
+import { MailPlaces, type Placed } from "./outbox/mail-places.ts";
+import type { MailPriority } from "./outbox/mail-priority.ts";
 
 /** Options of a {@link RetryQueue}. */
 export interface RetryQueueOptions<T> {
   /** How many tasks run at once. */
   readonly concurrency: number;
+  /** Which tasks go first. */
+  readonly priority: (task: T) => MailPriority;
   /** Runs a task. After a rejection, `again` decides. */
   readonly run: (task: T, signal: AbortSignal) => Promise<void>;
   /**
@@ -25,7 +29,7 @@ export class RetryQueue<T> {
   readonly #options: RetryQueueOptions<T>;
   /** Tasks whose request has no response yet, in order. */
   readonly #held = new Set<Entry<T>>();
-  readonly #ready: Entry<T>[] = [];
+  readonly #places: MailPlaces<Entry<T>>;
   readonly #waiting = new Map<Entry<T>, NodeJS.Timeout>();
   readonly #running = new Set<Entry<T>>();
   readonly #abort = new AbortController();
@@ -33,11 +37,12 @@ export class RetryQueue<T> {
 
   constructor(options: RetryQueueOptions<T>) {
     this.#options = options;
+    this.#places = new MailPlaces(options.concurrency);
   }
 
   /** The number of unfinished tasks. */
   get pending(): number {
-    return this.#held.size + this.#ready.length + this.#waiting.size + this.#running.size;
+    return this.#held.size + this.#places.waiting + this.#waiting.size + this.#running.size;
   }
 
   /** Adds a task. If a request adds it, it starts after the response. */
@@ -66,10 +71,9 @@ export class RetryQueue<T> {
   async drain(seconds: number): Promise<T[]> {
     for (const entry of [...this.#waiting.keys()]) this.#resume(entry);
     await Promise.race([this.settled(), this.#timeout(seconds)]);
-    const left = [...this.#running, ...this.#waiting.keys(), ...this.#ready].map(({ task }) => task);
+    const left = [...this.#running, ...this.#waiting.keys(), ...this.#places.clear()].map(({ task }) => task);
     for (const timer of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
-    this.#ready.length = 0;
     this.#abort.abort();
     return left;
   }
@@ -84,29 +88,28 @@ export class RetryQueue<T> {
   #resume(entry: Entry<T>): void {
     clearTimeout(this.#waiting.get(entry));
     this.#waiting.delete(entry);
-    this.#ready.push(entry);
+    this.#places.add(entry, this.#options.priority(entry.task));
     this.#advance();
   }
 
   #release(entry: Entry<T>): void {
     if (!this.#held.delete(entry)) return;
-    this.#ready.push(entry);
+    this.#places.add(entry, this.#options.priority(entry.task));
     this.#advance();
   }
 
   #advance(): void {
-    while (this.#running.size < this.#options.concurrency) {
-      const entry = this.#ready.shift();
-      if (entry === undefined) break;
-      this.#running.add(entry);
-      void this.#run(entry);
+    for (let placed = this.#places.enter(); placed !== null; placed = this.#places.enter()) {
+      this.#running.add(placed.item);
+      void this.#run(placed);
     }
     if (this.pending > 0) return;
     this.#idle?.resolve();
     this.#idle = null;
   }
 
-  async #run(entry: Entry<T>): Promise<void> {
+  async #run(placed: Placed<Entry<T>>): Promise<void> {
+    const { item: entry } = placed;
     let pause: number | null = null;
     entry.attempts++;
     try {
@@ -116,6 +119,7 @@ export class RetryQueue<T> {
       if (!this.#abort.signal.aborted) pause = this.#options.again(entry.task, error, entry.attempts);
     }
     this.#running.delete(entry);
+    this.#places.leave(placed);
     if (pause !== null)
       this.#waiting.set(
         entry,

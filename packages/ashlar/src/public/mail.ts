@@ -1,4 +1,5 @@
 export {
+  addPriorityToMailOutbox,
   createMailOutboxTable,
   type Delivery,
   DeliveryError,
@@ -14,5 +15,6 @@ export {
   type MailTransport,
   mailbox,
   memoryTransport,
+  type QueueOptions,
   smtp,
 } from "../mail/index.ts";

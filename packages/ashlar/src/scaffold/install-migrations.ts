@@ -1,7 +1,7 @@
 import { type ApiNames, USUAL_NAMES } from "./api-names.ts";
 import type { NewFile } from "./files.ts";
 import type { Feature } from "./install-steps.ts";
-import { hasUsersTable, migrationPaths, migrationsAdd, migrationsMention } from "./make.ts";
+import { hasUsersTable, migrationPaths, migrationsAdd, migrationsCall, migrationsMention } from "./make.ts";
 import { readStub } from "./stub.ts";
 import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
@@ -9,6 +9,9 @@ import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 const VERIFIED_AT = "verified_at";
 /** A column that every table of users has. */
 const BLOCKED_AT = "blocked_at";
+
+/** The table of mails that wait; what creates it in a new application adds its column `priority` as well. */
+const MAIL_OUTBOX = "mail_outbox";
 
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
 
@@ -19,7 +22,7 @@ const ACCOUNTS: readonly (readonly [name: string, stub: string, brings: string])
   ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
   ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
   ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
-  ["create_mail_outbox", "mail/create_mail_outbox.ts", "mail_outbox"],
+  ["create_mail_outbox", "mail/create_mail_outbox.ts", MAIL_OUTBOX],
   RATE_LIMITS,
 ];
 
@@ -64,6 +67,10 @@ export async function missingMigrations(
   for (const [name, stub, brings] of [...MIGRATIONS[feature], ...(hasManyTokens ? [API_TOKENS] : [])]) {
     if (brings === VERIFIED_AT && !traits.verification) continue;
     if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
+  }
+  const hasOutbox = feature !== "api" && (await migrationsMention(root, MAIL_OUTBOX));
+  if (hasOutbox && !(await migrationsCall(root, "addPriorityToMailOutbox"))) {
+    missing.push(["add_priority_to_mail_outbox", "mail/add_priority_to_mail_outbox.ts"]);
   }
   if (!(await migrationsAdd(root, table, epochColumn))) {
     missing.push([`add_${epochColumn}_to_${table}`, "auth/migrations/add_access_epoch_to_users.ts"]);

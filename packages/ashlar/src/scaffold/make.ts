@@ -118,6 +118,11 @@ export function migrationsMention(root: string, name: string): Promise<boolean> 
   return filesMention(root, MIGRATIONS, new RegExp(`(["'\`])${name}\\1`));
 }
 
+/** Returns whether a migration of an application calls a function. */
+export function migrationsCall(root: string, name: string): Promise<boolean> {
+  return filesMention(root, MIGRATIONS, new RegExp(`\\b${name}\\(`));
+}
+
 /**
  * Returns whether a migration of an application adds a column to a table, as far as one names both. The usual columns of users
  * belong to no other table.

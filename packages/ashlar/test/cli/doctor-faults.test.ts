@@ -530,6 +530,17 @@ describe("the database", () => {
     await mendAll(root, ["mail.outbox"]);
   });
 
+  test("gets the column by which mails about accounts are sent first", async () => {
+    let root = await copyOf(original);
+    await ashlar(root, "migrate:rollback");
+    const priority = "/await addPriorityToMailOutbox/d; s/addPriorityToMailOutbox, //";
+    await sh(root, `sed -i '${priority}' database/migrations/*_create_mail_outbox.ts`);
+    // The migration was loaded for the rollback already.
+    root = await copyOf(root);
+    await ashlar(root, "migrate");
+    await mendAll(root, ["mail.priority"]);
+  });
+
   test("gets the token's column, and its index", async () => {
     const made = await generateApplication({ api: false });
     let root = made.root;

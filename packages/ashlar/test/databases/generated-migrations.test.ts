@@ -6,6 +6,9 @@ import { ashlar } from "../support/command-line.ts";
 import { generatedApplication } from "../support/generated-application.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
+/** What the migration of the outbox lacks in an application that is older than the priority of mails. */
+const PRIORITY = /^.*await addPriorityToMailOutbox.*\n|addPriorityToMailOutbox, /gm;
+
 /** The folder of an application's migrations, each kind with migrations that the others do not have. */
 const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
   async "created with everything"() {
@@ -16,16 +19,31 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
     for (const command of ["auth", "api:install"]) expect(await ashlar(root, command)).toMatchObject({ code: 0 });
     return join(root, "database/migrations");
   },
-  async "that is older than the access epoch"() {
+  async "that is older than the priority of mails"() {
+    const root = await generatedApplication({ api: false });
+    const folder = join(root, "database/migrations");
+    const file = join(folder, (await readdir(folder)).find((name) => name.endsWith("_create_mail_outbox.ts"))!);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replaceAll(PRIORITY, ""));
+    const printed = expect.stringContaining("_add_priority_to_mail_outbox.ts");
+    expect(await ashlar(root, "mail:install")).toMatchObject({ code: 0, output: printed });
+    expect(await ashlar(root, "mail:install")).not.toMatchObject({ output: printed });
+    return folder;
+  },
+  async "that is older than the access epoch and the priority of mails"() {
     const root = await generatedApplication({ api: false });
     const folder = join(root, "database/migrations");
     for (const file of await readdir(folder)) {
       const text = await readFile(join(folder, file), "utf8");
       await writeFile(join(folder, file), text.replace(/^ *\.addColumn\("access_epoch".*\n/m, ""));
+      if (file.includes("create_mail_outbox")) {
+        await writeFile(join(folder, file), text.replaceAll(PRIORITY, ""));
+      }
       // Its logins were in a table with another name.
       if (file.includes("create_logins")) await rm(join(folder, file));
     }
     expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_users") });
+    expect((await readdir(folder)).join()).toContain("_add_priority_to_mail_outbox.ts");
     return folder;
   },
 };
@@ -126,7 +144,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
       expect(await second("logins", LOGIN, { ...LOGIN, user_id: 2 })).toBe("E_UNIQUE_VIOLATION");
       const task = { task: "prune", due_at: NOW };
       expect(await second("maintenance", task, { ...task, due_at: new Date() })).toBe("E_UNIQUE_VIOLATION");
-      if (kind === "that is older than the access epoch") return;
+      if (kind.startsWith("that is older than")) return;
       const { kysely } = own.database;
       await kysely.updateTable("users").set({ api_token: "a digest" }).execute();
       // NULL values do not count as the same.

@@ -3,6 +3,7 @@ import { type Application, createApplication } from "../../src/boot/index.ts";
 import { type Database, DatabaseProvider, type Row } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import {
+  addPriorityToMailOutbox,
   createMailOutboxTable,
   type Delivery,
   DeliveryError,
@@ -65,6 +66,7 @@ export async function opened(engine: TestEngine): Promise<TestDatabase> {
   const own = await engine.open();
   onTestFinished(() => own.drop());
   await createMailOutboxTable(own.database.kysely);
+  await addPriorityToMailOutbox(own.database.kysely);
   return own;
 }
 

@@ -94,7 +94,7 @@ export class AccountMails {
     if (language !== null) mail.inLanguage(language);
     const sender = mailer ?? container.make("mail");
     // The application's own mails may make their links themselves.
-    await application.underSiteOrigin(() => sender.queue(mail, to));
+    await application.underSiteOrigin(() => sender.queue(mail, to, { account: true }));
   }
 
   /**

@@ -2,8 +2,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { onEachDatabase, type TestDatabase, type TestEngine } from "../../../test/support/services.ts";
 import type { Connection, Row } from "../../database/index.ts";
 import { AshlarError, setClock } from "../../support/index.ts";
+import type { MailPriority } from "./mail-priority.ts";
 import { OutboxRows } from "./outbox-rows.ts";
-import { createMailOutboxTable } from "./outbox-table.ts";
+import { addPriorityToMailOutbox, createMailOutboxTable } from "./outbox-table.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -22,13 +23,14 @@ async function opened(engine: TestEngine): Promise<Table> {
   const own = await engine.open();
   onTestFinished(() => own.drop());
   await createMailOutboxTable(own.database.kysely);
+  await addPriorityToMailOutbox(own.database.kysely);
   const { kysely } = own.database;
   onTestFinished(() => setClock(null));
   at(0);
   return {
     ...own,
     rowsOf: (claimant, connection = own.database.connection()) =>
-      new OutboxRows(connection, { claimant, claimMs: MINUTE, retryMs: 24 * HOUR }),
+      new OutboxRows(connection, { claimant, claimMs: MINUTE, retryMs: 24 * HOUR, hasPriority: true }),
     stored: async () => (await kysely.selectFrom("mail_outbox").selectAll().orderBy("id").execute()) as Row[],
     set: (id, values) => kysely.updateTable("mail_outbox").set(values).where("id", "=", id).execute(),
   };
@@ -39,7 +41,10 @@ function at(ms: number): void {
   setClock(() => START + ms);
 }
 
-const note = (content = "sealed") => ({ kind: "mail", mailable: "Note", content });
+const note = (content = "sealed", priority: MailPriority = "ordinary") => {
+  return { kind: "mail", mailable: "Note", content, priority };
+};
+const room = (all: number, bulk = all) => ({ all, bulk });
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id).sort();
 
 /** A time of a row, in milliseconds since the start of the test. */
@@ -59,12 +64,14 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const { rowsOf, stored } = await opened(engine);
     const [first, second] = [rowsOf("first"), rowsOf("second")];
     const id = await first.insert(note());
-    expect(await second.claim(10, [])).toEqual([]);
+    expect(await second.claim(room(10), [])).toEqual([]);
     at(MINUTE - INEXACT);
-    expect(await second.claim(10, [])).toEqual([]);
+    expect(await second.claim(room(10), [])).toEqual([]);
     at(MINUTE + inexact);
-    expect(await second.claim(10, [])).toEqual([{ id, kind: "mail", content: "sealed", attempts: 2 }]);
-    expect(await first.claim(10, [])).toEqual([]);
+    expect(await second.claim(room(10), [])).toEqual([
+      { id, kind: "mail", content: "sealed", attempts: 2, priority: "ordinary" },
+    ]);
+    expect(await first.claim(room(10), [])).toEqual([]);
     const [before] = await stored();
     expectTime(before!.available_at, 2 * MINUTE + inexact);
     // The first one may still believe that it has it.
@@ -85,7 +92,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const rows = rowsOf("slow");
     const [one, other] = [await rows.insert(note()), await rows.insert(note())];
     at(2 * MINUTE);
-    expect(idsOf(await rows.claim(10, [one]))).toEqual([other]);
+    expect(idsOf(await rows.claim(room(10), [one]))).toEqual([other]);
   });
 
   test("a look costs one statement while nothing is due but what the process works on", async () => {
@@ -94,18 +101,18 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const id = await rows.insert(note());
     let statements = 0;
     onTestFinished(database.onQuery(() => void statements++));
-    expect([await rows.claim(10, []), statements]).toEqual([[], 1]);
+    expect([await rows.claim(room(10), []), statements]).toEqual([[], 1]);
     at(2 * MINUTE);
-    expect([await rows.claim(10, [id]), statements]).toEqual([[], 2]);
+    expect([await rows.claim(room(10), [id]), statements]).toEqual([[], 2]);
     await rows.fail(id, "refused");
     statements = 0;
-    expect([await rows.claim(10, []), statements]).toEqual([[], 1]);
+    expect([await rows.claim(room(10), []), statements]).toEqual([[], 1]);
   });
 
   test("what has been due longest is claimed first, and no more than asked for", async () => {
     const { database, rowsOf, set } = await opened(engine);
     // A database that reads them along the index has them in this order anyway.
-    const index = database.kysely.schema.dropIndex("mail_outbox_due");
+    const index = database.kysely.schema.dropIndex("mail_outbox_due_by_priority");
     await (engine.name === "mariadb" ? index.on("mail_outbox") : index).execute();
     const [first, second] = [rowsOf("first"), rowsOf("second")];
     const ids = [];
@@ -114,8 +121,8 @@ await onEachDatabase("rows of the outbox", (engine) => {
       await set(id, { available_at: due });
       ids.push(id);
     }
-    expect(idsOf(await second.claim(2, []))).toEqual(idsOf([{ id: ids[1]! }, { id: ids[3]! }]));
-    expect(idsOf(await second.claim(2, []))).toEqual(idsOf([{ id: ids[0]! }, { id: ids[2]! }]));
+    expect(idsOf(await second.claim(room(2), []))).toEqual(idsOf([{ id: ids[1]! }, { id: ids[3]! }]));
+    expect(idsOf(await second.claim(room(2), []))).toEqual(idsOf([{ id: ids[0]! }, { id: ids[2]! }]));
   });
 
   test("what was claimed, or given up, between the look and the claim is left alone", async () => {
@@ -143,7 +150,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     };
     for (let count = 0; count < 3; count++) ids.push(await rowsOf("dead").insert(note()));
     at(2 * MINUTE);
-    expect(idsOf(await rowsOf("slower", racing as unknown as Connection).claim(10, []))).toEqual([ids[2]]);
+    expect(idsOf(await rowsOf("slower", racing as unknown as Connection).claim(room(10), []))).toEqual([ids[2]]);
     expect(await stored()).toMatchObject([
       ...changes.map((values) => ({ attempts: 1, claim: values.claim })),
       { attempts: 2 },
@@ -170,7 +177,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     };
     const statements: string[] = [];
     onTestFinished(database.onQuery(({ sql }) => void statements.push(sql)));
-    expect(await rowsOf("slower", racing as unknown as Connection).claim(10, [])).toEqual([]);
+    expect(await rowsOf("slower", racing as unknown as Connection).claim(room(10), [])).toEqual([]);
     // The faster process's.
     expect(statements.filter((text) => text.startsWith("update"))).toHaveLength(1);
     expect(await stored()).toMatchObject([{ claim: "faster", attempts: 1 }]);
@@ -193,7 +200,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     };
     const id = await rowsOf("dead").insert(note());
     at(2 * MINUTE);
-    const claimed = await rowsOf("next", conflicting as unknown as Connection).claim(10, []);
+    const claimed = await rowsOf("next", conflicting as unknown as Connection).claim(room(10), []);
     expect([idsOf(claimed), looks]).toEqual([[id], 2]);
   });
 
@@ -238,9 +245,9 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expectTime(row!.available_at, HOUR);
     if (engine.name === "sqlite") expect(since(row!.available_at)).toBe(HOUR + 1);
     at(HOUR - INEXACT);
-    expect(await second.claim(10, [])).toEqual([]);
+    expect(await second.claim(room(10), [])).toEqual([]);
     at(HOUR + INEXACT);
-    expect(await second.claim(10, [])).toMatchObject([{ id, attempts: 2 }]);
+    expect(await second.claim(room(10), [])).toMatchObject([{ id, attempts: 2 }]);
   });
 
   test("a row whose next attempt would come when its time is over is given up, and not claimed again", async () => {
@@ -252,7 +259,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const [, given] = await stored();
     expectTime(given!.failed_at, 0);
     at(48 * HOUR);
-    expect(idsOf(await rowsOf("second").claim(10, []))).toEqual([soon]);
+    expect(idsOf(await rowsOf("second").claim(room(10), []))).toEqual([soon]);
   });
 
   test("a row that another process has already finished is postponed all the same", async () => {
@@ -293,7 +300,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
       { claim: "first", attempts: 1 },
     ]);
     at(INEXACT);
-    expect(await second.claim(10, [])).toMatchObject([{ id: released, attempts: 1 }]);
+    expect(await second.claim(room(10), [])).toMatchObject([{ id: released, attempts: 1 }]);
     expect(await first.finish(kept)).toBe(true);
   });
 
@@ -310,6 +317,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
         id: ids[0],
         kind: "mail",
         mailable: "Note",
+        priority: "ordinary",
         content: "sealed 0",
         attempts: 1,
         createdAt: expect.any(Date),
@@ -321,7 +329,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expectTime(oldest!.createdAt, 0);
     expectTime(oldest!.failedAt, 0);
     expect(await rows.counts()).toEqual({ waiting: 1, failed: 3 });
-    const promised = await rows.insert({ kind: "greeting", mailable: null, content: "sealed" });
+    const promised = await rows.insert({ ...note(), kind: "greeting", mailable: null });
     await rows.fail(promised, "broken");
     expect((await rows.failed(10)).at(-1)).toMatchObject({ kind: "greeting", mailable: null });
   });
@@ -366,6 +374,6 @@ await onEachDatabase("rows of the outbox", (engine) => {
     vi.spyOn(Date, "now").mockReturnValue(fast);
     onTestFinished(() => void vi.restoreAllMocks());
     // A file is shared by processes of one machine.
-    expect(await rowsOf("second").claim(10, [])).toHaveLength(engine.name === "sqlite" ? 1 : 0);
+    expect(await rowsOf("second").claim(room(10), [])).toHaveLength(engine.name === "sqlite" ? 1 : 0);
   });
 });

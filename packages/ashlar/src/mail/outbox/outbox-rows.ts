@@ -1,5 +1,4 @@
 import {
-  CONFLICT_RETRIES,
   type Connection,
   deleteInBatches,
   type Expression,
@@ -7,19 +6,11 @@ import {
   type SqlBool,
   sql,
 } from "../../database/index.ts";
-import { now, systemTime } from "../../support/index.ts";
+import type { MailRoom } from "./mail-places.ts";
+import { type MailPriority, storedPriority } from "./mail-priority.ts";
+import { type ClaimedRow, claimedRow, OutboxClaims, type OutboxClaimsOptions } from "./outbox-claims.ts";
+import { databaseTime } from "./outbox-clock.ts";
 import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
-
-/** A row that this process has claimed. */
-export interface ClaimedRow {
-  readonly id: string;
-  /** `mail`, or the name of promised work. */
-  readonly kind: string;
-  /** Sealed. */
-  readonly content: string;
-  /** How often it has been tried, this time included. */
-  readonly attempts: number;
-}
 
 /** A row that was given up. */
 export interface FailedRow extends ClaimedRow {
@@ -33,17 +24,14 @@ export interface FailedRow extends ClaimedRow {
 /** A row to be written. */
 export interface NewRow extends Pick<ClaimedRow, "kind" | "content"> {
   readonly mailable: string | null;
+  readonly priority: MailPriority;
 }
 
 /** What became of a row whose attempt failed. */
 export type Postponement = "postponed" | "failed" | "lost";
 
 /** What the statements of {@link OutboxRows} depend on. */
-export interface OutboxRowsOptions {
-  /** Names this process in its claims. */
-  readonly claimant: string;
-  /** For how long a claim counts unless it is renewed, in milliseconds. */
-  readonly claimMs: number;
+export interface OutboxRowsOptions extends OutboxClaimsOptions {
   /** For how long a row is tried, in milliseconds. */
   readonly retryMs: number;
 }
@@ -64,62 +52,40 @@ const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 export class OutboxRows {
   readonly connection: Connection;
   readonly #options: OutboxRowsOptions;
+  readonly #claims: OutboxClaims;
 
   constructor(connection: Connection, options: OutboxRowsOptions) {
     this.connection = connection;
     this.#options = options;
+    this.#claims = new OutboxClaims(connection, options);
   }
 
-  /** Stores a row, claimed by this process, and returns its id. Takes part in the current transaction, if there is one. */
-  async insert({ kind, mailable, content }: NewRow): Promise<string> {
-    const { claimant, claimMs, retryMs } = this.#options;
+  /**
+   * Stores a row, and returns its id. Takes part in the current transaction, if there is one. This process has claimed it,
+   * unless it is bulk: such a row is due for all processes, and claimed when there is room.
+   */
+  async insert({ kind, mailable, content, priority }: NewRow): Promise<string> {
+    const { claimant, claimMs, retryMs, hasPriority } = this.#options;
     const at = this.#time;
+    const isClaimed = priority !== "bulk";
     const values = {
       kind,
       mailable,
       content,
-      claim: claimant,
-      attempts: 1,
+      ...(hasPriority && { priority: storedPriority(priority) }),
+      claim: isClaimed ? claimant : null,
+      attempts: isClaimed ? 1 : 0,
       created_at: at,
-      available_at: sql`${at} + ${sql.lit(claimMs)}`,
+      available_at: isClaimed ? sql`${at} + ${sql.lit(claimMs)}` : at,
       retry_until: sql`${at} + ${sql.lit(retryMs)}`,
     };
     const [row] = await this.connection.prepareInsert({ table: TABLE, values, returning: ["id"] })({});
     return String(row!.id);
   }
 
-  /**
-   * Claims rows that are due.
-   *
-   * @param limit the maximum number
-   * @param own the rows that this process works on; its own expired claims must not be taken for another process's
-   */
-  async claim(limit: number, own: readonly string[]): Promise<ClaimedRow[]> {
-    const due = this.#due(limit, own);
-    // Most of the time nothing is due: that costs one look at an index, and on SQLite no lock.
-    if ((await due.execute()).length === 0) return [];
-    const { kysely, dialect } = this.connection;
-    const claim = async (): Promise<ClaimedRow[]> => {
-      const ids = (await dialect.lockRows(this.#due(limit, own), "skip").execute()).map(({ id }) => id);
-      if (ids.length === 0) return [];
-      const { claimant, claimMs } = this.#options;
-      await kysely
-        .updateTable(TABLE)
-        .set({ claim: claimant, attempts: sql`attempts + 1`, available_at: sql`${this.#time} + ${sql.lit(claimMs)}` })
-        .where("id", "in", ids)
-        // Checked again: not every database locks what it reads.
-        .where("failed_at", "is", null)
-        .where(this.#isDue)
-        .execute();
-      const rows = await kysely
-        .selectFrom(TABLE)
-        .selectAll()
-        .where("id", "in", ids)
-        .where("claim", "=", claimant)
-        .execute();
-      return (rows as Row[]).map(claimed);
-    };
-    return await this.connection.transaction(claim, { retries: CONFLICT_RETRIES });
+  /** Claims rows that are due; see {@link OutboxClaims.claim}. */
+  claim(room: MailRoom, own: readonly string[]): Promise<ClaimedRow[]> {
+    return this.#claims.claim(room, own);
   }
 
   /** Extends the claims on rows, and returns the ids of those that are still claimed by this process. */
@@ -177,7 +143,7 @@ export class OutboxRows {
   async failed(limit: number): Promise<FailedRow[]> {
     const query = this.connection.kysely.selectFrom(TABLE).selectAll().where("failed_at", "is not", null);
     return ((await query.orderBy("id").limit(limit).execute()) as Row[]).map((row) => ({
-      ...claimed(row),
+      ...claimedRow(row),
       mailable: row.mailable === null ? null : String(row.mailable),
       createdAt: new Date(Number(row.created_at)),
       failedAt: new Date(Number(row.failed_at)),
@@ -236,34 +202,12 @@ export class OutboxRows {
     return row !== undefined && row.failed_at !== null ? "failed" : "postponed";
   }
 
-  #due(limit: number, own: readonly string[]) {
-    const due = this.connection.kysely
-      .selectFrom(TABLE)
-      .select("id")
-      .where("failed_at", "is", null)
-      .where(this.#isDue)
-      .orderBy("available_at")
-      .limit(sql.lit(limit));
-    return own.length === 0 ? due : due.where("id", "not in", own);
-  }
-
-  get #isDue(): Expression<SqlBool> {
-    return sql<SqlBool>`available_at <= ${this.#time}`;
-  }
-
-  /** The database's time, moved like the framework's in tests that travel in time. */
   get #time(): Expression<number> {
-    const { serverTime } = this.connection.dialect;
-    if (serverTime === null) return sql<number>`${now()}`;
-    return sql<number>`(${serverTime} + ${sql.lit(now() - systemTime())})`;
+    return databaseTime(this.connection);
   }
 }
 
 function inParts(ids: readonly string[]): string[][] {
   const count = Math.ceil(ids.length / MAX_IDS);
   return Array.from({ length: count }, (_, n) => ids.slice(n * MAX_IDS, (n + 1) * MAX_IDS));
-}
-
-function claimed({ id, kind, content, attempts }: Row): ClaimedRow {
-  return { id: String(id), kind: String(kind), content: String(content), attempts: Number(attempts) };
 }

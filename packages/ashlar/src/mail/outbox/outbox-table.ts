@@ -4,11 +4,13 @@ import { type Kysely, longText, primaryKey } from "../../database/index.ts";
 export const MAIL_OUTBOX_TABLE = "mail_outbox";
 
 /**
- * Creates the table `mail_outbox`, in which mails wait until they are sent; for a migration:
+ * Creates the table `mail_outbox`, in which mails wait until they are sent; for a migration, with
+ * {@link addPriorityToMailOutbox}:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {
  *   await createMailOutboxTable(database);
+ *   await addPriorityToMailOutbox(database);
  * }
  *
  * export async function down(database: Kysely<unknown>): Promise<void> {
@@ -42,4 +44,32 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
     .on(MAIL_OUTBOX_TABLE)
     .columns(["failed_at", "available_at"])
     .execute();
+}
+
+/**
+ * Adds the column `priority` to the table `mail_outbox`, by which mails about accounts are sent before all others, and bulk
+ * mails after them; and an index for it. For a migration, of its own if the table exists already. Without the column,
+ * mails are sent in the order in which they are due.
+ *
+ * ```ts
+ * export async function up(database: Kysely<unknown>): Promise<void> {
+ *   await addPriorityToMailOutbox(database);
+ * }
+ * ```
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
+export async function addPriorityToMailOutbox(database: Kysely<any>): Promise<void> {
+  const { schema } = database;
+  await schema
+    .alterTable(MAIL_OUTBOX_TABLE)
+    // The index in PRIORITIES; what waits already is ordinary.
+    .addColumn("priority", "smallint", (column) => column.notNull().defaultTo(1))
+    .execute();
+  await schema
+    .createIndex(`${MAIL_OUTBOX_TABLE}_due_by_priority`)
+    .on(MAIL_OUTBOX_TABLE)
+    // The time of creation is for the age of what waits, which is then read from the index alone.
+    .columns(["failed_at", "priority", "available_at", "created_at"])
+    .execute();
+  await schema.dropIndex(`${MAIL_OUTBOX_TABLE}_due`).on(MAIL_OUTBOX_TABLE).execute();
 }

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Logger, type RequestTrace, requestTraces } from "../../kernel/index.ts";
-import type { ClaimedRow, OutboxRows } from "./outbox-rows.ts";
+import type { MailRoom } from "./mail-places.ts";
+import type { ClaimedRow } from "./outbox-claims.ts";
+import type { OutboxRows } from "./outbox-rows.ts";
 import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
 
 const CLAIM_MS = 30_000;
@@ -32,11 +34,13 @@ class Table {
   readonly renewals: (readonly string[])[] = [];
   readonly releases: (readonly string[])[] = [];
 
-  async claim(limit: number, own: readonly string[]): Promise<ClaimedRow[]> {
+  async claim({ all: limit }: MailRoom, own: readonly string[]): Promise<ClaimedRow[]> {
     this.claims.push({ limit, own });
     await this.gate;
     if (this.failure !== null) throw this.failure;
-    return this.due.splice(0, limit).map((id) => ({ id, kind: "mail", content: "", attempts: 1 }));
+    return this.due
+      .splice(0, limit)
+      .map((id) => ({ id, kind: "mail", content: "", attempts: 1, priority: "ordinary" }));
   }
 
   async renew(ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -117,7 +121,7 @@ function inRequest(work: () => void): () => void {
 describe("claims", () => {
   test("are renewed three times within their time, as long as a row is worked on, and leave no timer", async () => {
     const { table, attempts, worker } = setUp();
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await pass(CLAIM_MS);
     expect(table.renewals).toEqual([
       ["1", "2"],
@@ -130,7 +134,7 @@ describe("claims", () => {
     await attempts.end("2");
     expect([worker.pending, vi.getTimerCount()]).toEqual([0, 0]);
     // And the next row's as well.
-    worker.add("3", attempts.of("3"), performance.now());
+    worker.add("3", attempts.of("3"), performance.now(), "ordinary");
     await pass(CLAIM_MS / 3);
     expect(table.renewals.slice(4)).toEqual([["3"]]);
     await attempts.end("3");
@@ -143,7 +147,7 @@ describe("claims", () => {
     const { table, attempts, worker } = setUp();
     const claimedAt = performance.now();
     await vi.advanceTimersByTimeAsync(ms);
-    worker.add("1", attempts.of("1"), claimedAt);
+    worker.add("1", attempts.of("1"), claimedAt, "ordinary");
     await turns();
     expect([table.renewals, attempts.begun]).toEqual([Array(renewals).fill(["1"]), ["1"]]);
     await attempts.end("1");
@@ -154,7 +158,7 @@ describe("claims", () => {
     const claimedAt = performance.now();
     await vi.advanceTimersByTimeAsync(CLAIM_MS);
     table.lost.add("1");
-    worker.add("1", attempts.of("1"), claimedAt);
+    worker.add("1", attempts.of("1"), claimedAt, "ordinary");
     await turns();
     expect([table.renewals, attempts.begun, worker.pending, logged]).toEqual([[["1"]], [], 0, []]);
   });
@@ -164,7 +168,7 @@ describe("claims", () => {
     const claimedAt = performance.now();
     await vi.advanceTimersByTimeAsync(CLAIM_MS);
     table.failure = new Error("The database is away.");
-    worker.add("1", attempts.of("1"), claimedAt);
+    worker.add("1", attempts.of("1"), claimedAt, "ordinary");
     await turns();
     expect([attempts.begun, worker.pending]).toEqual([[], 0]);
     expect(logged).toEqual(["error: The outbox could not be written."]);
@@ -172,7 +176,7 @@ describe("claims", () => {
 
   test("that were renewed count from then on", async () => {
     const { table, attempts, worker } = setUp(1);
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await pass(CLAIM_MS);
     const renewals = table.renewals.length;
     await attempts.end("1");
@@ -182,7 +186,7 @@ describe("claims", () => {
 
   test("that are lost during the attempt abort it, and no other", async () => {
     const { table, attempts, worker } = setUp();
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     table.lost.add("1");
     await pass(CLAIM_MS / 3);
@@ -192,7 +196,7 @@ describe("claims", () => {
 
   test("of rows that were done during a renewal are not lost", async () => {
     const { table, attempts, worker } = setUp();
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     const renewed = Promise.withResolvers<ReadonlySet<string>>();
     vi.spyOn(table, "renew").mockReturnValue(renewed.promise);
@@ -206,7 +210,7 @@ describe("claims", () => {
 
   test("that can't be renewed are renewed the next time", async () => {
     const { table, attempts, worker, logged } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     table.failure = new Error("The database is away.");
     await pass(CLAIM_MS / 3);
     table.failure = null;
@@ -220,7 +224,7 @@ describe("claims", () => {
 describe("attempts", () => {
   test("begin after the response", async () => {
     const { attempts, worker } = setUp();
-    const respond = inRequest(() => worker.add("1", attempts.of("1"), performance.now()));
+    const respond = inRequest(() => worker.add("1", attempts.of("1"), performance.now(), "ordinary"));
     await turns();
     expect([attempts.begun, worker.pending]).toEqual([[], 1]);
     respond();
@@ -232,7 +236,7 @@ describe("attempts", () => {
 
   test("are as many at once as configured, in the order of the rows", async () => {
     const { attempts, worker } = setUp(2);
-    for (const id of ["1", "2", "3", "4"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2", "3", "4"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     expect(attempts.begun).toEqual(["1", "2"]);
     await attempts.end("2");
@@ -244,7 +248,7 @@ describe("attempts", () => {
 
   test("that fail are logged, and hold up nothing", async () => {
     const { attempts, worker, logged } = setUp(1);
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     await attempts.fail("1");
     expect([attempts.begun, logged]).toEqual([["1", "2"], ["error: The outbox could not be written."]]);
@@ -254,7 +258,7 @@ describe("attempts", () => {
 
   test("with a pause are looked for when it is over, and not before", async () => {
     const { table, attempts, worker } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 500);
     expect([worker.pending, table.claims]).toEqual([0, []]);
@@ -268,7 +272,7 @@ describe("attempts", () => {
 
   test("whose pause is over leave nothing to clear", async () => {
     const { attempts, worker } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 500);
     await pass(501);
@@ -280,7 +284,7 @@ describe("attempts", () => {
 
   test("with a pause are looked for no earlier if the timer is early", async () => {
     const { table, attempts, worker } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 500);
     const early = performance.now() + 500;
@@ -294,7 +298,7 @@ describe("attempts", () => {
 
   test("whose pause ends during a look are looked for after it, which may have asked too early", async () => {
     const { table, attempts, worker } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 500);
     const gate = Promise.withResolvers<void>();
@@ -349,7 +353,7 @@ describe("looks", () => {
   test("claim as many rows as there is room for, none of this process's own, and more as soon as there is room", async () => {
     const { table, attempts, worker } = setUp(2);
     table.due = ["a", "b", "c", "d", "e"];
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
     await worker.look();
     expect(table.claims).toEqual([{ limit: 1, own: ["1"] }]);
@@ -370,7 +374,7 @@ describe("looks", () => {
 
   test("are left to other processes while this one has more than a thousand rows whose responses are not out", async () => {
     const { table, attempts, worker } = setUp();
-    const add = (id: number) => worker.add(String(id), async () => null, performance.now());
+    const add = (id: number) => worker.add(String(id), async () => null, performance.now(), "ordinary");
     const respond = inRequest(() => {
       for (let id = 0; id < 1000; id++) add(id);
     });
@@ -405,7 +409,7 @@ describe("settled() resolves", () => {
   test("once each row has been tried, also those that wait for a response, once", async () => {
     const { attempts, worker } = setUp();
     let isSettled = false;
-    const respond = inRequest(() => worker.add("1", attempts.of("1"), performance.now()));
+    const respond = inRequest(() => worker.add("1", attempts.of("1"), performance.now(), "ordinary"));
     const settled = worker.settled().then(() => (isSettled = true));
     await turns();
     expect([attempts.begun, isSettled]).toEqual([["1"], false]);
@@ -418,7 +422,7 @@ describe("settled() resolves", () => {
 
   test("once a row that the caller works on itself has been tried", async () => {
     const { attempts, worker } = setUp();
-    const run = worker.run(worker.adopt("1", attempts.of("1"), performance.now()));
+    const run = worker.run(worker.adopt("1", attempts.of("1"), performance.now(), "ordinary"));
     let isSettled = false;
     const settled = worker.settled().then(() => (isSettled = true));
     await turns();
@@ -457,7 +461,7 @@ describe("settled() resolves", () => {
 describe("close()", () => {
   test("doesn't wait for responses", async () => {
     const { attempts, worker } = setUp();
-    inRequest(() => worker.add("1", attempts.of("1"), performance.now()));
+    inRequest(() => worker.add("1", attempts.of("1"), performance.now(), "ordinary"));
     const closed = worker.close(10);
     await turns();
     expect(attempts.begun).toEqual(["1"]);
@@ -468,7 +472,7 @@ describe("close()", () => {
   test("waits for what has been claimed, and leaves nothing behind", async () => {
     const { table, attempts, worker } = setUp(1);
     worker.start();
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     const closed = worker.close(10);
     await turns();
     await attempts.end("1");
@@ -480,7 +484,7 @@ describe("close()", () => {
 
   test("aborts what takes longer, and releases that and what has not begun", async () => {
     const { table, attempts, worker, logged } = setUp(1);
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     const closed = worker.close(10);
     await pass(9999);
@@ -501,7 +505,7 @@ describe("close()", () => {
 
   test("releases rows as soon as the aborted attempts have ended", async () => {
     const { table, attempts, worker } = setUp();
-    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     const closed = worker.close(10);
     await pass(10_000);
     await attempts.end("1");
@@ -512,7 +516,7 @@ describe("close()", () => {
 
   test("lets attempts begin in the first half of its time, and ends once these have", async () => {
     const { table, attempts, worker } = setUp(2);
-    for (const id of ["1", "2", "3", "4", "5"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2", "3", "4", "5"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     const closed = worker.close(10);
     await pass(4999);
     await attempts.end("1");
@@ -527,7 +531,7 @@ describe("close()", () => {
 
   test("ends with the first half if nothing is under way then, and releases what has not begun", async () => {
     const { table, attempts, worker } = setUp();
-    worker.adopt("1", attempts.of("1"), performance.now());
+    worker.adopt("1", attempts.of("1"), performance.now(), "ordinary");
     let isClosed = false;
     const closed = worker.close(10).finally(() => (isClosed = true));
     await pass(4999);
@@ -544,7 +548,7 @@ describe("close()", () => {
       asked++;
       return Promise.reject(new Error("The database is away."));
     };
-    worker.add("1", async () => null, performance.now() - CLAIM_MS);
+    worker.add("1", async () => null, performance.now() - CLAIM_MS, "ordinary");
     expect([await worker.close(10), asked]).toEqual([0, 1]);
   });
 
@@ -552,7 +556,7 @@ describe("close()", () => {
     const { table, attempts, worker } = setUp();
     const released = Promise.withResolvers<void>();
     vi.spyOn(table, "release").mockReturnValue(released.promise);
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     let isClosed = false;
     const closed = worker.close(1).then(() => (isClosed = true));
     await pass(1500);
@@ -563,7 +567,7 @@ describe("close()", () => {
 
   test("doesn't fail if rows can't be released, but says so", async () => {
     const { table, attempts, worker, logged } = setUp();
-    worker.add("1", attempts.of("1"), performance.now());
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     table.failure = new Error("The database is away.");
     const closed = worker.close(1);
     await pass(1500);
@@ -573,7 +577,7 @@ describe("close()", () => {
 
   test("looks for nothing more while it waits, whatever is due", async () => {
     const { table, attempts, worker } = setUp(2);
-    for (const id of ["1", "2", "3"]) worker.add(id, attempts.of(id), performance.now());
+    for (const id of ["1", "2", "3"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 100);
     // It has all that it can take, and would look as soon as there is room.
@@ -640,7 +644,7 @@ test("no timer of the outbox keeps the process alive", async () => {
   const timeouts = vi.spyOn(globalThis, "setTimeout");
   const { attempts, worker } = setUp();
   worker.start();
-  for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now());
+  for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
   await turns();
   await attempts.end("1", 500);
   const timers = [...intervals.mock.results, ...timeouts.mock.results].map(({ value }) => value.hasRef());

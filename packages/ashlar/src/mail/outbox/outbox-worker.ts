@@ -1,6 +1,9 @@
 import { randomInt } from "node:crypto";
 import { afterResponse, type Logger } from "../../kernel/index.ts";
-import type { ClaimedRow, OutboxRows } from "./outbox-rows.ts";
+import { MailPlaces } from "./mail-places.ts";
+import type { MailPriority } from "./mail-priority.ts";
+import type { ClaimedRow } from "./outbox-claims.ts";
+import type { OutboxRows } from "./outbox-rows.ts";
 
 /**
  * Works on a claimed row.
@@ -33,6 +36,7 @@ const SETTLE_MS = 500;
 export interface Entry {
   readonly id: string;
   readonly work: RowWork;
+  readonly priority: MailPriority;
   readonly lost: AbortController;
   /** Until when no other process can have claimed it, by `performance.now()`. */
   heldUntil: number;
@@ -48,7 +52,7 @@ export class OutboxWorker {
   readonly #entries = new Map<string, Entry>();
   /** Rows whose request has no response yet. */
   readonly #held = new Set<Entry>();
-  readonly #ready: Entry[] = [];
+  readonly #places: MailPlaces<Entry>;
   readonly #runs = new Set<Promise<void>>();
   /** Timers of rows that this process will look for again. */
   readonly #wakes = new Set<NodeJS.Timeout>();
@@ -58,8 +62,10 @@ export class OutboxWorker {
   #renewal: NodeJS.Timeout | null = null;
   #poll: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
-  /** Whether the last look found as many rows as it could take. */
+  /** Whether there may be rows that are due, and that a place is missing for. */
   #hasMore = false;
+  /** Whether rows were stored for whichever process has room, and this one has not looked yet. */
+  #isOffered = false;
   #isReadable = true;
   /** Whether a shutdown lets no further attempt begin. */
   #isEnding = false;
@@ -67,6 +73,7 @@ export class OutboxWorker {
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    this.#places = new MailPlaces(options.concurrency);
   }
 
   /** How many rows this process has claimed. Those that wait for another attempt belong to all processes. */
@@ -75,10 +82,16 @@ export class OutboxWorker {
   }
 
   /** Works on a row that this process has written, after the response; see {@link adopt}. */
-  add(id: string, work: RowWork, claimedAt: number): void {
-    const entry = this.adopt(id, work, claimedAt);
+  add(id: string, work: RowWork, claimedAt: number, priority: MailPriority): void {
+    const entry = this.adopt(id, work, claimedAt, priority);
     this.#held.add(entry);
     afterResponse(() => this.#begin(entry));
+  }
+
+  /** Looks for rows after the response, because this process has written one that it has not claimed. */
+  offer(): void {
+    this.#isOffered = true;
+    afterResponse(() => void this.look());
   }
 
   /**
@@ -86,8 +99,14 @@ export class OutboxWorker {
    *
    * @param claimedAt when, by `performance.now()`: the time before the statement
    */
-  adopt(id: string, work: RowWork, claimedAt: number): Entry {
-    const entry: Entry = { id, work, lost: new AbortController(), heldUntil: claimedAt + this.#options.claimMs };
+  adopt(id: string, work: RowWork, claimedAt: number, priority: MailPriority): Entry {
+    const entry: Entry = {
+      id,
+      work,
+      priority,
+      lost: new AbortController(),
+      heldUntil: claimedAt + this.#options.claimMs,
+    };
     this.#entries.set(id, entry);
     this.#renewal ??= setInterval(() => void this.#renewAll(), this.#options.claimMs / 3).unref();
     return entry;
@@ -136,12 +155,15 @@ export class OutboxWorker {
     return this.#looking;
   }
 
-  /** Resolves once each row of this process has been tried. Rows that wait for a response start now. */
+  /**
+   * Resolves once each row of this process has been tried, and no other is due. Rows that wait for a response start now.
+   */
   async settled(): Promise<void> {
-    while (this.pending > 0 || this.#looking !== null) {
+    while (this.pending > 0 || this.#looking !== null || ((this.#isOffered || this.#hasMore) && !this.#isClosing)) {
       this.#step ??= Promise.withResolvers();
       setImmediate(() => {
         for (const entry of this.#held) this.#begin(entry);
+        if (this.#isOffered) void this.look();
       });
       await this.#step.promise;
     }
@@ -209,16 +231,17 @@ export class OutboxWorker {
 
   #begin(entry: Entry): void {
     if (!this.#held.delete(entry)) return;
-    this.#ready.push(entry);
+    this.#places.add(entry, entry.priority);
     this.#advance();
   }
 
   #advance(): void {
-    while (this.#runs.size < this.#options.concurrency && !this.#isEnding) {
-      const entry = this.#ready.shift();
-      if (entry === undefined) break;
-      const run = this.run(entry).then(() => {
+    while (!this.#isEnding) {
+      const placed = this.#places.enter();
+      if (placed === null) break;
+      const run = this.run(placed.item).then(() => {
         this.#runs.delete(run);
+        this.#places.leave(placed);
         this.#advance();
         this.#stepped();
       });
@@ -228,9 +251,10 @@ export class OutboxWorker {
   }
 
   async #look(): Promise<void> {
-    const { rows, workOn, logger, concurrency } = this.#options;
-    const room = concurrency - this.#runs.size;
-    this.#hasMore = room <= 0;
+    const { rows, workOn, logger } = this.#options;
+    const { room } = this.#places;
+    this.#isOffered = false;
+    this.#hasMore = room.all <= 0;
     if (this.#hasMore || this.#isClosing || this.#entries.size > MAX_OWN) return;
     const askedAt = performance.now();
     try {
@@ -238,8 +262,11 @@ export class OutboxWorker {
       // The database took longer than the shutdown waits.
       if (this.#stop.signal.aborted) return await this.#release(claimed.map(({ id }) => id));
       this.#isReadable = true;
-      this.#hasMore = claimed.length === room;
-      for (const row of claimed) this.#ready.push(this.adopt(row.id, workOn(row), askedAt));
+      const bulk = claimed.filter(({ priority }) => priority === "bulk").length;
+      this.#hasMore = claimed.length >= room.all || bulk >= room.bulk;
+      for (const row of claimed) {
+        this.#places.add(this.adopt(row.id, workOn(row), askedAt, row.priority), row.priority);
+      }
       this.#advance();
     } catch (error) {
       // One line for an outage, not one for each look.

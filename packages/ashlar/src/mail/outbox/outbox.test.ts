@@ -390,10 +390,10 @@ await onEachDatabase("the outbox", (engine) => {
       // An empty table would be read in full anyway.
       if (engine.name === "postgres") await sql`set local enable_seqscan = off`.execute(database.kysely);
       const explain = sql.raw(engine.name === "sqlite" ? "explain query plan" : "explain");
-      const query = sql`${explain} select id from mail_outbox where failed_at is null and available_at <= 1 order by available_at limit 5`;
+      const query = sql`${explain} select id from mail_outbox where failed_at is null and priority = 1 and available_at <= 1 order by available_at limit 5`;
       return await query.execute(database.kysely);
     });
-    expect(JSON.stringify(plan.rows)).toContain("mail_outbox_due");
+    expect(JSON.stringify(plan.rows)).toContain("mail_outbox_due_by_priority");
   });
 });
 

@@ -7,7 +7,9 @@ import type { DeliveryFailure } from "../delivery-failure.ts";
 import type { MailMessage } from "../mail-message.ts";
 import type { Mailable } from "../mailable.ts";
 import type { OutboxSettings } from "../settings.ts";
-import { type ClaimedRow, type FailedRow, OutboxRows } from "./outbox-rows.ts";
+import type { MailPriority } from "./mail-priority.ts";
+import type { ClaimedRow } from "./outbox-claims.ts";
+import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { OutboxSearch } from "./outbox-search.ts";
 import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
@@ -37,6 +39,8 @@ export interface MailSender {
 /** What an {@link Outbox} is created with. */
 export interface OutboxOptions {
   readonly database: Database;
+  /** Whether the table has the column `priority`. */
+  readonly hasPriority: boolean;
   readonly seal: OutboxSeal;
   readonly settings: Complete<OutboxSettings>;
   /** The pause before the second attempt, in seconds. */
@@ -70,12 +74,12 @@ export class Outbox {
 
   /** @param promises the work that a row may stand for, by name; names can be added later */
   constructor(options: OutboxOptions, promises: ReadonlyMap<string, PromisedWork>) {
-    const { database, settings, sender, logger } = options;
+    const { database, hasPriority, settings, sender, logger } = options;
     const claimMs = settings.claimSeconds * 1000;
     this.#options = options;
     this.#promises = promises;
     const retryMs = Math.round(settings.retryHours * HOUR_MS);
-    this.#rows = new OutboxRows(database.connection(), { claimant: randomToken(), claimMs, retryMs });
+    this.#rows = new OutboxRows(database.connection(), { claimant: randomToken(), claimMs, hasPriority, retryMs });
     this.#worker = new OutboxWorker({
       rows: this.#rows,
       concurrency: sender.concurrency,
@@ -92,16 +96,18 @@ export class Outbox {
   }
 
   /**
-   * Stores a mail, in the caller's transaction if there is one, and sends it after the commit and the response.
+   * Stores a mail, in the caller's transaction if there is one, and sends it after the commit and the response. A bulk mail
+   * is sent by whichever process has room for it.
    *
    * @throws if it cannot be stored
    */
-  async add(message: MailMessage, mailable: Mailable): Promise<void> {
+  async add(message: MailMessage, mailable: Mailable, priority: MailPriority): Promise<void> {
     const claimedAt = performance.now();
-    const row = { kind: MAIL, mailable: message.mailable, content: this.#options.seal.seal(MAIL, message) };
-    const id = await this.#rows.insert(row);
+    const content = this.#options.seal.seal(MAIL, message);
+    const id = await this.#rows.insert({ kind: MAIL, mailable: message.mailable, content, priority });
+    if (priority === "bulk") return afterCommit(() => this.#worker.offer());
     const work: RowWork = (signal) => this.#send({ id, attempts: 1 }, message, mailable, signal);
-    afterCommit(() => this.#worker.add(id, work, claimedAt));
+    afterCommit(() => this.#worker.add(id, work, claimedAt, priority));
   }
 
   /**
@@ -118,9 +124,10 @@ export class Outbox {
   async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
     const claimedAt = performance.now();
     const content = this.#options.seal.seal(name, data);
-    const id = await this.#rows.insert({ kind: name, mailable: null, content });
+    const id = await this.#rows.insert({ kind: name, mailable: null, content, priority: "account" });
     afterCommit(() => {
-      const entry = this.#worker.adopt(id, () => this.#keep({ id, attempts: 1 }, title, work), claimedAt);
+      const keep = () => this.#keep({ id, attempts: 1 }, title, work);
+      const entry = this.#worker.adopt(id, keep, claimedAt, "account");
       this.#options.background.runUnpredictably(title, () => this.#worker.run(entry));
     });
   }

@@ -168,16 +168,23 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
   return findings;
 }
 
-/** Mails that are kept in memory are lost with the process. */
+/** Mails that are kept in memory are lost with the process, and those without a priority wait for all before them. */
 async function outboxFindings(
   subject: Subject,
   columnsIn: (table: string) => Promise<ReadonlySet<string>>,
 ): Promise<Finding[]> {
   if (!subject.hasProvider(MailProvider)) return [];
   const { outbox } = subject.settings("mail", "MAIL") as { readonly outbox?: { readonly enabled?: unknown } };
-  if (outbox?.enabled === false || (await columnsIn(MAIL_OUTBOX_TABLE)).size > 0) return [];
+  if (outbox?.enabled === false) return [];
+  const run = "npx ashlar mail:install && npx ashlar migrate";
+  const columns = await columnsIn(MAIL_OUTBOX_TABLE);
+  if (columns.has("priority")) return [];
+  if (columns.size > 0) {
+    const problem = `The table ${MAIL_OUTBOX_TABLE} has no column priority, so a reset link waits behind a newsletter's mails.`;
+    return [warning("mail.priority", { problem, run })];
+  }
   const problem = `The database has no table ${MAIL_OUTBOX_TABLE}, so a crash or an outage of the mail server loses mails.`;
-  return [warning("mail.outbox", { problem, run: "npx ashlar mail:install && npx ashlar migrate" })];
+  return [warning("mail.outbox", { problem, run })];
 }
 
 const NEW_MIGRATION =

@@ -1,0 +1,126 @@
+import { CONFLICT_RETRIES, type Connection, type Row, sql } from "../../database/index.ts";
+import type { MailRoom } from "./mail-places.ts";
+import { type MailPriority, PRIORITIES, priorityOf, storedPriority } from "./mail-priority.ts";
+import { databaseTime, isDue } from "./outbox-clock.ts";
+import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+
+/** A row that this process has claimed. */
+export interface ClaimedRow {
+  readonly id: string;
+  /** `mail`, or the name of promised work. */
+  readonly kind: string;
+  /** Sealed. */
+  readonly content: string;
+  /** How often it has been tried, this time included. */
+  readonly attempts: number;
+  readonly priority: MailPriority;
+}
+
+/** What claims depend on. */
+export interface OutboxClaimsOptions {
+  /** Names this process in its claims. */
+  readonly claimant: string;
+  /** For how long a claim counts unless it is renewed, in milliseconds. */
+  readonly claimMs: number;
+  /** Whether the table has the column `priority`. */
+  readonly hasPriority: boolean;
+}
+
+/** Rows of one priority: which, and how many at most. */
+type Share = readonly [priority: MailPriority | null, limit: number];
+
+/** Claims rows of the outbox that are due, by priority. */
+export class OutboxClaims {
+  readonly #connection: Connection;
+  readonly #options: OutboxClaimsOptions;
+
+  constructor(connection: Connection, options: OutboxClaimsOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  /**
+   * Claims rows that are due, as many as there is room for: those of a priority only once none of a higher one is left.
+   *
+   * @param own the rows that this process works on; its own expired claims must not be taken for another process's
+   */
+  async claim(room: MailRoom, own: readonly string[]): Promise<ClaimedRow[]> {
+    const shares = await this.#due(this.#shares(room), own);
+    if (shares.length === 0) return [];
+    const claim = async (): Promise<ClaimedRow[]> => {
+      const ids = await this.#lock(shares, room.all, own);
+      return ids.length === 0 ? [] : await this.#claim(ids);
+    };
+    return await this.#connection.transaction(claim, { retries: CONFLICT_RETRIES });
+  }
+
+  #shares({ all, bulk }: MailRoom): readonly Share[] {
+    if (!this.#options.hasPriority) return [[null, all]];
+    const shares = PRIORITIES.map((priority) => [priority, priority === "bulk" ? bulk : all] as const);
+    return shares.filter(([, limit]) => limit > 0);
+  }
+
+  /**
+   * The shares that have rows which are due. Most of the time nothing is due: that costs one statement, which looks at an
+   * index for each priority, and on SQLite no lock.
+   */
+  async #due(shares: readonly Share[], own: readonly string[]): Promise<readonly Share[]> {
+    const { kysely } = this.#connection;
+    const looks = shares.map(([priority], index) =>
+      kysely
+        .selectFrom(this.#rows(priority, 1, own).as(`due_${index}`))
+        .select(sql<number>`${sql.lit(index)}`.as("share")),
+    );
+    const [first, ...others] = looks;
+    if (first === undefined) return [];
+    const found = await others.reduce((look, other) => look.unionAll(other), first).execute();
+    const due = new Set(found.map(({ share }) => Number(share)));
+    return shares.filter((_, index) => due.has(index));
+  }
+
+  async #lock(shares: readonly Share[], limit: number, own: readonly string[]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const [priority, most] of shares) {
+      const count = Math.min(most, limit - ids.length);
+      if (count === 0) break;
+      const due = this.#rows(priority, count, own);
+      ids.push(...(await this.#connection.dialect.lockRows(due, "skip").execute()).map(({ id }) => String(id)));
+    }
+    return ids;
+  }
+
+  /** Rows that are due, those first that have been due longest. */
+  #rows(priority: MailPriority | null, limit: number, own: readonly string[]) {
+    let due = this.#connection.kysely.selectFrom(TABLE).select("id").where("failed_at", "is", null);
+    if (priority !== null) due = due.where("priority", "=", sql.lit(storedPriority(priority)));
+    if (own.length > 0) due = due.where("id", "not in", own);
+    return due.where(isDue(this.#connection)).orderBy("available_at").limit(sql.lit(limit));
+  }
+
+  async #claim(ids: readonly string[]): Promise<ClaimedRow[]> {
+    const { kysely } = this.#connection;
+    const { claimant, claimMs } = this.#options;
+    const until = sql`${databaseTime(this.#connection)} + ${sql.lit(claimMs)}`;
+    await kysely
+      .updateTable(TABLE)
+      .set({ claim: claimant, attempts: sql`attempts + 1`, available_at: until })
+      .where("id", "in", ids)
+      // Checked again: not every database locks what it reads.
+      .where("failed_at", "is", null)
+      .where(isDue(this.#connection))
+      .execute();
+    const claimed = kysely.selectFrom(TABLE).selectAll().where("id", "in", ids).where("claim", "=", claimant);
+    return ((await claimed.execute()) as Row[]).map(claimedRow);
+  }
+}
+
+/** A row as a {@link ClaimedRow}. */
+export function claimedRow({ id, kind, content, attempts, priority }: Row): ClaimedRow {
+  return {
+    id: String(id),
+    kind: String(kind),
+    content: String(content),
+    attempts: Number(attempts),
+    priority: priorityOf(priority),
+  };
+}
