@@ -60,7 +60,7 @@ const CONTENTS: readonly Part[] = [
           "languages",
         ),
       },
-      { title: "Data", pages: guides("databases", "models", "migrations") },
+      { title: "Data", pages: guides("databases", "models", "migrations", "zero-downtime") },
       {
         title: "Accounts",
         pages: guides(

@@ -12,6 +12,7 @@ import type {
   SelectQueryBuilder,
 } from "kysely";
 import type { AshlarError, MaybePromise } from "../support/index.ts";
+import type { SchemaChange, SchemaRisk } from "./schema-risks/schema-change.ts";
 import type { Writes } from "./writes.ts";
 
 /** A value that a column can be compared with. */
@@ -116,7 +117,18 @@ export interface ColumnTypes {
 export type ColumnType = ColumnDataType | Expression<unknown>;
 
 /** Kysely's adapter with the dialect's column types, which migrations reach from their `Kysely`. */
-export type PortableAdapter = DialectAdapter & { readonly columnTypes: ColumnTypes };
+export type PortableAdapter = DialectAdapter & {
+  readonly columnTypes: ColumnTypes;
+  /** How it creates an index while others write the table; omitted if it knows only one way. */
+  readonly onlineIndex?: {
+    /** What follows `index` in the statement, and in the one that drops it. */
+    readonly keyword?: string;
+    /** What is at the end of the statement. */
+    readonly option?: string;
+    /** A statement that returns a row if the table has an index that a failed attempt left behind; both names are parameters. */
+    readonly isInvalid?: string;
+  };
+};
 
 /**
  * What a row is locked against until the transaction ends: every change, because the transaction is about to change the row
@@ -269,6 +281,11 @@ export interface Dialect {
     /** The statements at the transaction's end that undo `suspendReferences`. */
     resumeReferences(references: readonly { readonly table: string; readonly name: string }[]): readonly string[];
   };
+  /**
+   * A statement without parameters that returns a row for each index that a failed attempt to create it has left behind, so
+   * that no query uses it: `name`, `table`. Leave it out if there is no such thing.
+   */
+  readonly invalidIndexes?: string;
   readonly adapter: PortableAdapter;
   readonly compiler: QueryCompiler;
   /** Writes that return what they did, or that depend on what is stored. */
@@ -336,6 +353,11 @@ export interface Dialect {
    * @param timeoutMs in milliseconds; `null`: as usual again
    */
   limitLockWaits?(connection: PhysicalConnection, timeoutMs: number | null): MaybePromise<void>;
+  /**
+   * What a change of an existing table locks while it runs, or why it fails, for `ashlar doctor` and `migrate --dry-run`;
+   * `null` if only what counts on every database does: what the running version can't live with. Leave it out if that is all.
+   */
+  schemaRisk?(change: SchemaChange): SchemaRisk | null;
   /** Drops every table, view and type of the database. */
   dropEverything(connection: PhysicalConnection): MaybePromise<void>;
   /**

@@ -4,6 +4,7 @@ export { type Cast, type Casts, dateOf } from "./casts.ts";
 export { tableName } from "./column-names.ts";
 export { json, longText, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";
+export { type ConcurrentIndexOptions, createIndexConcurrently } from "./concurrent-index.ts";
 export type { Connection, QueryEvent } from "./connection.ts";
 export { Database } from "./database.ts";
 export type {
@@ -37,7 +38,7 @@ export {
 export type { ReportLongTransaction } from "./long-transactions.ts";
 export { mariadb } from "./mariadb/mariadb.ts";
 export type { MariadbSettings } from "./mariadb/mariadb-settings.ts";
-export type { Migration } from "./migration-files.ts";
+export type { Migration, MigrationFile } from "./migration-files.ts";
 export { type MigrateOptions, type MigrationStatus, Migrations, type RollbackOptions } from "./migrations.ts";
 export { Model } from "./model.ts";
 export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./model-database.ts";
@@ -58,6 +59,9 @@ export { DatabaseProvider } from "./provider.ts";
 export { ReadReplicas } from "./read-replicas.ts";
 export { CONFLICT_RETRIES } from "./retries.ts";
 export { returningWrites } from "./returning-writes.ts";
+export { type DryRun, dryRun } from "./schema-risks/dry-run.ts";
+export { type MigrationRisk, migrationRisks } from "./schema-risks/migration-risks.ts";
+export type { SchemaChange, SchemaRisk } from "./schema-risks/schema-change.ts";
 export type { DatabaseServerSettings } from "./server-settings.ts";
 export {
   type CompleteDatabaseSettings,
@@ -71,6 +75,7 @@ export { MissingTableError, requireTableElsewhere, StoreTable } from "./store-ta
 export {
   columnsOf,
   hasTable,
+  invalidIndexesOf,
   looseTextColumnsOf,
   plainTablesOf,
   replicaMigrations,

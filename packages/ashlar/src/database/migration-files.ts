@@ -81,12 +81,13 @@ export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
 /**
  * Imports a migration.
  *
+ * @param load distinguishes it from other times that the process loads the file, which may have changed since
  * @throws `E_MIGRATION` if the file cannot be loaded, or does not export a {@link Migration}
  */
-export async function loadMigration({ path }: MigrationFile): Promise<Migration> {
+export async function loadMigration({ path }: MigrationFile, load = ""): Promise<Migration> {
   let loaded: Partial<Migration>;
   try {
-    loaded = await import(/* @vite-ignore */ pathToFileURL(path).href);
+    loaded = await import(/* @vite-ignore */ pathToFileURL(path).href + load);
   } catch (error) {
     throw new AshlarError("E_MIGRATION", `${path}: it could not be loaded: ${(error as Error).message}`, {
       cause: error,

@@ -10,6 +10,7 @@ import { LOCK_TIMEOUT_MS, LockWaits } from "./lock-waits.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "./migration-files.ts";
 import { MigrationProgress } from "./migration-progress.ts";
 import { runAwaited } from "./migration-statements.ts";
+import { type DryRun, dryRun } from "./schema-risks/dry-run.ts";
 import { hasTable } from "./table-columns.ts";
 
 /** A migration's status. `missing`: it has been run, but its file is gone or renamed. */
@@ -190,6 +191,16 @@ export class Migrations {
     const run = await this.#kysely.selectFrom("migrations").select("name").execute();
     const done = new Set(run.map(({ name }) => name));
     return names.filter((name) => !done.has(name));
+  }
+
+  /** @internal What the pending migrations would do, oldest first; see {@link dryRun}. */
+  async dryRuns(): Promise<DryRun[]> {
+    const pending = new Set(await this.pending());
+    const runs: DryRun[] = [];
+    for (const file of await migrationFiles(this.#folder)) {
+      if (pending.has(file.name)) runs.push(await dryRun(this.#connection.dialect, file));
+    }
+    return runs;
   }
 
   /**

@@ -58,6 +58,16 @@ export async function plainTablesOf(connection: Connection): Promise<readonly st
   return (await connection.rows(plainTables.names, [])).map(({ name }) => String(name));
 }
 
+/** The indexes that failed attempts to create them have left behind. */
+export async function invalidIndexesOf(
+  connection: Connection,
+): Promise<readonly { readonly name: string; readonly table: string }[]> {
+  const { invalidIndexes } = connection.dialect;
+  if (invalidIndexes === undefined) return [];
+  const rows = await connection.rows(invalidIndexes, []);
+  return rows.map(({ name, table }) => ({ name: String(name), table: String(table) }));
+}
+
 /**
  * The names of the migrations that a read replica has heard of.
  *

@@ -11,10 +11,10 @@ export async function readIfThere(root: string, file: string): Promise<string | 
   }
 }
 
-/** The text of a file without its comments, so that what is only mentioned in one doesn't count. */
+/** The text of a file without its comments, so that what is only mentioned in one doesn't count. Lines keep their numbers. */
 export async function codeOf(root: string, file: string): Promise<string> {
   const text = (await readIfThere(root, file)) ?? "";
-  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, "");
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, (comment) => comment.replaceAll(/[^\n]/g, ""));
 }
 
 /**

@@ -8,6 +8,7 @@ export {
   possibleKinds,
   writeDeployment,
 } from "./deployment/index.ts";
+export { codeOf } from "./existing-files.ts";
 export { type NewFile, writeNewFile } from "./files.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./fill-secrets.ts";
 export { type Installation, planInstallation, planMigrations, writeInstallation, writeMigrations } from "./install.ts";

@@ -90,3 +90,20 @@ test.for([
     [up, down].map((change) => `  await database.schema.alterTable("${table}").${change}.execute();`),
   );
 });
+
+test.each([
+  ["index_email_on_users", "users", "email"],
+  ["add_paid_at_index_to_order_lines", "order_lines", "paid_at"],
+] as const)("the migration %s creates an index beside other writes", async (name, table, column) => {
+  const { text } = await makeMigration(name, ".");
+  expect(text).toContain("export const transaction = false;\n");
+  expect(text).toContain(`await createIndexConcurrently(database, "${table}", ["${column}"]);`);
+  expect(text).toContain(`dropIndex("${table}_${column}").on("${table}").execute();`);
+});
+
+test("the migration of a renaming adds the new column beside the old one", async () => {
+  const { text } = await makeMigration("rename_name_to_full_name_in_users", ".");
+  expect(text).toContain('alterTable("users").addColumn("full_name", "varchar(255)").execute();');
+  expect(text).toContain("drop name with a later version.");
+  expect(text).not.toContain("renameColumn");
+});

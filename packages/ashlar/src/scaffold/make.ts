@@ -61,8 +61,9 @@ export async function makeProvider(name: string): Promise<NewFile> {
 /**
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
- * @param name `create_orders` creates a table; `add_total_to_orders` adds a column to one, and `remove_total_from_orders`
- * removes it; other names change a table
+ * @param name `create_orders` creates a table; `add_total_to_orders` adds a column to one, `remove_total_from_orders`
+ * removes it, `rename_sum_to_total_in_orders` begins to rename it, and `index_total_on_orders` creates its index; other names
+ * change a table
  * @param root the application's folder; the new migration is dated after the existing ones
  */
 export async function makeMigration(name: string, root: string): Promise<NewFile> {
@@ -74,13 +75,18 @@ export async function makeMigration(name: string, root: string): Promise<NewFile
 async function migrationText(name: string): Promise<string> {
   const [, created] = /^create_(.+)$/.exec(name) ?? [];
   if (created !== undefined) return await readStub("make/migration-create.ts", { table: created });
+  const [, indexed, on] = /^index_(.+?)_on_(.+)$/.exec(name) ?? /^add_(.+?)_index_to_(.+)$/.exec(name) ?? [];
+  if (indexed !== undefined) return await readStub("make/migration-index.ts", { table: on!, column: indexed });
+  const [, before, after, of] = /^rename_(.+?)_to_(.+?)_(?:in|on|of)_(.+)$/.exec(name) ?? [];
   const [, added, to] = /^add_(.+?)_to_(.+)$/.exec(name) ?? [];
   const [, removed, from] = /^(?:remove|drop)_(.+?)_from_(.+)$/.exec(name) ?? [];
   const [, changed] = /_(?:to|from|in|on)_(.+)$/.exec(name) ?? [];
   return await readStub("make/migration.ts", {
-    table: to ?? from ?? changed ?? name,
-    column: added ?? removed ?? "name",
+    table: to ?? from ?? of ?? changed ?? name,
+    column: added ?? removed ?? after ?? "name",
     removes: removed !== undefined,
+    renames: before !== undefined,
+    renamed: before ?? "",
   });
 }
 

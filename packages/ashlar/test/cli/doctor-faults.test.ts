@@ -1098,6 +1098,8 @@ const ELSEWHERE: readonly FindingId[] = [
   "database.replica",
   "database.collation",
   "database.engine",
+  "database.index",
+  "migrations.risk",
   "uploads.folder",
   "uploads.room",
 ];

@@ -9,6 +9,8 @@ import {
   writeNewFile,
 } from "../../scaffold/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { risksOfFile } from "../migration-risks.ts";
+import { printRisks } from "../print-risks.ts";
 import type { Terminal } from "../terminal.ts";
 
 async function write(terminal: Terminal, file: NewFile): Promise<void> {
@@ -43,10 +45,19 @@ export function makeCommands(terminal: Terminal): Command[] {
       await write(terminal, await makeController(name, options.api ? "api" : options.resource ? "resource" : "plain"));
     });
 
+  const migration = new Command("make:migration")
+    .description("Creates a migration in database/migrations, and says what it would lock or break.")
+    .argument("<name>", "such as create_orders, add_phone_to_users or index_email_on_users")
+    .action(async (name: string) => {
+      const file = await makeMigration(name, terminal.root);
+      await write(terminal, file);
+      printRisks(terminal, await risksOfFile(terminal.root, file.path));
+    });
+
   return [
     controller,
     make("model", "Creates a model in app/models.", makeModel),
-    make("migration", "Creates a migration in database/migrations.", makeMigration, "create_orders"),
+    migration,
     make("middleware", "Creates a middleware in app/middleware.", makeMiddleware),
     make("provider", "Creates a provider in app/providers.", makeProvider),
   ];

@@ -2,8 +2,10 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../boot/index.ts";
 import type { MigrateOptions, RollbackOptions } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
+import { examinePending } from "../migration-risks.ts";
+import { printExamined } from "../print-risks.ts";
 import { emphasis, type Terminal, table } from "../terminal.ts";
-import { withMigrations } from "../with-migrations.ts";
+import { withConfiguredDatabase, withMigrations } from "../with-migrations.ts";
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
@@ -24,6 +26,7 @@ interface Waits {
 interface UpOptions extends Waits {
   readonly allowMissing?: true;
   readonly allowNewer?: true;
+  readonly dryRun?: true;
 }
 
 function lockTimeout(): Option {
@@ -62,7 +65,13 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .option("--allow-missing", ALLOW_MISSING)
     .option("--allow-newer", ALLOW_NEWER)
     .addOption(lockTimeout())
-    .action(async ({ lockTimeout, allowMissing, allowNewer }: UpOptions) => {
+    .option("--dry-run", "print the statements, and what they lock or break, instead of running them")
+    .action(async ({ lockTimeout, allowMissing, allowNewer, dryRun }: UpOptions) => {
+      if (dryRun) {
+        const all = await withConfiguredDatabase(terminal.root, (database) => examinePending(terminal.root, database));
+        printExamined(terminal, all);
+        return;
+      }
       const names = await withMigrations(terminal.root, (migrations) => {
         return migrations.up({
           allowMissing: allowMissing ?? (allowNewer ? "newer" : false),

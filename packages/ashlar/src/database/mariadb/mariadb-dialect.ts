@@ -26,6 +26,7 @@ import type {
   TestDatabase,
   TransactionOptions,
 } from "../dialect.ts";
+import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 import { tlsOptions } from "../tls-settings.ts";
 import type { Writes } from "../writes.ts";
 import type { MariadbClient } from "./mariadb-client.ts";
@@ -35,6 +36,7 @@ import { MARIADB_COPYING } from "./mariadb-copying.ts";
 import { translateMariadbError } from "./mariadb-errors.ts";
 import { dropAll, emptyAll, MigrationLock } from "./mariadb-maintenance.ts";
 import { type LoadMysql, MariadbPool } from "./mariadb-pool.ts";
+import { mariadbSchemaRisk } from "./mariadb-schema-risks.ts";
 import { type CompleteMariadbSettings, replicaSettings } from "./mariadb-settings.ts";
 import { mariadbWrites } from "./mariadb-writes.ts";
 
@@ -107,7 +109,10 @@ export class MariadbDialect implements Dialect {
   readonly looseText: NonNullable<Dialect["looseText"]> = LOOSE_TEXT;
   readonly plainTables: NonNullable<Dialect["plainTables"]> = PLAIN_TABLES;
   readonly copying: NonNullable<Dialect["copying"]> = MARIADB_COPYING;
-  readonly adapter: PortableAdapter = Object.assign(new ReturningAdapter(), { columnTypes: COLUMN_TYPES });
+  readonly adapter: PortableAdapter = Object.assign(new ReturningAdapter(), {
+    columnTypes: COLUMN_TYPES,
+    onlineIndex: { option: "lock = none" },
+  });
   readonly compiler: QueryCompiler = new MariadbCompiler();
   readonly writes: Writes;
   readonly shared: Executor;
@@ -219,6 +224,10 @@ export class MariadbDialect implements Dialect {
         ? "session lock_wait_timeout = @ashlar_lock_wait"
         : `@ashlar_lock_wait = @@session.lock_wait_timeout, session lock_wait_timeout = ${Math.ceil(timeoutMs / 1000)}`;
     await connection.execute(CompiledQuery.raw(`set ${change}`));
+  }
+
+  schemaRisk(change: SchemaChange): SchemaRisk | null {
+    return mariadbSchemaRisk(change);
   }
 
   async dropEverything(connection: PhysicalConnection): Promise<void> {

@@ -29,12 +29,14 @@ import type {
   TransactionOptions,
 } from "../dialect.ts";
 import { returningWrites } from "../returning-writes.ts";
+import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 import type { Writes } from "../writes.ts";
 import { PostgresClients } from "./postgres-clients.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { POSTGRES_COPYING } from "./postgres-copying.ts";
 import { afterFailure } from "./postgres-errors.ts";
 import { PostgresMigrationLock, PostgresTransactionLock } from "./postgres-migration-lock.ts";
+import { postgresSchemaRisk } from "./postgres-schema-risks.ts";
 import { type CompletePostgresSettings, replicaSettings } from "./postgres-settings.ts";
 
 const SERVER_TIME = sql<number>`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`;
@@ -47,6 +49,17 @@ const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
   join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
   where indrelid = to_regclass(replace(quote_ident($1), '.', '"."'))
     and indisunique and indnkeyatts = 1 and indpred is null and indexprs is null`;
+
+/** An index that is being built is invalid too, until it is ready. */
+const INVALID_INDEXES = `select ci.relname as name, ct.relname as "table" from pg_catalog.pg_index i
+  join pg_catalog.pg_class ci on ci.oid = i.indexrelid join pg_catalog.pg_class ct on ct.oid = i.indrelid
+  where not i.indisvalid and pg_catalog.pg_table_is_visible(ct.oid)
+    and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)
+  order by 2, 1`;
+
+const IS_INVALID_INDEX = `select 1 from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+  where i.indrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and c.relname = $2 and not i.indisvalid
+    and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)`;
 
 const COLUMN_TYPES: ColumnTypes = {
   primaryKey: { type: "bigint", define: (column) => column.generatedByDefaultAsIdentity().primaryKey() },
@@ -73,8 +86,12 @@ export class PostgresDialect implements Dialect {
   readonly serverTime: Expression<number> = SERVER_TIME;
   readonly columnNames: string = COLUMN_NAMES;
   readonly uniqueColumnNames: string = UNIQUE_COLUMN_NAMES;
+  readonly invalidIndexes: string = INVALID_INDEXES;
   readonly copying: NonNullable<Dialect["copying"]> = POSTGRES_COPYING;
-  readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), { columnTypes: COLUMN_TYPES });
+  readonly adapter: PortableAdapter = Object.assign(new PostgresAdapter(), {
+    columnTypes: COLUMN_TYPES,
+    onlineIndex: { keyword: "concurrently", isInvalid: IS_INVALID_INDEX },
+  });
   readonly compiler: QueryCompiler = new PostgresCompiler();
   readonly writes: Writes = returningWrites;
   readonly shared: Executor;
@@ -189,6 +206,10 @@ export class PostgresDialect implements Dialect {
     const isOfSession = !this.#settings.transactionPooling;
     if (isOfSession) await connection.execute(CompiledQuery.raw(`set statement_timeout = ${timeoutMs ?? 0}`));
     connection.statementTimeoutMs = timeoutMs;
+  }
+
+  schemaRisk(change: SchemaChange): SchemaRisk | null {
+    return postgresSchemaRisk(change);
   }
 
   async dropEverything(connection: Executor): Promise<void> {

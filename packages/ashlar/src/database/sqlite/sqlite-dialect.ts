@@ -26,12 +26,14 @@ import { ForeignKeyViolationError } from "../errors.ts";
 import { LockedExecutor } from "../locked-executor.ts";
 import { Mutex } from "../mutex.ts";
 import { returningWrites } from "../returning-writes.ts";
+import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 import type { Writes } from "../writes.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SQLITE_COPYING } from "./sqlite-copying.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
+import { sqliteSchemaRisk } from "./sqlite-schema-risks.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 
 /** How many rows with broken references a message lists. */
@@ -175,6 +177,10 @@ export class SqliteDialect implements Dialect {
 
   unlockMigrations(): void {
     this.#migrationLock.release();
+  }
+
+  schemaRisk(change: SchemaChange): SchemaRisk | null {
+    return sqliteSchemaRisk(change);
   }
 
   async dropEverything(connection: Executor): Promise<void> {

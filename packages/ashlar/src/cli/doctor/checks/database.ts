@@ -1,8 +1,15 @@
 import { stat } from "node:fs/promises";
 import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
-import { columnsOf, type Database, looseTextColumnsOf, plainTablesOf } from "../../../database/index.ts";
+import {
+  columnsOf,
+  type Database,
+  invalidIndexesOf,
+  looseTextColumnsOf,
+  plainTablesOf,
+} from "../../../database/index.ts";
 import { MAIL_OUTBOX_TABLE, MailProvider } from "../../../mail/index.ts";
 import { AshlarError } from "../../../support/index.ts";
+import { examinePending } from "../../migration-risks.ts";
 import { migrationsOf } from "../../with-migrations.ts";
 import { isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages, usesVerification } from "../features.ts";
@@ -79,6 +86,7 @@ async function databaseFindings(subject: Subject, database: Database): Promise<F
   return [
     ...(await modeFindings(subject, database)),
     ...pending,
+    ...(await indexFindings(database)),
     ...(await replicaFindings(database)),
     // What a pending migration creates is not missing for another reason.
     ...(pending.some(({ id }) => id === "migrations.pending") ? [] : await contentFindings(subject, database)),
@@ -102,6 +110,7 @@ async function migrationFindings(subject: Subject, database: Database): Promise<
     findings.push(
       finding("migrations.pending", severity, { file: "database/migrations", problem, run: "npx ashlar migrate" }),
     );
+    findings.push(...(await riskFindings(subject, database)));
   }
   const { names, areNewer } = await migrations.missing();
   if (names.length > 0) {
@@ -110,6 +119,33 @@ async function migrationFindings(subject: Subject, database: Database): Promise<
     findings.push(warning(areNewer ? "migrations.newer" : "migrations.missing", remedy));
   }
   return findings;
+}
+
+/** What the pending migrations lock or break, as far as can be told without running them. */
+async function riskFindings({ root }: Subject, database: Database): Promise<Finding[]> {
+  return (await examinePending(root, database)).flatMap(({ file, risks, obstacle }) => [
+    ...risks.map((risk) => {
+      const { line, problem, lines, remedy } = risk;
+      return warning("migrations.risk", { file, line, problem, in: "database/migrations", lines, note: remedy });
+    }),
+    ...(obstacle === null ? [] : [warning("migrations.risk", { file, problem: obstacle, note: LOOK })]),
+  ]);
+}
+
+const LOOK =
+  "Look for yourself whether the rest locks or breaks something: the guide to deployments without downtime says what does.";
+
+/** An index that couldn't be built answers no query, and slows down each write. */
+async function indexFindings(database: Database): Promise<Finding[]> {
+  return (await invalidIndexesOf(database.connection())).map(({ name, table }) => {
+    const problem = `The index ${name} of the table ${table} is invalid: creating it concurrently has failed, and left it behind.`;
+    const lines = [
+      "export const transaction = false;",
+      `await sql\`drop index concurrently if exists "${name}"\`.execute(database);`,
+    ];
+    const note = `If the migration that creates it with createIndexConcurrently hasn't run yet, run it again: npx ashlar migrate. ${NEW_MIGRATION}`;
+    return warning("database.index", { problem, in: "database/migrations", lines, note });
+  });
 }
 
 async function modeFindings(subject: Subject, database: Database): Promise<Finding[]> {

@@ -1,0 +1,120 @@
+import { readdir } from "node:fs/promises";
+import { join, parse, relative } from "node:path";
+import {
+  type Database,
+  type Dialect,
+  type DryRun,
+  dryRun,
+  type MigrationRisk,
+  migrationRisks,
+  tableName,
+} from "../database/index.ts";
+import { codeOf } from "../scaffold/index.ts";
+import { migrationsOf, withConfiguredDatabase } from "./with-migrations.ts";
+
+/** A risk of a migration, as commands show it. */
+export interface ShownRisk {
+  /** The migration's file, relative to the application's folder. */
+  readonly file: string;
+  readonly line: number | null;
+  /** The statement, what it locks or breaks, and where the application's own models use it. */
+  readonly problem: string;
+  readonly remedy: string;
+  readonly lines: readonly string[];
+}
+
+/** A migration that is about to run. */
+export interface ExaminedMigration {
+  readonly file: string;
+  readonly statements: readonly string[];
+  readonly risks: readonly ShownRisk[];
+  /** Why the statements may not be all; `null` if they are. */
+  readonly obstacle: string | null;
+}
+
+/**
+ * Examines the pending migrations of an application's database, which they only read the names of those from that have run.
+ *
+ * @throws `E_MIGRATION` if one can't be loaded
+ */
+export async function examinePending(root: string, database: Database): Promise<ExaminedMigration[]> {
+  return await examined(root, database.dialect, await migrationsOf(root, database).dryRuns());
+}
+
+/**
+ * The risks of a migration that was just made, on the application's database, which nothing connects to. None if the
+ * configuration or the packages of the application aren't complete yet.
+ *
+ * @param file relative to the application's folder
+ */
+export async function risksOfFile(root: string, file: string): Promise<readonly ShownRisk[]> {
+  try {
+    return await withConfiguredDatabase(root, async ({ dialect }) => {
+      const run = await dryRun(dialect, { name: parse(file).name, path: join(root, file) });
+      const [own] = await examined(root, dialect, [run]);
+      return own!.risks;
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Examines migrations that would run in this order. */
+export async function examined(root: string, dialect: Dialect, runs: readonly DryRun[]): Promise<ExaminedMigration[]> {
+  const risks = migrationRisks(dialect, runs);
+  const shown: ExaminedMigration[] = [];
+  for (const { file, statements, error } of runs) {
+    const own = risks.filter(({ path }) => path === file.path);
+    shown.push({
+      file: pathIn(root, file.path),
+      statements: statements.map(({ sql }) => sql.replaceAll(/\s+/g, " ").trim()),
+      risks: await Promise.all(own.map((risk) => shownRisk(root, risk))),
+      obstacle: error === null ? null : obstacleOf(statements.length, error),
+    });
+  }
+  return shown;
+}
+
+function obstacleOf(count: number, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `What it does after ${count === 1 ? "its first statement" : `${count} statements`} can't be told without its rows: ${reason}`;
+}
+
+async function shownRisk(root: string, { path, line, statement, change, ...risk }: MigrationRisk): Promise<ShownRisk> {
+  const users = REMOVING.has(change.kind) ? await modelsUsing(root, change.table, change.name) : [];
+  const own = users.length === 0 ? "" : ` The code that is here still uses it, too: ${users.join(", ")}.`;
+  return {
+    file: pathIn(root, path),
+    line,
+    problem: `${statement}: ${risk.problem}${own}`,
+    remedy: risk.remedy,
+    lines: risk.lines,
+  };
+}
+
+/** What takes away a name that models use. */
+const REMOVING: ReadonlySet<string> = new Set(["dropColumn", "renameColumn", "dropTable", "renameTable"]);
+
+const MODELS = "app/models";
+
+/** The places where an application's models name a table, or one of its columns, as `app/models/user.ts:7`. */
+async function modelsUsing(root: string, table: string, column: string | null): Promise<string[]> {
+  const files = await readdir(join(root, MODELS)).catch(() => []);
+  const places: string[] = [];
+  for (const name of files.toSorted()) {
+    if (!/\.[jt]s$/.test(name)) continue;
+    const code = await codeOf(root, `${MODELS}/${name}`);
+    const [found] = /\bclass\s+(\w+)/.exec(code)?.slice(1) ?? [];
+    if (found === undefined) continue;
+    const [, named = tableName(found)] = /\btable\b[^=\n]*=\s*["'`]([^"'`]+)["'`]/.exec(code) ?? [];
+    if (named !== table) continue;
+    const pattern = column === null ? /\bclass\s/ : new RegExp(`\\b${column.replaceAll(/\W/g, "\\$&")}\\b`);
+    const line = code.split("\n").findIndex((text) => pattern.test(text));
+    if (line !== -1) places.push(`${MODELS}/${name}:${line + 1}`);
+  }
+  return places;
+}
+
+function pathIn(root: string, path: string): string {
+  return relative(root, path).replaceAll("\\", "/");
+}

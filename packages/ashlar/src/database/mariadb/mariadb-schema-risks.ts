@@ -1,0 +1,83 @@
+import { breakingRisk, isRequired, REQUIRED, statement } from "../schema-risks/breaking-changes.ts";
+import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
+import { quoted } from "../schema-risks/sql-words.ts";
+
+/** The server refuses a statement with one of these rather than lock out writes. */
+const ONLINE = /\block = none\b|\balgorithm = (?:instant|nocopy)\b/;
+
+/** A default that is computed for each row, or a number that is counted up. */
+const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;
+
+/**
+ * What MariaDB and MySQL can't change in place, so that writes wait while the table is copied:
+ * https://mariadb.com/kb/en/innodb-online-ddl-overview/
+ */
+export function mariadbSchemaRisk(change: SchemaChange): SchemaRisk | null {
+  const { kind, table, name, definition, sql } = change;
+  const isOnline = ONLINE.test(definition);
+  switch (kind) {
+    case "addColumn":
+      if (isRequired(definition)) return { ...REQUIRED(`${table}.${name}`), lines: [] };
+      return COPYING.test(definition) && !isOnline
+        ? copying(
+            table,
+            'Add it nullable, without a default that is computed for each row, and fill in the rows in batches. With "lock = none", the server refuses what it can\'t do without a lock:',
+            [`alter table ${quoted(table)} ${sql}, lock = none`],
+          )
+        : null;
+    case "changeType": {
+      const broken = breakingRisk(change)!;
+      if (isOnline) return broken;
+      return {
+        problem: `${broken.problem} And writes to ${table} wait while all of it is copied, unless the type only becomes longer.`,
+        remedy: `${broken.remedy} With "lock = none", the server refuses what it can't do without a lock:`,
+        lines: [statement(`alter table ${quoted(table)} ${sql}, lock = none`)],
+      };
+    }
+    case "addForeignKey":
+      return isOnline
+        ? null
+        : copying(
+            table,
+            "Without the check of the rows, it is added in place. Look for rows that refer to nothing first, because then nothing else does:",
+            [
+              "set foreign_key_checks = 0",
+              `alter table ${quoted(table)} ${sql}, algorithm = inplace, lock = none`,
+              "set foreign_key_checks = 1",
+            ],
+          );
+    case "addPrimaryKey":
+    case "dropConstraint":
+      return /^drop (?!primary)/.test(definition) || isOnline
+        ? null
+        : copying(table, "Let the server refuse what it can't do without a lock:", [
+            `alter table ${quoted(table)} ${sql}, lock = none`,
+          ]);
+    case "rewriteTable":
+      return isOnline
+        ? null
+        : copying(
+            table,
+            'With "lock = none", the server refuses what it can\'t do without a lock. Otherwise copy the rows to a new table in batches, as pt-online-schema-change and gh-ost do.',
+            [],
+          );
+    case "createIndex":
+      return /\bfulltext\b|\bspatial\b/.test(definition) && !isOnline
+        ? {
+            problem: `Writes to ${table} wait until the index is built: only ordinary indexes are built beside them.`,
+            remedy: "Try it on a copy, and migrate at a quiet time.",
+            lines: [],
+          }
+        : null;
+    default:
+      return null;
+  }
+}
+
+function copying(table: string, remedy: string, statements: readonly string[]): SchemaRisk {
+  return {
+    problem: `Writes to ${table} wait while all of it is copied.`,
+    remedy,
+    lines: statements.map(statement),
+  };
+}

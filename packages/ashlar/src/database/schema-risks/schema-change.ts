@@ -1,0 +1,63 @@
+/** What a statement of a migration does to a table that the running version of the application uses. */
+export interface SchemaChange {
+  /**
+   * - `addColumn`, `dropColumn`, `renameColumn`; `changeType`: another definition of a column; `setNotNull`.
+   * - `addUnique`, `addPrimaryKey`, `addForeignKey`, `addCheck`: constraints; `dropConstraint`; `validate`: checks the rows
+   *   for one that was added as `not valid`.
+   * - `createIndex`, whether by a statement of its own or by `alter table`.
+   * - `dropTable`, `renameTable`; `rebuildTable`: another table takes its place and its name.
+   * - `rewriteTable`: another engine or character set.
+   * - `writeRows`: an `update` or `delete` of all rows.
+   * - `alterTable`: anything else that `alter table` does.
+   */
+  readonly kind:
+    | "addColumn"
+    | "dropColumn"
+    | "renameColumn"
+    | "changeType"
+    | "setNotNull"
+    | "addUnique"
+    | "addPrimaryKey"
+    | "addForeignKey"
+    | "addCheck"
+    | "dropConstraint"
+    | "validate"
+    | "createIndex"
+    | "dropTable"
+    | "renameTable"
+    | "rebuildTable"
+    | "rewriteTable"
+    | "writeRows"
+    | "alterTable";
+  /** The table's name, without its schema. */
+  readonly table: string;
+  /** The column or the constraint; `null` if the change isn't about one, or about several. */
+  readonly name: string | null;
+  /** Its new name, or the table's; `null` if nothing is renamed. */
+  readonly newName: string | null;
+  /** The columns of an index or a constraint, as far as they are only named. */
+  readonly columns: readonly string[];
+  /** The statement, or what it does as one of several things. */
+  readonly sql: string;
+  /**
+   * The SQL that says how, in lower case, with single spaces, and with `""` for each quoted name and `''` for each text: for
+   * `addColumn`, the column's definition. Options that count for all of the statement, such as `lock = none`, are at its end.
+   */
+  readonly definition: string;
+  /** Whether the statement runs in the migration's transaction. */
+  readonly inTransaction: boolean;
+  /** Whether an earlier statement of the same transaction has added a constraint to the table as `not valid`. */
+  readonly followsUnvalidated: boolean;
+  /** Whether an earlier statement of the same migration has validated a constraint of the table. */
+  readonly followsValidation: boolean;
+}
+
+/** What a change does to the running version of the application, and how to make it without. */
+export interface SchemaRisk {
+  /** What it locks or breaks, in a sentence or two. */
+  readonly problem: string;
+  /** What to do instead, in a sentence or two. */
+  readonly remedy: string;
+  /** Lines for migrations that do it; a comment says which comes when. None if the sentence is enough. */
+  readonly lines: readonly string[];
+}
