@@ -1,4 +1,5 @@
-// The reference: node:http, with the token checked by hand and the row fetched by a prepared statement.
+// The reference: node:http, with the token checked by hand and the row fetched by a prepared statement. It sends the headers that
+// Ashlar has to send; with LEAST=true, only those without which the body can't be read.
 import { createHash, createHmac, timingSafeEqual, verify as verifySignature } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";
@@ -39,13 +40,15 @@ function claimsOf(token: string, dot: number): Claims | null {
   return claims.exp !== undefined && claims.exp <= Date.now() / 1000 ? null : claims;
 }
 
+const isLeast = process.env.LEAST === "true";
+const JSON_HEADERS = isLeast
+  ? { "Content-Type": "application/json" }
+  : { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+const HTML_HEADERS = isLeast ? { "Content-Type": "text/html; charset=utf-8" } : PAGE_HEADERS;
+
 function answer(response: ServerResponse, status: number, body: unknown): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, {
-    "Content-Type": "application/json; charset=utf-8",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Length": Buffer.byteLength(text),
-  });
+  response.writeHead(status, { ...JSON_HEADERS, "Content-Length": Buffer.byteLength(text) });
   response.end(text);
 }
 
@@ -58,7 +61,7 @@ function answerPage(cookies: string | undefined, response: ServerResponse): void
     return;
   }
   const html = page(row);
-  response.writeHead(200, { ...PAGE_HEADERS, "Content-Length": Buffer.byteLength(html) }).end(html);
+  response.writeHead(200, { ...HTML_HEADERS, "Content-Length": Buffer.byteLength(html) }).end(html);
 }
 
 /** The minimum of a login: the user's row and the hash, without a session, a cookie, or a limit on concurrent hashes. */
