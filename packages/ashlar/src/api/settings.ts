@@ -12,6 +12,7 @@ import {
   type Optional,
   recordOf,
   type Setting,
+  SetupProblems,
   setting,
   settings,
   text,
@@ -241,8 +242,11 @@ const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
  */
 export function readApiSettings(drivers: unknown): readonly CompleteDriverSettings[] {
   const entries = Object.entries(DRIVERS.read(drivers, DRIVERS_PLACE));
-  if (entries.length > 0) return Object.freeze(entries.map(([name, entry]) => readDriver(name, entry)));
-  throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
+  if (entries.length === 0) throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
+  const problems = new SetupProblems();
+  const read = entries.map(([name, entry]) => problems.try(() => readDriver(name, entry)));
+  problems.end();
+  return Object.freeze(read as CompleteDriverSettings[]);
 }
 
 /** Reports whether a driver can have this name. */

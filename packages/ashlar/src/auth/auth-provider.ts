@@ -1,6 +1,7 @@
 import { type Application, type FeatureCommand, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
+import { SetupProblems } from "../support/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
@@ -113,14 +114,17 @@ export class AuthProvider extends Provider {
   override async ready(): Promise<void> {
     const { container } = this.application;
     const guards = container.make("auth");
-    guards.prepare();
-    guards.pages.check();
+    const problems = new SetupProblems();
+    problems.try(() => guards.prepare());
+    problems.try(() => guards.pages.check());
     for (const { guard, other, steps } of guards.guardsWithFewerSteps) this.#warnOfSteps(guard, other, steps);
     const { enumerationPrevention, pages, users } = container.make("accounts");
-    users.check(pages);
-    enumerationPrevention.check();
-    await requireEmailColumns(this.application);
-    await requireHashing(guards.hasher);
+    problems.try(() => users.check(pages));
+    problems.try(() => enumerationPrevention.check());
+    // It reads the database, which a boot that has failed already leaves alone.
+    if (!problems.any) await problems.run(() => requireEmailColumns(this.application));
+    await problems.run(() => requireHashing(guards.hasher));
+    problems.end();
     if (container.has("session") && guards.names.length > 0) {
       container.make("session").respondToExpired = (context) => respondToExpiredForm(context, guards);
       container.make("session").respondToError = (context, error) => {

@@ -6,6 +6,7 @@ import {
   isPlainObject,
   nearest,
   quoted,
+  SetupProblems,
   setting,
   settings,
   shape,
@@ -167,17 +168,27 @@ export function authSettingsOf(config: ConfigurationSections): CompleteAuthSetti
 export function readAuthSettings(section: Readonly<Record<string, unknown>>): CompleteAuthSettings {
   const all = Object.entries(OBJECT.read(section.GUARDS, WHERE));
   const entries = all.filter(([name]) => !NAMES.includes(name));
-  const read = GUARDS.read(Object.fromEntries(all.filter(([name]) => NAMES.includes(name))), WHERE);
-  const steps = namedApart(read.steps, `${WHERE}.steps`);
-  const guards = new Map(entries.map(([name, entry]) => [name, guardEntry(name, entry, steps)]));
+  const problems = new SetupProblems();
+  const common = problems.try(() => {
+    const read = GUARDS.read(Object.fromEntries(all.filter(([name]) => NAMES.includes(name))), WHERE);
+    return { ...read, steps: namedApart(read.steps, `${WHERE}.steps`) };
+  });
+  const guards = new Map<string, GuardEntry>();
+  for (const [name, entry] of entries) {
+    const guard = problems.try(() => guardEntry(name, entry, common?.steps ?? []));
+    if (guard !== undefined) guards.set(name, guard);
+  }
+  const hasher = problems.try(() => passwordHasher(section.PASSWORDS));
+  const accounts = problems.try(() => readAccountsSettings(section.ACCOUNTS));
+  if (common === undefined || hasher === undefined || accounts === undefined || problems.any) throw problems.error;
   return Object.freeze({
-    defaultGuard: read.default,
-    steps,
+    defaultGuard: common.default,
+    steps: common.steps,
     guards,
-    passwordResetTable: read.passwordResetTable,
-    passwordResetExpirationInMinutes: read.passwordResetExpiration,
-    hasher: passwordHasher(section.PASSWORDS),
-    accounts: readAccountsSettings(section.ACCOUNTS),
+    passwordResetTable: common.passwordResetTable,
+    passwordResetExpirationInMinutes: common.passwordResetExpiration,
+    hasher,
+    accounts,
   });
 }
 

@@ -59,7 +59,7 @@ import {
   type SheddingFacts,
   sheddingFacts,
 } from "../server/index.ts";
-import { AshlarError, type EnvironmentVariables, type MaybePromise } from "../support/index.ts";
+import { AshlarError, type EnvironmentVariables, type MaybePromise, type SetupProblems } from "../support/index.ts";
 import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
 import type { Configuration } from "./configuration.ts";
 import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
@@ -113,8 +113,6 @@ export class Application {
   readonly background: Background;
   /** @internal The daily pruning of a server. Tests control their data themselves, so there it is off. */
   readonly dailyPrune: DailyPrune;
-  /** @internal Whether a command only looks at the application: nothing is connected to, created or served. */
-  readonly isInspected: boolean;
   readonly #stats: StatsCollector = new StatsCollector();
   readonly #languageFiles: readonly LanguageFile[];
   readonly #context = createContextClass();
@@ -129,6 +127,9 @@ export class Application {
   /** `null` if visitors use one host. */
   readonly #requestedOrigins: RequestedOrigins | null;
   readonly #shutdown: Shutdown;
+  readonly #isInspected: boolean;
+  /** What the boot has found to be wrong. */
+  #problems: SetupProblems | null = null;
   #errorTemplates: ErrorTemplates | null = null;
   #listener: HostListener | null = null;
   #kernel: HttpKernel | null = null;
@@ -144,7 +145,7 @@ export class Application {
     this.settings = dependencies.settings;
     this.variables = dependencies.variables;
     this.logger = dependencies.logger;
-    this.isInspected = dependencies.isInspected;
+    this.#isInspected = dependencies.isInspected;
     const { language, languages, limits, uploadFolder } = dependencies.settings;
     this.bodies = new HeldBodies(limits, uploadFolder === null ? null : resolve(dependencies.root, uploadFolder));
     this.#languageFiles = dependencies.languageFiles;
@@ -201,6 +202,14 @@ export class Application {
       .bind("logger", dependencies.logger)
       .bind("messages", this.messages)
       .singleton("router", () => this.router);
+  }
+
+  /**
+   * @internal Whether nothing is connected to, created or served: a command only looks at the application, or something is
+   * wrong with it, and the boot only goes on to find what else is.
+   */
+  get isInspected(): boolean {
+    return this.#isInspected || this.#problems?.any === true;
   }
 
   /** The environment that the application runs in: `production`, `development` or `test`. */
@@ -554,40 +563,56 @@ export class Application {
 
   async #boot(options: BootOptions): Promise<void> {
     const { container, settings } = this;
+    const { problems } = options;
+    this.#problems = problems;
     warnOfUnsafeEnvironment(settings, this.variables, this.logger);
     const kernel = options.kernel(container);
     this.#kernel = kernel;
     warnOfUnreadableResponses(this);
     container.boundBy(kernel.constructor.name);
     kernel.registerRoutes();
-    await this.#providers.register(options.providers);
+    await this.#providers.register(options.providers, problems);
     declareErrorMessages(this.messages);
-    await this.messages.load(this.#languageFiles);
-    this.#router = new Router(await options.loadRoutes(container), {
+    await problems.run(() => this.messages.load(this.#languageFiles));
+    this.#router = (await problems.run(() => this.#createRouter(options), "The router")) ?? null;
+    await this.#providers.boot(problems);
+    // What comes now looks at routes, and at what providers have done. Without them, it would report their absence.
+    if (this.#router === null || problems.hasFailed) throw problems.error;
+    this.#warnOfAmbiguousPaths(this.#router);
+    await this.#providers.ready(problems);
+    await problems.run(() => this.#createDispatcher(options, kernel, this.#router!));
+    problems.end();
+  }
+
+  async #createRouter({ loadRoutes }: BootOptions): Promise<Router> {
+    const { container, settings } = this;
+    return new Router(await loadRoutes(container), {
       signer: new Signer(settings.key, SIGNED_URL, { previousSecrets: settings.previousKeys }),
       appUrl: () => this.origin,
       basePath: settings.basePath,
       compilers: await ownCompilers(container.has("routes.compilers") ? container.make("routes.compilers") : {}),
     });
-    this.#warnOfAmbiguousPaths(this.#router);
-    await this.#providers.boot();
+  }
+
+  #createDispatcher({ problems, publicFolder }: BootOptions, kernel: HttpKernel, router: Router): void {
+    const { container, settings } = this;
     const instances = new MiddlewareInstances(container);
     const corsEntry = entryOf(kernel, CorsMiddleware);
     const cors = corsEntry === undefined ? null : (instances.of(corsEntry) as CorsMiddleware);
     this.#origins = originHeaders(cors, settings.trustedOrigins);
-    for (const warning of this.config.checkNames()) this.logger.warn(warning);
+    for (const warning of problems.try(() => this.config.checkNames()) ?? []) this.logger.warn(warning);
     this.#dispatcher = createDispatcher(this, {
       kernel,
       instances,
       cors,
       origins: this.#origins,
-      router: this.#router,
+      router,
       context: this.#context,
       errors: this.#errors,
       errorTemplates: this.#errorTemplates,
       mounts: this.#mounts,
       paths: this.#paths,
-      publicFolder: options.publicFolder,
+      publicFolder,
       checks: this.#providers.checks,
       isLeaving: () => this.#shutdown.isLeaving,
       requestStats: this.#stats.requests,

@@ -1,4 +1,11 @@
-import { ConfigurationError, isPlainObject, nearest, suggestion, unknownSetting } from "../support/index.ts";
+import {
+  ConfigurationError,
+  isPlainObject,
+  nearest,
+  SetupProblems,
+  suggestion,
+  unknownSetting,
+} from "../support/index.ts";
 
 /** The exports of one configuration file by name, such as `{ DRIVERS: … }` for `config/api.ts`. */
 export type ConfigurationSection = Readonly<Record<string, unknown>>;
@@ -6,19 +13,28 @@ export type ConfigurationSection = Readonly<Record<string, unknown>>;
 /** The frozen configuration of an application, by section. A feature validates its own at boot. */
 export class Configuration {
   readonly #sections: ReadonlyMap<string, ConfigurationSection>;
+  /** The files that could not be loaded, with the reason. */
+  readonly #failures: ReadonlyMap<string, unknown>;
   /** The sections that were read. */
   readonly #read = new Set<string>();
   /** The optional sections that were missing, with the exports that would have been read. */
   readonly #missing = new Map<string, readonly string[]>();
 
-  /** @param sections the exports of each configuration file, by the file's name */
-  constructor(sections: Readonly<Record<string, ConfigurationSection>> = {}) {
+  /**
+   * @param sections the exports of each configuration file, by the file's name
+   * @param failures what each file that can't be loaded has thrown; asking for its section throws it again
+   */
+  constructor(
+    sections: Readonly<Record<string, ConfigurationSection>> = {},
+    failures: ReadonlyMap<string, unknown> = new Map(),
+  ) {
     this.#sections = new Map(Object.entries(frozenCopy(sections)));
+    this.#failures = failures;
   }
 
   /** Reports whether there is a section with this name: a file `config/<name>.ts`. */
   has(name: string): boolean {
-    return this.#sections.has(name);
+    return this.#sections.has(name) || this.#failures.has(name);
   }
 
   /** The names of all sections. */
@@ -34,14 +50,17 @@ export class Configuration {
    * @throws `E_INVALID_CONFIGURATION` if the file doesn't exist, or if it lacks one of `known` and exports a similar name
    */
   section(name: string, known: readonly string[] = []): Readonly<Record<string, unknown>> {
+    if (this.#failures.has(name)) throw this.#failures.get(name);
     const section = this.#sections.get(name);
     if (section !== undefined) {
       this.#read.add(name);
       const missing = known.filter((one) => !Object.hasOwn(section, one));
+      const problems = new SetupProblems();
       for (const exported of Object.keys(section)) {
         if (known.includes(exported) || nearest(exported, missing).length === 0) continue;
-        throw unknownSetting(`config/${name}.ts: ${exported}`, exported, missing);
+        problems.add(unknownSetting(`config/${name}.ts: ${exported}`, exported, missing));
       }
+      problems.end();
       return section;
     }
     throw new ConfigurationError(
@@ -78,14 +97,18 @@ export class Configuration {
    */
   checkNames(): string[] {
     const unread = this.names.filter((name) => !this.#read.has(name));
-    return unread.flatMap((name) => {
+    const problems = new SetupProblems();
+    const warnings = unread.flatMap((name) => {
       const [near] = nearest(name, this.#missing.keys());
       if (near === undefined) return [];
       const problem = `is not read. Did you mean config/${near}.ts?`;
       const isMeant = this.#missing.get(near)!.some((exported) => Object.hasOwn(this.#sections.get(name)!, exported));
-      if (isMeant) throw new ConfigurationError(`config/${name}.ts`, problem, "Rename it.");
-      return [`config/${name}.ts: ${problem}`];
+      if (!isMeant) return [`config/${name}.ts: ${problem}`];
+      problems.add(new ConfigurationError(`config/${name}.ts`, problem, "Rename it."));
+      return [];
     });
+    problems.end();
+    return warnings;
   }
 }
 

@@ -240,9 +240,11 @@ describe("a boot that fails names the place of the mistake", () => {
   });
 
   test("a routes location in an application without a folder", async () => {
+    const problem = (key: string, file: string) =>
+      `The container key ${key}: names the file "${file}", but the application has no folder. ` +
+      "Call createApplication({ root: import.meta.dirname, … }).";
     expect((await failure({ kernel: Kernel })).message).toBe(
-      'The container key routes.location: names the file "routes/web", but the application has no folder. ' +
-        "Call createApplication({ root: import.meta.dirname, … }).",
+      `${problem("routes.location", "routes/web")}\n${problem("routes.api.location", "routes/api")}`,
     );
   });
 

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../kernel/index.ts";
 import type { LanguageFile } from "../messages/index.ts";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { AshlarError, type EnvironmentVariables, runtimeProblem } from "../support/index.ts";
+import { AshlarError, type EnvironmentVariables, runtimeProblem, SetupProblems } from "../support/index.ts";
 import { Application } from "./application.ts";
 import type { Configuration, ConfigurationSection } from "./configuration.ts";
 import { createLogger } from "./create-logger.ts";
@@ -13,7 +13,8 @@ import { loadLanguages } from "./load-languages.ts";
 import { providersOf } from "./load-providers.ts";
 import { loadRoutes } from "./load-routes.ts";
 import type { ProviderClass } from "./provider.ts";
-import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
+import type { CompleteApplicationSettings } from "./settings.ts";
+import { usableSettings } from "./usable-settings.ts";
 import "./errors.ts";
 
 /** What an application consists of. Everything is optional. */
@@ -54,6 +55,8 @@ export interface BootOptions {
   readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
   /** The path of the public files; `null` if the application has no folder. */
   readonly publicFolder: string | null;
+  /** What is wrong so far. */
+  readonly problems: SetupProblems;
 }
 
 /** The default kernel: two stacks, both empty. */
@@ -69,7 +72,8 @@ class DefaultKernel extends HttpKernel {
  * await application.listen({ port: 3000 });
  * ```
  *
- * Mistakes in configuration, routes or middleware end the boot; the error says what is wrong, where, and how to fix it.
+ * Mistakes in configuration, routes or middleware end the boot; the error says what is wrong, where, and how to fix it. If
+ * there are several, it has a line for each, and the code that all of them have, else `E_INVALID_CONFIGURATION`.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`, `E_INVALID_ROUTE`, `E_UNSUPPORTED_NODE`,
  *   and what providers throw
@@ -81,9 +85,10 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
   if (inspection !== null) inspection.applicationOptions = options;
   const root = options.root === undefined ? null : resolve(options.root);
   const environment = readEnvironment(root, { ...options.environment, ...inspection?.environment });
-  const config = await loadConfiguration(root, environment, options.config);
-  const { APP } = config.optionalSection("app", ["APP"]);
-  const settings = readApplicationSettings(APP, environment, root !== null);
+  const problems = new SetupProblems();
+  const config = await loadConfiguration(root, environment, options.config, null, problems);
+  const settings = usableSettings(problems, config, environment, root !== null);
+  if (settings === undefined) throw problems.error;
   const languageFiles = await loadLanguages(root);
   const application = new Application({
     root: root ?? process.cwd(),
@@ -97,9 +102,10 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
   try {
     await application.boot({
       kernel: (container) => new (options.kernel ?? DefaultKernel)(container),
-      providers: options.providers ?? providersOf(config),
+      providers: options.providers ?? problems.try(() => providersOf(config)) ?? [],
       publicFolder: root === null ? null : join(root, "public"),
       loadRoutes: (container) => routeSources(root, container, options.routes),
+      problems,
     });
   } catch (error) {
     await application.shutdown();

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, parse } from "node:path";
-import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
+import { ConfigurationError, type EnvironmentVariables, SetupProblems } from "../support/index.ts";
 import { Configuration, type ConfigurationSection } from "./configuration.ts";
 import { withEnvironment } from "./environment.ts";
 import { findModule, importModule, MODULE_EXTENSIONS } from "./load-module.ts";
@@ -17,18 +17,22 @@ let queue: Promise<unknown> = Promise.resolve();
  * @param environment what `env()` reads while the files run
  * @param given sections by name
  * @param only the name of the only file to load; default: all
- * @throws `E_INVALID_CONFIGURATION`
+ * @param collected gets the errors of files that can't be loaded, instead of the caller
+ * @throws `E_INVALID_CONFIGURATION`, with all files that can't be loaded
  */
 export function loadConfiguration(
   root: string | null,
   environment: EnvironmentVariables,
   given: Readonly<Record<string, ConfigurationSection>> = {},
   only: string | null = null,
+  collected: SetupProblems | null = null,
 ): Promise<Configuration> {
   const load = async () => {
-    const sections = root === null ? {} : await readFolder(root, only);
+    const problems = collected ?? new SetupProblems();
+    const { sections, failures } = root === null ? { sections: {} } : await readFolder(root, only, problems);
+    if (collected === null) problems.end();
     for (const [name, section] of Object.entries(given)) sections[name] = { ...sections[name], ...section };
-    return new Configuration(sections);
+    return new Configuration(sections, failures);
   };
   // One application at a time: the files read the environment through a function that does not take an application.
   const loaded = queue.then(() => withEnvironment(environment, load));
@@ -36,14 +40,26 @@ export function loadConfiguration(
   return loaded;
 }
 
-async function readFolder(root: string, only: string | null): Promise<Record<string, ConfigurationSection>> {
+interface Folder {
+  readonly sections: Record<string, ConfigurationSection>;
+  /** What files that can't be loaded have thrown, by name. */
+  readonly failures?: ReadonlyMap<string, unknown>;
+}
+
+async function readFolder(root: string, only: string | null, problems: SetupProblems): Promise<Folder> {
   const sections: Record<string, ConfigurationSection> = {};
+  const failures = new Map<string, unknown>();
   for (const name of sectionNames(root)) {
     if (only !== null && name !== only) continue;
-    const file = findModule(root, `config/${name}`)!;
-    sections[name] = exportsOf(await importModule(root, file, nextVersion(join(root, file))), file);
+    try {
+      const file = findModule(root, `config/${name}`)!;
+      sections[name] = exportsOf(await importModule(root, file, nextVersion(join(root, file))), file);
+    } catch (error) {
+      problems.add(error);
+      failures.set(name, error);
+    }
   }
-  return sections;
+  return { sections, failures };
 }
 
 function sectionNames(root: string): string[] {

@@ -1,6 +1,6 @@
 import type { Container } from "../kernel/index.ts";
 import type { RouteEntry, RouteSource } from "../routing/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, SetupProblems } from "../support/index.ts";
 import { findModule, importModule } from "./load-module.ts";
 
 /**
@@ -11,15 +11,21 @@ import { findModule, importModule } from "./load-module.ts";
  */
 export async function loadRoutes(root: string | null, container: Container): Promise<RouteSource[]> {
   const sources: RouteSource[] = [];
+  const problems = new SetupProblems();
   if (container.has("routes.location")) {
-    const file = locate(root, "routes.location", container.make("routes.location"));
-    sources.push({ ...(await readRoutes(file)), stack: "web", prefix: "", respondsWithJson: false });
+    await problems.run(async () => {
+      const file = locate(root, "routes.location", container.make("routes.location"));
+      sources.push({ ...(await readRoutes(file)), stack: "web", prefix: "", respondsWithJson: false });
+    });
   }
   if (container.has("routes.api.location")) {
-    const file = locate(root, "routes.api.location", container.make("routes.api.location"));
-    const prefix = container.has("routes.api.prefix") ? container.make("routes.api.prefix") : "";
-    sources.push({ ...(await readRoutes(file)), stack: "api", prefix, respondsWithJson: true });
+    await problems.run(async () => {
+      const file = locate(root, "routes.api.location", container.make("routes.api.location"));
+      const prefix = container.has("routes.api.prefix") ? container.make("routes.api.prefix") : "";
+      sources.push({ ...(await readRoutes(file)), stack: "api", prefix, respondsWithJson: true });
+    });
   }
+  problems.end();
   return sources;
 }
 

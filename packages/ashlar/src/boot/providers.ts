@@ -1,4 +1,5 @@
 import { runFor } from "../kernel/index.ts";
+import type { SetupProblems } from "../support/index.ts";
 import type { Application } from "./application.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 import type { ReadinessCheck } from "./readiness.ts";
@@ -18,26 +19,47 @@ export class Providers {
     this.#application = application;
   }
 
-  /** Creates the providers, and makes each bind its services. */
-  async register(classes: readonly ProviderClass[]): Promise<void> {
+  /**
+   * Creates the providers, and makes each bind its services.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async register(classes: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
     for (const providerClass of classes) {
       this.#application.container.boundBy(providerClass.name);
-      const provider = new providerClass(this.#application);
-      await provider.register();
-      this.#registered.push(provider);
+      await problems.run(async () => {
+        const provider = new providerClass(this.#application);
+        await provider.register();
+        this.#registered.push(provider);
+      }, providerClass.name);
     }
   }
 
-  /** Makes each use the services, then check what can only be checked once all have. */
-  async boot(): Promise<void> {
+  /**
+   * Makes each use the services.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async boot(problems: SetupProblems): Promise<void> {
     const { container } = this.#application;
     for (const provider of this.#registered) {
-      container.boundBy(provider.constructor.name);
-      await provider.boot();
-      this.#booted.add(provider);
+      const { name } = provider.constructor;
+      container.boundBy(name);
+      await problems.run(async () => {
+        await provider.boot();
+        this.#booted.add(provider);
+      }, name);
     }
     container.boundBy("the application");
-    for (const provider of this.#registered) await provider.ready();
+  }
+
+  /**
+   * Makes each check what can only be checked once all have booted.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async ready(problems: SetupProblems): Promise<void> {
+    for (const provider of this.#booted) await problems.run(() => provider.ready());
   }
 
   /** Makes each start what only a server does. */

@@ -40,9 +40,10 @@ export class DatabaseProvider extends Provider {
 
   override register(): void {
     this.application.messages.declare(DATABASE_MESSAGES, { de: () => import("./messages.de.ts") });
-    const { container, config, root, isInspected, settings } = this.application;
+    const { container, config, root, settings } = this.application;
     const { maxQueueMs } = settings.server;
     container.singleton("database", () => {
+      const { isInspected } = this.application;
       this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root, {
         isInspected,
         maxQueueMs,

@@ -248,6 +248,9 @@ export function fieldErrors(errors: FieldSentences, make: (message: Message) => 
 
 /** The configuration cannot work, so the boot fails (`E_INVALID_CONFIGURATION` unless another code is given). */
 export class ConfigurationError extends AshlarError {
+  /** @internal The file and the path in it, as in the message. */
+  declare readonly where: string;
+
   /**
    * @param where the file and the path in it, such as `config/api.ts: DRIVERS.jwt.expires`
    * @param problem what is wrong there
@@ -255,5 +258,7 @@ export class ConfigurationError extends AshlarError {
    */
   constructor(where: string, problem: string, remedy: string, code: ErrorCode = "E_INVALID_CONFIGURATION") {
     super(code, `${where}: ${problem} ${remedy}`);
+    // Not enumerable, because the message begins with it.
+    Object.defineProperty(this, "where", { value: where });
   }
 }

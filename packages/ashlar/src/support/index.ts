@@ -57,6 +57,7 @@ export {
   settings,
   unknownSetting,
 } from "./settings.ts";
+export { SetupProblems, SeveralProblemsError } from "./setup-problems.ts";
 export { placeOf, SourceLocation } from "./source-location.ts";
 export { jsonOf, textOf } from "./text-of.ts";
 export {

@@ -1,7 +1,8 @@
 import { isPlainObject } from "./dictionary.ts";
 import { ConfigurationError } from "./errors.ts";
-import { suggestion } from "./nearest.ts";
+import { nearest, suggestion } from "./nearest.ts";
 import { isLeftOut, type Setting, setting } from "./setting-kinds.ts";
+import { SetupProblems } from "./setup-problems.ts";
 
 /** Settings as read: with defaults for what an author left out. */
 export type Complete<Written> = {
@@ -55,7 +56,7 @@ export interface SettingsOptions<Read> {
  * ```
  *
  * What it reads is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
- * place and what to write; a text is never quoted, since it may be a secret.
+ * place and what to write, all of them in one error; a text is never quoted, since it may be a secret.
  *
  * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a
  * name of `Written`, has one too many, or reads another type does not compile.
@@ -68,8 +69,12 @@ export function settings<Written extends object>(): <S extends Schema<Written>>(
     const entries = Object.entries<Pick<Setting<unknown>, "read">>(schema);
     const names = entries.map(([name]) => name);
     return objectSetting(names[0] ?? "name", (values, where) => {
-      requireKnownNames(values, where, names, options);
-      const read = entries.map(([name, entry]) => [name, entry.read(values[name], `${where}.${name}`)]);
+      const problems = new SetupProblems();
+      const misspelt = refuseUnknownNames(problems, values, where, names, options);
+      const read = entries
+        .filter(([name]) => !misspelt.has(name))
+        .map(([name, entry]) => [name, problems.try(() => entry.read(values[name], `${where}.${name}`))]);
+      problems.end();
       const complete = Object.freeze(Object.fromEntries(read));
       options.check?.(complete, (name, ...reason) => new ConfigurationError(`${where}.${name}`, ...reason));
       return complete;
@@ -89,11 +94,13 @@ export function recordOf<Read, Written>(
   example = "name",
 ): Setting<Readonly<Record<string, Read>>, Readonly<Record<string, Written>>> {
   return objectSetting(example, (values, where) => {
+    const problems = new SetupProblems();
     const read = Object.entries(values).map(([name, value]) => {
-      checkName(name, `${where}.${name}`);
-      return [name, entry.read(value, `${where}.${name}`)] as const;
+      problems.try(() => checkName(name, `${where}.${name}`));
+      return [name, problems.try(() => entry.read(value, `${where}.${name}`))] as const;
     });
-    return Object.freeze(Object.fromEntries(read));
+    problems.end();
+    return Object.freeze(Object.fromEntries(read)) as Readonly<Record<string, Read>>;
   });
 }
 
@@ -110,7 +117,10 @@ export function listOf<Read, Written>(
     fallback,
     accept(value, where) {
       if (!Array.isArray(value) || (value.length === 0 && fallback === undefined)) return undefined;
-      return Object.freeze(value.map((one, index) => entry.read(one, `${where}[${index}]`)));
+      const problems = new SetupProblems();
+      const read = value.map((one, index) => problems.try(() => entry.read(one, `${where}[${index}]`)));
+      problems.end();
+      return Object.freeze(read as Read[]);
     },
   });
 }
@@ -129,17 +139,27 @@ function objectSetting<Read, Written>(
   });
 }
 
-function requireKnownNames(
+/** @returns the settings that are missing, and meant by an unknown name */
+function refuseUnknownNames(
+  problems: SetupProblems,
   values: Readonly<Record<string, unknown>>,
   where: string,
   known: readonly string[],
   { alongside = [], former = {} }: Pick<SettingsOptions<never>, "alongside" | "former">,
-): void {
-  const unknown = Object.keys(values).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const place = `${where}.${unknown}`;
-  if (!Object.hasOwn(former, unknown)) throw unknownSetting(place, unknown, [...alongside, ...known]);
-  throw new ConfigurationError(place, "is no longer a setting.", former[unknown]!);
+): ReadonlySet<string> {
+  const missing = known.filter((name) => isLeftOut(values[name]));
+  const misspelt = new Set<string>();
+  for (const name of Object.keys(values).filter((one) => !known.includes(one))) {
+    const place = `${where}.${name}`;
+    const instead = Object.hasOwn(former, name) ? former[name] : undefined;
+    problems.add(
+      instead === undefined
+        ? unknownSetting(place, name, [...alongside, ...known])
+        : new ConfigurationError(place, "is no longer a setting.", instead),
+    );
+    for (const near of nearest(name, missing)) misspelt.add(near);
+  }
+  return misspelt;
 }
 
 /** The error for an unknown setting, with suggestions. */

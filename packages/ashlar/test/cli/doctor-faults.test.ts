@@ -256,8 +256,12 @@ describe("secrets", () => {
     const missing = await copyOf(root);
     await setVariables(missing, `JWT_SECRET=${generateSecret()}`);
     expect(await bootErrorOf(missing)).toBe(
-      "config/api.ts: DRIVERS.admin.secret: is missing. If it is read with env(), this environment variable is not set or " +
-        "empty. Run: npx ashlar key:generate",
+      ["admin", "partner"]
+        .map((driver) => {
+          const problem = `config/api.ts: DRIVERS.${driver}.secret: is missing.`;
+          return `${problem} If it is read with env(), this environment variable is not set or empty. Run: npx ashlar key:generate`;
+        })
+        .join("\n"),
     );
     const { output } = await ashlar(root, "key:generate");
     expect(output).toBe("JWT_SECRET, BACKOFFICE_SECRET and PARTNER_KEY were written to .env.");

@@ -1,6 +1,6 @@
 import { ADDRESS } from "./checks/address.ts";
 import { API } from "./checks/api.ts";
-import { CONFIGURATION } from "./checks/configuration.ts";
+import { bootErrors, CONFIGURATION } from "./checks/configuration.ts";
 import { DATABASE } from "./checks/database.ts";
 import { FORM_TARGETS } from "./checks/form-targets.ts";
 import { LIFETIMES } from "./checks/lifetimes.ts";
@@ -98,11 +98,14 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
   }
 }
 
-/** Leaves out the boot's error if other findings report it, and say how to fix it. */
+/** Leaves out those of the boot's errors that other findings report, and say how to fix. */
 function withoutEcho(sections: readonly Section[], { boot }: Subject): readonly Section[] {
+  if (boot.error === null) return sections;
   const all = sections.flatMap(({ findings }) => findings);
-  if (boot.error === null || !isEcho(boot.error, all)) return sections;
-  return sections.map((one) => ({ ...one, findings: one.findings.filter(({ id }) => id !== "boot.failed") }));
+  const echoes = bootErrors(boot.error).filter((thrown) => isEcho(thrown, all));
+  const said = new Set(echoes.map(reasonOf));
+  const isOwn = ({ id, problem }: Finding): boolean => id !== "boot.failed" || !said.has(problem);
+  return sections.map((one) => ({ ...one, findings: one.findings.filter(isOwn) }));
 }
 
 function notesOf(subject: Subject): string[] {

@@ -1,4 +1,4 @@
-import { AshlarError } from "../../../support/index.ts";
+import { AshlarError, SeveralProblemsError } from "../../../support/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
@@ -41,8 +41,15 @@ function bootFindings(subject: Subject): Finding[] {
     ];
     return [error("boot.entry", { file: "app.ts", problem, lines })];
   }
-  const { file, line } = subject.placeOfError(boot.error);
-  return [error("boot.failed", { file, line, problem: reasonOf(boot.error), note: remedyOf(boot.error) })];
+  return bootErrors(boot.error).map((reason) => {
+    const { file, line } = subject.placeOfError(reason);
+    return error("boot.failed", { file, line, problem: reasonOf(reason), note: remedyOf(reason) });
+  });
+}
+
+/** The errors that a boot has ended with: what it threw, or all that are in it. */
+export function bootErrors(thrown: unknown): readonly unknown[] {
+  return thrown instanceof SeveralProblemsError ? thrown.errors : [thrown];
 }
 
 /** The framework's errors end with what to do. */
