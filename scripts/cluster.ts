@@ -19,8 +19,19 @@ import type { Outcome, Scenario } from "./cluster/scenario.ts";
 import { SENTINEL } from "./cluster/sentinel.ts";
 import { STORM } from "./cluster/storm.ts";
 import { undoEverything } from "./cluster/undoing.ts";
+import { VERSIONS } from "./cluster/versions.ts";
 
-const SCENARIOS: readonly Scenario[] = [ROLLING, OVERLOAD, KILLS, PGBOUNCER, PROMOTION, SENTINEL, GALERA, STORM];
+const SCENARIOS: readonly Scenario[] = [
+  ROLLING,
+  OVERLOAD,
+  KILLS,
+  PGBOUNCER,
+  PROMOTION,
+  SENTINEL,
+  GALERA,
+  STORM,
+  VERSIONS,
+];
 const PAGE = join(import.meta.dirname, "../docs/operations.md");
 
 const { values: flags, positionals } = parseArgs({

@@ -22,7 +22,7 @@ export interface DryRun {
 }
 
 /** A migration that waits for rows would ask forever. */
-const MAX_STATEMENTS = 10_000;
+const MAX_STATEMENTS = 1000;
 const STACK_FRAMES = 100;
 
 /** How many there were: the author may change the file between a dry run and another one, or the real one. */
