@@ -51,7 +51,24 @@ describe("whether another attempt could succeed", () => {
     expect(deliveryFailure(smtpError(`It failed: ${response}`, details), "delivering")).toEqual({
       reason: `It failed: ${response.replace("\n", " ")}`,
       isPermanent,
+      // What the server says before any mail is about itself.
+      ...(["CONN", "EHLO", "HELO", "STARTTLS"].includes(command) && { isUnreachable: true }),
     });
+  });
+
+  test.each([
+    ["a refused connection", { code: "ESOCKET", command: "CONN", syscall: "connect" }, true],
+    ["a name that is not found", { code: "EDNS", command: "CONN" }, true],
+    ["a connection that takes too long", { code: "ETIMEDOUT", command: "CONN", timeoutType: "CONNECT_TIMEOUT" }, true],
+    ["a greeting that doesn't come", { code: "ETIMEDOUT", command: "CONN", timeoutType: "GREETING_TIMEOUT" }, true],
+    ["a refused login", { code: "EAUTH", command: "AUTH PLAIN", responseCode: 535, permanent: true }, true],
+    ["an HTTP client's refused connection", { cause: Object.assign(new Error("no"), { syscall: "connect" }) }, true],
+    // Some mail may be what the server can't take.
+    ["a connection that is lost during a mail", { code: "ECONNECTION", command: "CONN" }, undefined],
+    ["silence during a mail", { code: "ETIMEDOUT", command: "CONN", timeoutType: "SOCKET_TIMEOUT" }, undefined],
+    ["a temporary refusal of the mail", { command: "RCPT TO", responseCode: 451, permanent: false }, undefined],
+  ])("after %s, the server counts as unreachable: %s", (_, details, isUnreachable) => {
+    expect(deliveryFailure(smtpError("It failed.", details), "delivering").isUnreachable).toBe(isUnreachable);
   });
 
   test.each([
@@ -112,9 +129,18 @@ describe("the reason", () => {
     expect(deliveryFailure(smtpError("Invalid login: 535 hunter2", details), "delivering")).toEqual({
       reason: "The SMTP server refused the login (535). Check user and password.",
       isPermanent: false,
+      isUnreachable: true,
     });
     expect(deliveryFailure(smtpError("no credentials", { code: "ENOAUTH" }), "delivering").reason).toBe(
       "The SMTP server refused the login. Check user and password.",
     );
   });
+});
+
+test("S199 the addresses in a reason are masked, and tokens and links are left out as before", () => {
+  const said =
+    "550 <ada.lovelace@mail.example-company.example>: no; see https://shop.example/a?u=ada@example.com abcdefghijklmnopqrstuvwxyz";
+  expect(deliveryFailure(new Error(said), "delivering").reason).toBe(
+    "550 <a…@mail.example-company.example>: no; see … …",
+  );
 });

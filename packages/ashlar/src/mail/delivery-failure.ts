@@ -1,4 +1,5 @@
 import { AshlarError } from "../support/index.ts";
+import { withMaskedAddresses } from "./masked-addresses.ts";
 
 /** Why a mail could not be sent. */
 export interface DeliveryFailure {
@@ -8,6 +9,8 @@ export interface DeliveryFailure {
   readonly isPermanent: boolean;
   /** Whether the mail was transmitted as a whole, and only the response is missing: another attempt may send a second copy. */
   readonly mayHaveArrived?: boolean;
+  /** Whether the mail server couldn't be used at all: every other mail would fail the same way. */
+  readonly isUnreachable?: boolean;
 }
 
 /** What a transport's error contains beyond its message: a `DeliveryError`, or an error of the SMTP client. */
@@ -20,6 +23,10 @@ interface TransportError extends Error {
   readonly responseCode?: number;
   /** Whether the mail was refused permanently (RFC 5321 §4.2.1: a 5yz reply). */
   readonly permanent?: boolean;
+  /** The operation of the system that failed. */
+  readonly syscall?: string;
+  /** Which of the SMTP client's timeouts it was. */
+  readonly timeoutType?: string;
   /** Set by the SMTP transport; see {@link DeliveryFailure}. */
   readonly mayHaveArrived?: boolean;
 }
@@ -46,11 +53,12 @@ export type DeliveryStep = "composing" | "delivering";
  */
 export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFailure {
   if (!(error instanceof Error)) return { reason: "A value that is not an Error was thrown.", isPermanent: true };
-  if (error instanceof AshlarError) return { reason: error.message, isPermanent: true };
+  if (error instanceof AshlarError) return { reason: withMaskedAddresses(error.message), isPermanent: true };
   const { code, responseCode, mayHaveArrived, message } = error as TransportError;
   if (code === "EAUTH" || code === "ENOAUTH") {
     const status = responseCode === undefined ? "" : ` (${responseCode})`;
-    return { reason: `The SMTP server refused the login${status}. Check user and password.`, isPermanent: false };
+    const reason = `The SMTP server refused the login${status}. Check user and password.`;
+    return { reason, isPermanent: false, isUnreachable: true };
   }
   // If a mail can't be composed for any reason but the network, the mailable's own code has a bug.
   const isDefect = step === "composing" && code === undefined;
@@ -58,6 +66,7 @@ export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFai
     reason: oneLine(message),
     isPermanent: isRefusedForGood(error) ?? isDefect,
     ...(mayHaveArrived && { mayHaveArrived }),
+    ...(step === "delivering" && isUnreachable(error) && { isUnreachable: true }),
   };
 }
 
@@ -67,9 +76,32 @@ function isRefusedForGood({ command, permanent, response = "" }: TransportError)
   return MAIL_COMMANDS.has(command) && !(command === "MAIL FROM" && REFUSED_FOR_NOW.test(response));
 }
 
-/** URLs, and words of random letters: a token, with or without the rest of its link. */
-const SECRETS = /[a-z][a-z\d+.-]*:\/\/\S+|[\w-]{20,}/gi;
+/** The operations of the system before there is a connection. */
+const BEFORE_CONNECTION: ReadonlySet<string> = new Set(["connect", "getaddrinfo"]);
+const SETUP_TIMEOUTS: ReadonlySet<string> = new Set(["CONNECT_TIMEOUT", "GREETING_TIMEOUT", "UPGRADE_TIMEOUT"]);
+/** The commands before any mail; responses to `CONN` are the greeting. */
+const SETUP_COMMANDS: ReadonlySet<string> = new Set(["CONN", "EHLO", "HELO", "STARTTLS"]);
+
+/**
+ * Whether a failure is about the server, and not about the mail. A connection that is lost later isn't: some mail may be what
+ * the server can't take, and it must not be tried as often as a server.
+ */
+function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, command = "", responseCode, syscall = "", timeoutType = "", cause } = error as TransportError;
+  if (BEFORE_CONNECTION.has(syscall) || SETUP_TIMEOUTS.has(timeoutType) || code === "EDNS") return true;
+  // Of an HTTP client, the cause has the system's error.
+  return (SETUP_COMMANDS.has(command) && responseCode !== undefined) || isUnreachable(cause);
+}
+
+const URLS = /[a-z][a-z\d+.-]*:\/\/\S+/gi;
+/** Words of random letters: a token, without the rest of its link. Words of letters after an `@` are a host's name. */
+const TOKENS = /(?<!@[\w.-]*)[\w-]{20,}/g;
 
 function oneLine(message: string): string {
-  return message.replaceAll(SECRETS, "…").replaceAll(/\s+/g, " ").trim().slice(0, 500);
+  return withMaskedAddresses(message.replaceAll(URLS, "…"))
+    .replaceAll(TOKENS, "…")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .slice(0, 500);
 }

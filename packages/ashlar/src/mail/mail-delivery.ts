@@ -6,6 +6,7 @@ import type {} from "./events.ts";
 import { type MailMessage, recipientsOf } from "./mail-message.ts";
 import type { MailTransport } from "./mail-transport.ts";
 import type { Mailable } from "./mailable.ts";
+import { maskedAddress } from "./masked-addresses.ts";
 import type { MailAttempt, MailSender } from "./outbox/outbox.ts";
 
 /** How many queued mails are sent at once, unless the transport sets a number. */
@@ -28,12 +29,18 @@ export class MailDelivery implements MailSender {
   readonly #transport: MailTransport;
   readonly #logger: Logger;
   readonly #events: Events | null;
+  #failedAttempts = 0;
 
   /** @param events `null` if the application has no events */
   constructor(transport: MailTransport, logger: Logger, events: Events | null) {
     this.#transport = transport;
     this.#logger = logger;
     this.#events = events;
+  }
+
+  /** How many attempts have failed, those included that were repeated. */
+  get failedAttempts(): number {
+    return this.#failedAttempts;
   }
 
   get concurrency(): number {
@@ -43,10 +50,14 @@ export class MailDelivery implements MailSender {
   /** Delivers a mail. It rejects with what the transport throws. */
   async deliver(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<void> {
     const deliver = async () => this.#transport.deliver(message, { signal, mailable });
-    const refused = (await traceDelivery(message, deliver)) ?? [];
+    const refused =
+      (await traceDelivery(message, deliver).catch((error: unknown) => {
+        this.#failedAttempts++;
+        throw error;
+      })) ?? [];
     if (refused.length > 0) {
       this.#logger.warn(
-        { mailable: message.mailable, recipients: refused },
+        { mailable: message.mailable, recipients: refused.map(maskedAddress) },
         "The mail server refused some recipients of a mail.",
       );
     }
@@ -75,13 +86,13 @@ export class MailDelivery implements MailSender {
 
   /** Logs that a mail is tried again. */
   logPostponed(account: MailAccount, reason: string, attempts: number, pauseMs: number): void {
-    const details = { ...account, attempts, reason, retryInSeconds: Math.round(pauseMs) / 1000 };
+    const details = { ...masked(account), attempts, reason, retryInSeconds: Math.round(pauseMs) / 1000 };
     this.#logger.warn(details, "A mail could not be sent yet.");
   }
 
   /** Logs and announces that a mail was given up. */
   giveUp(account: MailAccount, { reason }: Pick<DeliveryFailure, "reason">, message: string, attempts?: number): void {
-    this.#logger.error({ ...account, reason, ...(attempts === undefined ? {} : { attempts }) }, message);
+    this.#logger.error({ ...masked(account), reason, ...(attempts === undefined ? {} : { attempts }) }, message);
     this.announceFailure(account, reason);
   }
 
@@ -89,6 +100,11 @@ export class MailDelivery implements MailSender {
   announceFailure(account: MailAccount, reason: string): void {
     void this.#events?.emit("mail.failed", { time: currentDate(), ...account, reason });
   }
+}
+
+/** Security: an address is personal data, and a log is read by more people than a mailbox. Events have it in full. */
+function masked({ mailable, recipients }: MailAccount): MailAccount {
+  return { mailable, recipients: recipients.map(maskedAddress) };
 }
 
 function accountOf(message: MailMessage): MailAccount {

@@ -13,6 +13,7 @@ import { Mailer } from "./mailer.ts";
 import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
 import { Outbox, type PromisedWork } from "./outbox/outbox.ts";
 import { OutboxSeal } from "./outbox/outbox-seal.ts";
+import type { MailSizes } from "./outbox/outbox-sizes.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
 import { isPublicSite } from "./public-site.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
@@ -35,12 +36,14 @@ declare module "../boot/application-stats.ts" {
       readonly sent: number;
       /** How many will never be sent. These two need `EventProvider`. */
       readonly failed: number;
+      /** How many attempts have failed, whether or not they are repeated. */
+      readonly failedAttempts: number;
       /**
-       * What the outbox contains, for all processes together: how many mails wait to be sent, and how many were given up and
-       * are still kept. It is as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as
+       * What the outbox contains, for all processes together: how many mails wait to be sent, how many were given up and are
+       * still kept, up to 10,000 of each priority, and how long ago the oldest one that waits was queued. It is as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as
        * the first time, without an outbox, or while the database can't be read.
        */
-      readonly outbox: { readonly waiting: number; readonly failed: number } | null;
+      readonly outbox: MailSizes | null;
     };
   }
 }
@@ -71,7 +74,9 @@ export class MailProvider extends Provider {
     {
       name: "mail:retry",
       description: "Sends mails again that could not be sent: mail:retry 12 15, or mail:retry --all.",
-      help: "  [numbers...]  those that mail:failed shows\n  --all  sends all of them again",
+      help:
+        "  [numbers...]  those that mail:failed shows\n  --all  sends all of them again\n" +
+        "  --waiting  sends those now that wait for their next attempt",
       load: () => import("./commands/mail-retry.ts"),
     },
     {
@@ -81,6 +86,7 @@ export class MailProvider extends Provider {
     },
   ];
   #mailer: Mailer | null = null;
+  #delivery: MailDelivery | null = null;
   #isOutboxWanted = false;
 
   override register(): void {
@@ -96,6 +102,7 @@ export class MailProvider extends Provider {
     this.application.addStats("mail", () => ({
       queued: mailer.pending,
       ...counts,
+      failedAttempts: this.#delivery?.failedAttempts ?? 0,
       outbox: mailer.outboxCounts.read(),
     }));
     const { container } = this.application;
@@ -113,7 +120,7 @@ export class MailProvider extends Provider {
       return;
     }
     outbox.start();
-    const { failed } = await outbox.counts();
+    const { failed } = await outbox.sizes();
     if (failed > 0) logger.warn({ mails: failed }, "Mails could not be sent. List them with: npx ashlar mail:failed");
   }
 
@@ -177,6 +184,7 @@ export class MailProvider extends Provider {
     this.#mountMailbox(transport, composer);
     const events = container.has("events") ? container.make("events") : null;
     const delivery = new MailDelivery(transport, logger, events);
+    this.#delivery = delivery;
     this.#mailer = new Mailer({
       composer,
       transport,

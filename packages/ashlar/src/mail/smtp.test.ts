@@ -542,7 +542,7 @@ describe("a server that does not accept a mail", () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({
       level: "error",
       mailable: "Note",
-      recipients: ["jane@shop.example"],
+      recipients: ["j…@shop.example"],
       attempts: 1,
       msg: "A mail could not be sent.",
       reason: expect.stringContaining("550"),
@@ -593,7 +593,7 @@ describe("a server that does not accept a mail", () => {
     await application.container.make("mail").send(new Note(), ["good@shop.example", "bad@shop.example"]);
     await application.container.make("events").settled();
     expect(received.map(({ to }) => to)).toEqual([["good@shop.example"]]);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", recipients: ["bad@shop.example"] });
+    expect(JSON.parse(lines[0]!)).toMatchObject({ level: "warn", recipients: ["b…@shop.example"] });
     expect(sent).toEqual([["good@shop.example"]]);
   });
 
@@ -733,9 +733,7 @@ describe("shutting down", () => {
     expect(told.map(({ level, msg, reason }) => [level, msg, reason])).toEqual(
       Array(5).fill(["error", "The mail was lost.", "The application was shut down."]),
     );
-    expect(told.flatMap(({ recipients }) => recipients).toSorted()).toEqual(
-      [0, 1, 2, 3, 4].map((number) => `jane${number}@shop.example`),
-    );
+    expect(told.flatMap(({ recipients }) => recipients)).toEqual(Array(5).fill("j…@shop.example"));
     expect(lines.join()).not.toContain("secret");
     expect(await sending).toBe("E_MAIL_NOT_SENT");
   });

@@ -89,7 +89,10 @@ test("each feature has its own numbers", () => {
       errors: { E_INVALID_CONFIGURATION: 4 },
       database: { main: { max: 10, used: 2 }, reports: { max: 5, used: 0 } },
       replicas: { main: { used: 1, away: 2 } },
-      mail: { queued: 1, sent: 2, failed: 3, outbox: { waiting: 4, failed: 5 } },
+      mail: {
+        ...{ queued: 1, sent: 2, failed: 3, failedAttempts: 9 },
+        outbox: { waiting: 4, failed: 5, oldestSeconds: { account: 0, ordinary: 1.5, bulk: 60 } },
+      },
       authentications: { user: 6, guest: 7 },
       events: { "auth.login": 8 },
     }),
@@ -106,6 +109,10 @@ test("each feature has its own numbers", () => {
     'ashlar_mails_total{result="failed"} 3',
     'ashlar_mail_outbox{state="waiting"} 4',
     'ashlar_mail_outbox{state="failed"} 5',
+    'ashlar_mail_outbox_oldest_seconds{priority="account"} 0',
+    'ashlar_mail_outbox_oldest_seconds{priority="ordinary"} 1.5',
+    'ashlar_mail_outbox_oldest_seconds{priority="bulk"} 60',
+    "ashlar_mail_failed_attempts_total 9",
     'ashlar_authentications_total{result="user"} 6',
     'ashlar_authentications_total{result="guest"} 7',
     'ashlar_events_total{event="auth.login"} 8',
@@ -113,9 +120,9 @@ test("each feature has its own numbers", () => {
 });
 
 test("an outbox that can't be read has no numbers, and the other mails have theirs", () => {
-  const mail = { queued: 1, sent: 2, failed: 3, outbox: null };
+  const mail = { queued: 1, sent: 2, failed: 3, failedAttempts: 9, outbox: null };
   expect(added({ mail }).filter((line) => line.includes("outbox"))).toEqual([]);
-  expect(added({ mail })).toHaveLength(3);
+  expect(added({ mail })).toHaveLength(4);
 });
 
 test("each connection to Redis has its own numbers", () => {

@@ -161,9 +161,26 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_mail_outbox",
-    help: "Mails in the outbox of all processes: how many wait to be sent, and how many were given up.",
+    help: "Mails in the outbox of all processes: how many wait to be sent, and how many were given up; at most 10,000 of each.",
     type: "gauge",
-    read: ({ mail }) => (mail === undefined || mail.outbox === null ? [] : byLabel("state", mail.outbox)),
+    read: ({ mail }) => {
+      if (mail === undefined || mail.outbox === null) return [];
+      const { waiting, failed } = mail.outbox;
+      return byLabel("state", { waiting, failed });
+    },
+  },
+  {
+    name: "ashlar_mail_outbox_oldest_seconds",
+    help: "How long ago the oldest mail that waits in the outbox was queued, by priority.",
+    type: "gauge",
+    read: ({ mail }) =>
+      mail === undefined || mail.outbox === null ? [] : byLabel("priority", mail.outbox.oldestSeconds),
+  },
+  {
+    name: "ashlar_mail_failed_attempts_total",
+    help: "Attempts to send a mail that failed, those included that are repeated.",
+    type: "counter",
+    read: ({ mail }) => (mail === undefined ? [] : single(mail.failedAttempts)),
   },
   {
     name: "ashlar_authentications_total",

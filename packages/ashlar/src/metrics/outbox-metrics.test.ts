@@ -68,7 +68,7 @@ async function shop(engine: TestEngine) {
       const response = await application.fetch(new Request("http://localhost/metrics", { headers }));
       const text = await response.text();
       expect([response.status, text]).toEqual([200, expect.stringContaining("ashlar_uptime_seconds ")]);
-      return text.split("\n").filter((line) => line.startsWith("ashlar_mail_outbox"));
+      return text.split("\n").filter((line) => line.startsWith("ashlar_mail_outbox{"));
     },
   };
 }
@@ -84,7 +84,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     for (const mailable of [new Bad(), new Later(), new Later()]) await queue(mailable);
     await settled();
     expect(await scrape()).toEqual(lines(2, 1));
-    expect(application.stats().mail?.outbox).toEqual({ waiting: 2, failed: 1 });
+    expect(application.stats().mail?.outbox).toMatchObject({ waiting: 2, failed: 1 });
     await queue(new Bad());
     await settled();
     pass(4999);

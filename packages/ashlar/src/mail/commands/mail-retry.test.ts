@@ -55,3 +55,11 @@ test.each([
   const { done } = await retry(args, 0);
   await expect(done).rejects.toMatchObject({ code: "E_COMMAND", message: expect.stringContaining(message) });
 });
+
+test("--waiting makes mails due that wait for their next attempt", async () => {
+  const lines: string[] = [];
+  const container = { make: () => ({ outbox: async () => ({ hurry: async () => 3 }) }) };
+  const print = (line = "") => void lines.push(line);
+  await run({ args: ["--waiting"], print, application: async () => ({ container }) } as unknown as CommandContext);
+  expect(lines).toEqual(["3 mails will be sent now by the servers, or by npx ashlar mail:work."]);
+});

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Outbox } from "./outbox.ts";
-import { type MailCounts, OutboxCounts } from "./outbox-counts.ts";
+import { OutboxCounts } from "./outbox-counts.ts";
+import type { MailSizes } from "./outbox-sizes.ts";
+
+const sizes = (waiting: number, failed: number): MailSizes => {
+  return { waiting, failed, oldestSeconds: { account: 0, ordinary: 0, bulk: 0 } };
+};
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -24,10 +29,10 @@ test("a database that doesn't answer is waited for for a second", async () => {
 });
 
 /** Counts whose looks find what a test says. */
-function setUp(find: () => Promise<MailCounts>) {
+function setUp(find: () => Promise<MailSizes>) {
   let looks = 0;
   const outbox = {
-    counts: () => {
+    sizes: () => {
       looks++;
       return find();
     },
@@ -37,40 +42,40 @@ function setUp(find: () => Promise<MailCounts>) {
 
 test("someone who asks without waiting gets what the last look found, and has the next one looked for", async () => {
   let waiting = 1;
-  const { counts, looks } = setUp(async () => ({ waiting, failed: 0 }));
+  const { counts, looks } = setUp(async () => sizes(waiting, 0));
   expect(counts.read()).toBe(null);
   await vi.advanceTimersByTimeAsync(0);
-  expect([counts.read(), looks()]).toEqual([{ waiting: 1, failed: 0 }, 1]);
+  expect([counts.read(), looks()]).toEqual([sizes(1, 0), 1]);
   waiting = 2;
   await vi.advanceTimersByTimeAsync(4999);
   counts.read();
   await vi.advanceTimersByTimeAsync(0);
-  expect([counts.read(), looks()]).toEqual([{ waiting: 1, failed: 0 }, 1]);
+  expect([counts.read(), looks()]).toEqual([sizes(1, 0), 1]);
   await vi.advanceTimersByTimeAsync(1);
-  expect(counts.read()).toEqual({ waiting: 1, failed: 0 });
+  expect(counts.read()).toEqual(sizes(1, 0));
   await vi.advanceTimersByTimeAsync(0);
-  expect([counts.read(), looks()]).toEqual([{ waiting: 2, failed: 0 }, 2]);
+  expect([counts.read(), looks()]).toEqual([sizes(2, 0), 2]);
   await vi.advanceTimersByTimeAsync(5 * 60_000 - 1);
-  expect(counts.read()).toEqual({ waiting: 2, failed: 0 });
+  expect(counts.read()).toEqual(sizes(2, 0));
   await vi.advanceTimersByTimeAsync(5 * 60_000);
   expect(counts.read()).toBe(null);
 });
 
 test("counts are unknown once a look takes too long, or fails, and known again with the next", async () => {
-  let find: () => Promise<MailCounts> = async () => ({ waiting: 1, failed: 2 });
+  let find: () => Promise<MailSizes> = async () => sizes(1, 2);
   const { counts } = setUp(() => find());
   await counts.refresh();
-  expect([counts.read(), vi.getTimerCount()]).toEqual([{ waiting: 1, failed: 2 }, 0]);
+  expect([counts.read(), vi.getTimerCount()]).toEqual([sizes(1, 2), 0]);
   await vi.advanceTimersByTimeAsync(5000);
-  const slow = Promise.withResolvers<MailCounts>();
+  const slow = Promise.withResolvers<MailSizes>();
   find = () => slow.promise;
   const refreshed = counts.refresh();
   await vi.advanceTimersByTimeAsync(1000);
   await refreshed;
   expect(counts.read()).toBe(null);
-  slow.resolve({ waiting: 3, failed: 4 });
+  slow.resolve(sizes(3, 4));
   await vi.advanceTimersByTimeAsync(0);
-  expect(counts.read()).toEqual({ waiting: 3, failed: 4 });
+  expect(counts.read()).toEqual(sizes(3, 4));
   await vi.advanceTimersByTimeAsync(5000);
   find = () => Promise.reject(new Error("The database is away."));
   await counts.refresh();

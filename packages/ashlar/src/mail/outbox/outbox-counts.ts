@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Outbox } from "./outbox.ts";
-
-/** How many mails wait in the outbox, and how many were given up, in all processes. */
-export type MailCounts = Awaited<ReturnType<Outbox["counts"]>>;
+import type { MailSizes } from "./outbox-sizes.ts";
 
 /** For how long counts are used without another look, in milliseconds. */
 const FRESH_MS = 5000;
@@ -16,7 +14,7 @@ export class OutboxCounts {
   readonly #find: () => Promise<Outbox | null>;
   /** Looks outside of the caller's transaction and request. */
   readonly #outside = AsyncLocalStorage.snapshot();
-  #latest: MailCounts | null = null;
+  #latest: MailSizes | null = null;
   /** When the last look ended, by `performance.now()`. */
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
@@ -30,7 +28,7 @@ export class OutboxCounts {
    * The counts as of the last look, which is at most five minutes ago; `null` if they are not known. If they are older than
    * five seconds, a look begins, for the next caller.
    */
-  read(): MailCounts | null {
+  read(): MailSizes | null {
     const latest = this.#age < OUTDATED_MS ? this.#latest : null;
     void this.#look();
     return latest;
@@ -58,7 +56,7 @@ export class OutboxCounts {
     if (this.#age < FRESH_MS) return;
     this.#looking ??= this.#outside(async () => {
       try {
-        this.#latest = (await (await this.#find())?.counts()) ?? null;
+        this.#latest = (await (await this.#find())?.sizes()) ?? null;
       } catch {
         // The statements of the application report that the database is away.
         this.#latest = null;

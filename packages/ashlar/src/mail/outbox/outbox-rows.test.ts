@@ -376,4 +376,23 @@ await onEachDatabase("rows of the outbox", (engine) => {
     // A file is shared by processes of one machine.
     expect(await rowsOf("second").claim(room(10), [])).toHaveLength(engine.name === "sqlite" ? 1 : 0);
   });
+
+  test("what waits for its next attempt can be made due, and nothing else changes", async () => {
+    const { rowsOf, stored } = await opened(engine);
+    const rows = rowsOf("first");
+    const [waiting, working, failed] = [
+      await rows.insert(note()),
+      await rows.insert(note()),
+      await rows.insert(note()),
+    ];
+    await rows.postpone(waiting, "down", HOUR);
+    await rows.fail(failed, "refused");
+    const before = await stored();
+    expect(await rows.hurry()).toBe(1);
+    const [first, ...others] = await stored();
+    expect(others).toEqual(before.slice(1));
+    expectTime(first!.available_at, 0);
+    at(inexact);
+    expect(idsOf(await rowsOf("second").claim(room(10), [working]))).toEqual([waiting]);
+  });
 });

@@ -6,10 +6,12 @@ import {
   type SqlBool,
   sql,
 } from "../../database/index.ts";
+import { withoutAddresses } from "../masked-addresses.ts";
 import type { MailRoom } from "./mail-places.ts";
 import { type MailPriority, storedPriority } from "./mail-priority.ts";
 import { type ClaimedRow, claimedRow, OutboxClaims, type OutboxClaimsOptions } from "./outbox-claims.ts";
 import { databaseTime } from "./outbox-clock.ts";
+import { type MailSizes, outboxSizes } from "./outbox-sizes.ts";
 import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 
 /** A row that was given up. */
@@ -40,8 +42,6 @@ export interface OutboxRowsOptions extends OutboxClaimsOptions {
 const MAX_REASON_LENGTH = 500;
 /** How many ids a statement names at most: PostgreSQL takes 65,535 parameters. */
 const MAX_IDS = 1000;
-/** An email address in a sentence. */
-const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 
 /**
  * The rows of the outbox: each is claimed by one process, which works on it, and then deletes it, postpones it, or gives it
@@ -172,6 +172,19 @@ export class OutboxRows {
     return Number((await chosen.executeTakeFirst()).numUpdatedRows);
   }
 
+  /** Makes rows due that wait for their next attempt, and returns how many. */
+  async hurry(): Promise<number> {
+    const at = this.#time;
+    const query = this.connection.kysely.updateTable(TABLE).set({ available_at: at });
+    const waiting = query.where("failed_at", "is", null).where("claim", "is", null);
+    return Number((await waiting.where(sql<SqlBool>`available_at > ${at}`).executeTakeFirst()).numUpdatedRows);
+  }
+
+  /** What the table contains, for statistics. */
+  sizes(): Promise<MailSizes> {
+    return outboxSizes(this.connection, this.#options.hasPriority);
+  }
+
   /** How many rows wait, those that are being sent included, and how many were given up. */
   async counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     const [row] = (await this.connection.kysely
@@ -193,7 +206,7 @@ export class OutboxRows {
     const { numUpdatedRows } = await kysely
       .updateTable(TABLE)
       // Security: the row is sealed except for this, and a server's response often repeats the recipient.
-      .set({ ...values, claim: null, reason: reason.replaceAll(ADDRESS, "…").slice(0, MAX_REASON_LENGTH) })
+      .set({ ...values, claim: null, reason: withoutAddresses(reason).slice(0, MAX_REASON_LENGTH) })
       .where("id", "=", id)
       .where("claim", "=", this.#options.claimant)
       .executeTakeFirst();

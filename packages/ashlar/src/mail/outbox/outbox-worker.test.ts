@@ -4,10 +4,14 @@ import { type Logger, type RequestTrace, requestTraces } from "../../kernel/inde
 import type { MailRoom } from "./mail-places.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import type { OutboxRows } from "./outbox-rows.ts";
-import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
+import { OutboxWorker } from "./outbox-worker.ts";
+import type { RowResult, RowWork } from "./row-work.ts";
+import type { ServerState } from "./server-outage.ts";
 
 const CLAIM_MS = 30_000;
 const POLL_MS = 10_000;
+const OUTAGE_PAUSE_MS = 1000;
+const DONE: RowResult = { pauseMs: null, server: null };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] });
@@ -59,20 +63,20 @@ class Table {
 class Attempts {
   readonly begun: string[] = [];
   readonly signals = new Map<string, AbortSignal>();
-  readonly #ends = new Map<string, PromiseWithResolvers<number | null>>();
+  readonly #ends = new Map<string, PromiseWithResolvers<RowResult>>();
 
   of(id: string): RowWork {
     return (signal) => {
       this.begun.push(id);
       this.signals.set(id, signal);
-      const end = Promise.withResolvers<number | null>();
+      const end = Promise.withResolvers<RowResult>();
       this.#ends.set(id, end);
       return end.promise;
     };
   }
 
-  async end(id: string, pauseMs: number | null = null): Promise<void> {
-    this.#ends.get(id)!.resolve(pauseMs);
+  async end(id: string, pauseMs: number | null = null, server: ServerState = null): Promise<void> {
+    this.#ends.get(id)!.resolve({ pauseMs, server });
     await turns();
   }
 
@@ -92,6 +96,7 @@ function setUp(concurrency = 5) {
     concurrency,
     claimMs: CLAIM_MS,
     pollMs: POLL_MS,
+    outagePauseMs: OUTAGE_PAUSE_MS,
     logger: { error: log("error"), debug: log("debug") } as unknown as Logger,
     workOn: ({ id }) => attempts.of(id),
   });
@@ -374,7 +379,7 @@ describe("looks", () => {
 
   test("are left to other processes while this one has more than a thousand rows whose responses are not out", async () => {
     const { table, attempts, worker } = setUp();
-    const add = (id: number) => worker.add(String(id), async () => null, performance.now(), "ordinary");
+    const add = (id: number) => worker.add(String(id), async () => DONE, performance.now(), "ordinary");
     const respond = inRequest(() => {
       for (let id = 0; id < 1000; id++) add(id);
     });
@@ -548,7 +553,7 @@ describe("close()", () => {
       asked++;
       return Promise.reject(new Error("The database is away."));
     };
-    worker.add("1", async () => null, performance.now() - CLAIM_MS, "ordinary");
+    worker.add("1", async () => DONE, performance.now() - CLAIM_MS, "ordinary");
     expect([await worker.close(10), asked]).toEqual([0, 1]);
   });
 
@@ -652,4 +657,78 @@ test("no timer of the outbox keeps the process alive", async () => {
   const closed = worker.close(1);
   await attempts.end("2");
   await closed;
+});
+
+describe("an outage of the mail server", () => {
+  test("is one fact: one mail at a time is tried, after growing pauses, and the others stay in the table", async () => {
+    const { table, attempts, worker } = setUp(2);
+    for (const id of ["1", "2", "3", "4"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
+    await turns();
+    for (const id of ["1", "2"]) await attempts.end(id, null, "unreachable");
+    expect([attempts.begun, table.releases, worker.pending]).toEqual([["1", "2"], [["3", "4"]], 0]);
+    // A mail that is queued meanwhile isn't tried, and not held in memory.
+    worker.add("5", attempts.of("5"), performance.now(), "account");
+    await turns();
+    expect([attempts.begun.length, table.releases.at(-1), worker.pending]).toEqual([2, ["5"], 0]);
+    table.due = ["5", "3", "4", "6"];
+    for (const [ms, id] of [
+      [OUTAGE_PAUSE_MS, "5"],
+      [2 * OUTAGE_PAUSE_MS, "3"],
+      [4 * OUTAGE_PAUSE_MS, "4"],
+    ] as const) {
+      await worker.look();
+      await pass(ms);
+      expect(attempts.begun.filter((one) => one !== id)).not.toContain("6");
+      await pass(1);
+      expect(attempts.begun.at(-1)).toBe(id);
+      if (id !== "4") await attempts.end(id, null, "unreachable");
+    }
+    table.due.push("7", "8");
+    await attempts.end("4", null, "reached");
+    // From now on, as many as there are places for, without a pause.
+    expect(attempts.begun.slice(-2)).toEqual(["6", "7"]);
+    for (const id of ["6", "7", "8"]) await attempts.end(id, null, "reached");
+    await worker.close(1);
+  });
+
+  test("holds up no promised work, which needs no mail server", async () => {
+    const { table, attempts, worker } = setUp(1);
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
+    await turns();
+    await attempts.end("1", null, "unreachable");
+    table.due = ["2", "3", "4"];
+    await pass(OUTAGE_PAUSE_MS + 1);
+    for (const id of ["2", "3", "4"]) await attempts.end(id);
+    expect(attempts.begun).toEqual(["1", "2", "3", "4"]);
+    await worker.close(1);
+  });
+
+  test("is tried every 15 seconds at most", async () => {
+    const { table, attempts, worker } = setUp(1);
+    worker.add("0", attempts.of("0"), performance.now(), "ordinary");
+    await turns();
+    for (let tries = 0; tries < 20; tries++) {
+      await attempts.end(String(tries), null, "unreachable");
+      table.due = [String(tries + 1)];
+      await pass(15_001);
+      expect(attempts.begun).toHaveLength(tries + 2);
+    }
+    await attempts.end("20", null, "reached");
+    await worker.close(1);
+  });
+
+  test("leaves no negative timer when a time has passed already", async () => {
+    const delays: unknown[] = [];
+    const { attempts, worker } = setUp(1);
+    const set = vi.spyOn(globalThis, "setTimeout").mockImplementation(((_: () => void, ms: number) => {
+      delays.push(ms);
+      return { unref: () => null } as never;
+    }) as never);
+    worker.add("1", attempts.of("1"), performance.now(), "ordinary");
+    await turns();
+    await attempts.end("1", -5000);
+    set.mockRestore();
+    expect(delays).toEqual([0]);
+    await worker.close(1);
+  });
 });

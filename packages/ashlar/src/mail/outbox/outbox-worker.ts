@@ -4,14 +4,9 @@ import { MailPlaces } from "./mail-places.ts";
 import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import type { OutboxRows } from "./outbox-rows.ts";
-
-/**
- * Works on a claimed row.
- *
- * @param signal is aborted when the application shuts down, or when another process has taken the row over
- * @returns after how many milliseconds the row is due again; `null` if it is done or given up
- */
-export type RowWork = (signal: AbortSignal) => Promise<number | null>;
+import type { RowWork } from "./row-work.ts";
+import { ServerOutage, type ServerState } from "./server-outage.ts";
+import { Wakes } from "./wakes.ts";
 
 /** What an {@link OutboxWorker} is created with. */
 export interface OutboxWorkerOptions {
@@ -22,6 +17,8 @@ export interface OutboxWorkerOptions {
   readonly claimMs: number;
   /** How often the table is looked at, in milliseconds. */
   readonly pollMs: number;
+  /** The first pause of an outage of the mail server, in milliseconds. */
+  readonly outagePauseMs: number;
   readonly logger: Logger;
   /** What to do with a row that this process did not write. */
   readonly workOn: (row: ClaimedRow) => RowWork;
@@ -53,9 +50,10 @@ export class OutboxWorker {
   /** Rows whose request has no response yet. */
   readonly #held = new Set<Entry>();
   readonly #places: MailPlaces<Entry>;
+  readonly #outage: ServerOutage;
   readonly #runs = new Set<Promise<void>>();
   /** Timers of rows that this process will look for again. */
-  readonly #wakes = new Set<NodeJS.Timeout>();
+  readonly #wakes = new Wakes();
   /** Whether it is closing: it finishes what it has claimed, and claims no more. */
   #isClosing = false;
   readonly #stop = new AbortController();
@@ -74,6 +72,7 @@ export class OutboxWorker {
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
     this.#places = new MailPlaces(options.concurrency);
+    this.#outage = new ServerOutage(options.outagePauseMs);
   }
 
   /** How many rows this process has claimed. Those that wait for another attempt belong to all processes. */
@@ -116,8 +115,9 @@ export class OutboxWorker {
   async run(entry: Entry): Promise<void> {
     try {
       if (!(await this.#isHeld(entry))) return;
-      const pauseMs = await entry.work(AbortSignal.any([this.#stop.signal, entry.lost.signal]));
-      if (pauseMs !== null) this.#lookIn(pauseMs);
+      const { pauseMs, server } = await entry.work(AbortSignal.any([this.#stop.signal, entry.lost.signal]));
+      this.#learn(server);
+      if (pauseMs !== null) this.#lookAt(performance.now() + pauseMs + 1);
     } catch (error) {
       // The claim ends by itself, and then the row is tried again.
       if (!this.#stop.signal.aborted) this.#options.logger.error({ err: error }, "The outbox could not be written.");
@@ -178,7 +178,7 @@ export class OutboxWorker {
   async close(seconds: number): Promise<number> {
     this.#isClosing = true;
     clearTimeout(this.#poll ?? undefined);
-    for (const timer of this.#wakes) clearTimeout(timer);
+    this.#wakes.clear();
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, seconds * 1000);
     const half = setTimeout(() => {
@@ -231,6 +231,11 @@ export class OutboxWorker {
 
   #begin(entry: Entry): void {
     if (!this.#held.delete(entry)) return;
+    if (this.#outage.isOn && !this.#isClosing) {
+      this.#handBack([entry]);
+      this.#stepped();
+      return;
+    }
     this.#places.add(entry, entry.priority);
     this.#advance();
   }
@@ -252,8 +257,11 @@ export class OutboxWorker {
 
   async #look(): Promise<void> {
     const { rows, workOn, logger } = this.#options;
-    const { room } = this.#places;
+    const { isOn, retryAt } = this.#outage;
     this.#isOffered = false;
+    this.#hasMore = false;
+    if (isOn && (this.#runs.size > 0 || performance.now() < retryAt)) return;
+    const room = isOn ? { all: 1, bulk: 1 } : this.#places.room;
     this.#hasMore = room.all <= 0;
     if (this.#hasMore || this.#isClosing || this.#entries.size > MAX_OWN) return;
     const askedAt = performance.now();
@@ -263,7 +271,7 @@ export class OutboxWorker {
       if (this.#stop.signal.aborted) return await this.#release(claimed.map(({ id }) => id));
       this.#isReadable = true;
       const bulk = claimed.filter(({ priority }) => priority === "bulk").length;
-      this.#hasMore = claimed.length >= room.all || bulk >= room.bulk;
+      this.#hasMore = !isOn && (claimed.length >= room.all || bulk >= room.bulk);
       for (const row of claimed) {
         this.#places.add(this.adopt(row.id, workOn(row), askedAt, row.priority), row.priority);
       }
@@ -277,22 +285,29 @@ export class OutboxWorker {
     }
   }
 
-  #lookIn(pauseMs: number): void {
-    this.#lookAt(performance.now() + pauseMs + 1);
-  }
-
-  /** Looks at a time of `performance.now()`, not earlier: a timer of a busy process can be early, and nothing would be due. */
   #lookAt(dueAt: number): void {
     if (this.#isClosing) return;
-    const wake = async () => {
-      this.#wakes.delete(timer);
-      if (performance.now() < dueAt) return this.#lookAt(dueAt);
+    this.#wakes.at(dueAt, async () => {
       // One that is under way may have asked before.
       await this.#looking;
       await this.look();
-    };
-    const timer = setTimeout(() => void wake(), Math.ceil(dueAt - performance.now())).unref();
-    this.#wakes.add(timer);
+    });
+  }
+
+  /** Uses what an attempt has told about the mail server. */
+  #learn(server: ServerState): void {
+    const outage = this.#outage;
+    // What waits during an outage can be done once it is over, or if it needs no mail server.
+    if (outage.learn(server) || (outage.isOn && server === null)) this.#hasMore = true;
+    if (!outage.isOn || server !== "unreachable") return;
+    this.#lookAt(outage.retryAt + 1);
+    if (!this.#isClosing) this.#handBack(this.#places.clear());
+  }
+
+  /** Leaves rows in the table, for the end of an outage. */
+  #handBack(entries: readonly Entry[]): void {
+    for (const entry of entries) this.#forget(entry);
+    void this.#release(entries.map(({ id }) => id));
   }
 
   /** Whether no other process can have claimed a row; asked before each attempt, which may come late. */

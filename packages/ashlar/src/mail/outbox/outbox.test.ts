@@ -211,7 +211,7 @@ await onEachDatabase("the outbox", (engine) => {
     await last.queue("hopeless");
     await last.mail.settled();
     expect(logged).toMatchObject([
-      { level: "error", mailable: "Note", recipients: ["ada@example.com"], message: "A mail could not be sent." },
+      { level: "error", mailable: "Note", recipients: ["a…@example.com"], message: "A mail could not be sent." },
     ]);
     expect(told).toMatchObject([{ mailable: "Note", recipients: ["ada@example.com"], reason: "connect ECONNREFUSED" }]);
     expect(await last.store.counts()).toEqual({ waiting: 0, failed: 1 });

@@ -12,7 +12,10 @@ import type { ClaimedRow } from "./outbox-claims.ts";
 import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { OutboxSearch } from "./outbox-search.ts";
-import { OutboxWorker, type RowWork } from "./outbox-worker.ts";
+import type { MailSizes } from "./outbox-sizes.ts";
+import { OutboxWorker } from "./outbox-worker.ts";
+import type { RowResult, RowWork } from "./row-work.ts";
+import { MAX_OUTAGE_PAUSE_MS } from "./server-outage.ts";
 
 /** What became of an attempt to send a mail. */
 export type MailAttempt =
@@ -85,6 +88,7 @@ export class Outbox {
       concurrency: sender.concurrency,
       claimMs,
       pollMs: settings.pollSeconds * 1000,
+      outagePauseMs: options.delaySeconds * 1000,
       logger,
       workOn: (row) => this.#workOn(row),
     });
@@ -149,7 +153,12 @@ export class Outbox {
       this.#options.logger.warn({ mails: left }, "Mails stay in the outbox, because the application was shut down.");
   }
 
-  /** How many mails wait to be sent, and how many were given up, in all processes. */
+  /** What the outbox contains, in all processes: for statistics, at little cost. */
+  sizes(): Promise<MailSizes> {
+    return this.#rows.sizes();
+  }
+
+  /** How many mails wait to be sent, and how many were given up, in all processes. It reads all rows. */
   counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     return this.#rows.counts();
   }
@@ -163,6 +172,11 @@ export class Outbox {
   /** Makes mails due again that were given up, and returns how many: those with these ids, or all. */
   retry(ids: readonly string[] | null): Promise<number> {
     return this.#rows.retry(ids);
+  }
+
+  /** Makes mails due that wait for their next attempt, and returns how many. */
+  hurry(): Promise<number> {
+    return this.#rows.hurry();
   }
 
   /** What waits about addresses; see {@link OutboxSearch}. */
@@ -194,49 +208,47 @@ export class Outbox {
     return opened === null ? null : (Object.freeze(opened.value) as MailMessage);
   }
 
-  async #send(
-    row: Tried,
-    message: MailMessage,
-    mailable: Mailable | null,
-    signal: AbortSignal,
-  ): Promise<number | null> {
+  async #send(row: Tried, message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<RowResult> {
     const { sender } = this.#options;
     const attempt = await sender.attempt(message, mailable, signal);
     if (attempt.outcome === "sent") {
       await this.#rows.finish(row.id);
-      return null;
+      return { pauseMs: null, server: "reached" };
     }
     if (attempt.outcome === "interrupted") {
       // Without this, another process would send it at once. If it took the row over, this changes nothing.
       if (attempt.mayHaveArrived) await this.#rows.postpone(row.id, attempt.reason, varied(MAX_PAUSE_MS));
-      return null;
+      return DONE;
     }
-    const { reason, isPermanent, mayHaveArrived = false } = attempt;
+    const { reason, isPermanent, mayHaveArrived = false, isUnreachable = false } = attempt;
+    const server = isUnreachable ? "unreachable" : mayHaveArrived ? null : "reached";
     if (isPermanent) {
       if ((await this.#rows.fail(row.id, reason)) !== "lost") sender.failed(message, reason, row.attempts);
-      return null;
+      return { pauseMs: null, server };
     }
     // Each attempt may be another copy in the recipient's mailbox.
-    const pauseMs = mayHaveArrived ? varied(MAX_PAUSE_MS) : this.#pause(row.attempts);
+    const usualMs = mayHaveArrived ? varied(MAX_PAUSE_MS) : this.#pause(row.attempts);
+    // During an outage, the worker decides which mails are tried; all of them are due once it is over.
+    const pauseMs = isUnreachable ? Math.min(usualMs, varied(MAX_OUTAGE_PAUSE_MS)) : usualMs;
     const result = await this.#rows.postpone(row.id, reason, pauseMs);
     if (result === "failed") sender.failed(message, reason, row.attempts);
-    if (result !== "postponed") return null;
+    if (result !== "postponed") return { pauseMs: null, server };
     sender.postponed(message, reason, row.attempts, pauseMs);
-    return pauseMs;
+    return { pauseMs, server };
   }
 
   /** Does promised work. It and the deletion of its row are one transaction: it is done once, with all its effects. */
-  async #keep(row: Tried, title: string, work: () => Promise<void>): Promise<number | null> {
+  async #keep(row: Tried, title: string, work: () => Promise<void>): Promise<RowResult> {
     try {
       const { database } = this.#options;
       const keep = async () => void ((await this.#rows.finish(row.id)) && (await work()));
       await database.transaction(keep, { retries: CONFLICT_RETRIES });
-      return null;
+      return DONE;
     } catch (error) {
       this.#options.logger.error({ err: error, job: title }, "A background job failed.");
       if (error instanceof PromiseBroken) {
         await this.#rows.finish(row.id);
-        return null;
+        return DONE;
       }
       // Not an error's own text: it may contain what the work was about.
       const reason = error instanceof AshlarError ? error.code : "An error that is in the log.";
@@ -244,7 +256,7 @@ export class Outbox {
     }
   }
 
-  async #again(row: Tried, reason: string): Promise<number | null> {
+  async #again(row: Tried, reason: string): Promise<RowResult> {
     const pauseMs = this.#pause(row.attempts);
     const result = await this.#rows.postpone(row.id, reason, pauseMs);
     if (result === "failed") {
@@ -253,7 +265,7 @@ export class Outbox {
         "A mail in the outbox was given up.",
       );
     }
-    return result === "postponed" ? pauseMs : null;
+    return { pauseMs: result === "postponed" ? pauseMs : null, server: null };
   }
 
   /** Twice as long after each attempt. */
@@ -269,6 +281,9 @@ function varied(pauseMs: number): number {
 
 /** A row, and how often it has been tried. */
 type Tried = Pick<ClaimedRow, "id" | "attempts">;
+
+/** The row needs no further attempt, and nothing was learned about the mail server. */
+const DONE: RowResult = { pauseMs: null, server: null };
 
 const UNREADABLE =
   "It cannot be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed it.";

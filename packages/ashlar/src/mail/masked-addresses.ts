@@ -1,0 +1,21 @@
+/** An email address in a sentence. */
+const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
+
+/**
+ * An address as it may be logged: `u…@example.com`. That is enough to find a mail again for who knows the recipient, and to see
+ * which mail service refuses mails.
+ */
+export function maskedAddress(address: string): string {
+  const at = address.lastIndexOf("@");
+  return `${[...address.slice(0, Math.max(at, 0))][0] ?? ""}…${at < 0 ? "" : address.slice(at)}`;
+}
+
+/** Removes every address from a sentence, also one that is masked. */
+export function withoutAddresses(sentence: string): string {
+  return sentence.replaceAll(ADDRESS, "…");
+}
+
+/** Masks every address in a sentence, such as a mail server's response, which often repeats the recipient. */
+export function withMaskedAddresses(sentence: string): string {
+  return sentence.replaceAll(ADDRESS, maskedAddress);
+}

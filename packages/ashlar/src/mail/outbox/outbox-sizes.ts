@@ -1,0 +1,52 @@
+import { type Connection, type Expression, type Row, sql } from "../../database/index.ts";
+import { type MailPriority, PRIORITIES, storedPriority } from "./mail-priority.ts";
+import { databaseTime } from "./outbox-clock.ts";
+import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+
+/** What the outbox contains, counted up to a bound. */
+export interface MailSizes {
+  /** How many mails wait, those that are being sent included: up to 10,000 of each priority. */
+  readonly waiting: number;
+  /** How many were given up: up to 10,000. */
+  readonly failed: number;
+  /**
+   * How many seconds ago the oldest one that waits was queued, by priority; 0 if none waits. Of more than 10,000, it is the
+   * oldest of those that are counted: the database reads them in the order of the index, or of the table.
+   */
+  readonly oldestSeconds: Readonly<Record<MailPriority, number>>;
+}
+
+/** How many rows are counted of each kind. All of a large table would be read in full every few seconds. */
+const COUNTED = 10_000;
+
+/**
+ * Counts the rows of the outbox for statistics, in one statement that reads an index alone, and no more than the bound of it.
+ *
+ * @param hasPriority whether the table has the column `priority`; if not, all rows are ordinary
+ */
+export async function outboxSizes(connection: Connection, hasPriority: boolean): Promise<MailSizes> {
+  const { kysely } = connection;
+  const part = (name: string, rows: Expression<unknown>) =>
+    kysely
+      .selectFrom(sql<{ at: number }>`${rows}`.as(name))
+      .select((is) => [
+        sql<string>`${sql.lit(name)}`.as("name"),
+        is.fn.countAll().as("count"),
+        sql`${databaseTime(connection)} - min(at)`.as("age"),
+      ]);
+  const rows = kysely.selectFrom(TABLE).limit(sql.lit(COUNTED));
+  const waiting = rows.select("created_at as at").where("failed_at", "is", null);
+  let look = part("failed", rows.select("failed_at as at").where("failed_at", "is not", null).orderBy("failed_at"));
+  for (const priority of hasPriority ? PRIORITIES : (["ordinary"] as const)) {
+    const own = hasPriority ? waiting.where("priority", "=", sql.lit(storedPriority(priority))) : waiting;
+    look = look.unionAll(part(priority, own));
+  }
+  const found = new Map(((await look.execute()) as Row[]).map((row) => [String(row.name), row]));
+  const countOf = (name: string): number => Number(found.get(name)?.count ?? 0);
+  const ageOf = (name: string): number => Math.max(0, Number(found.get(name)?.age ?? 0)) / 1000;
+  return {
+    waiting: PRIORITIES.reduce((sum, priority) => sum + countOf(priority), 0),
+    failed: countOf("failed"),
+    oldestSeconds: { account: ageOf("account"), ordinary: ageOf("ordinary"), bulk: ageOf("bulk") },
+  };
+}

@@ -1,0 +1,83 @@
+// An outage of the mail server: what happens to the mails meanwhile, and once it is back.
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createApplication } from "../../src/boot/index.ts";
+import { DatabaseProvider } from "../../src/database/index.ts";
+import { EventProvider } from "../../src/events/index.ts";
+import { MailProvider } from "../../src/mail/index.ts";
+import { ViewProvider } from "../../src/views/index.ts";
+import { KEY, Note, opened } from "../support/outbox-shop.ts";
+import { onEachDatabase } from "../support/services.ts";
+import { folderWith } from "../support/temporary-folder.ts";
+
+const MAILS = 40;
+
+async function listen(port: number, accepted: string[]): Promise<SMTPServer> {
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    closeTimeout: 100,
+    onData(stream, session, done) {
+      stream.resume();
+      stream.on("end", () => {
+        accepted.push(session.envelope.rcptTo[0]!.address);
+        done();
+      });
+    },
+  });
+  server.on("error", () => {});
+  server.listen(port, "127.0.0.1");
+  await once(server.server, "listening");
+  return server;
+}
+
+const closed = (server: SMTPServer) => new Promise<void>((resolve) => void server.close(() => resolve()));
+
+await onEachDatabase("an outage of the mail server", (engine) => {
+  test("costs one attempt at a time, and once it is over, the rest is sent without waiting for its own pause", async () => {
+    const own = await opened(engine);
+    const accepted: string[] = [];
+    const first = await listen(0, accepted);
+    const { port } = first.server.address() as AddressInfo;
+    await closed(first);
+    const application = await createApplication({
+      root: await folderWith({ "views/note.edge": "The note" }),
+      providers: [EventProvider, DatabaseProvider, ViewProvider, MailProvider],
+      environment: { APP_ENV: "test", APP_KEY: KEY },
+      config: {
+        app: { APP: { log: { level: "silent" }, server: { shutdownTimeoutSeconds: 2 } } },
+        database: { DATABASES: { default: "main", main: own.configuration } },
+        mail: {
+          MAIL: {
+            transport: "smtp",
+            smtp: { host: "127.0.0.1", port },
+            retry: { delaySeconds: 0.2 },
+            outbox: { pollSeconds: 0.1 },
+          },
+        },
+      },
+    });
+    onTestFinished(() => application.shutdown());
+    const reasons: unknown[] = [];
+    application.logger.warn = ((details: { reason?: unknown; recipients?: unknown }) => {
+      reasons.push(details.recipients);
+    }) as typeof application.logger.warn;
+    const mail = application.container.make("mail");
+    (await mail.outbox())!.start();
+    for (let count = 0; count < MAILS; count++) await mail.queue(new Note("note"), `jane${count}@shop.example`);
+    // Each mail alone would be tried once a pause: 40 attempts each time.
+    await expect.poll(() => application.stats().mail!.failedAttempts, { timeout: 60_000 }).toBeGreaterThanOrEqual(7);
+    const failed = application.stats().mail!.failedAttempts;
+    expect(failed).toBeLessThan(MAILS / 2);
+    // S199: masked.
+    expect(new Set(reasons.flat())).toEqual(new Set(["j…@shop.example"]));
+    const again = await listen(port, accepted);
+    onTestFinished(() => closed(again));
+    await expect.poll(() => accepted.length, { timeout: 60_000 }).toBe(MAILS);
+    expect(new Set(accepted).size).toBe(MAILS);
+    // Not one attempt failed after the server was back, so none waited for a pause of its own.
+    expect(application.stats().mail!.failedAttempts).toBeLessThanOrEqual(failed + 1);
+  });
+});
