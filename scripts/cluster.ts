@@ -15,6 +15,7 @@ import { PGBOUNCER } from "./cluster/pgbouncer.ts";
 import { PROMOTION } from "./cluster/promotion.ts";
 import { withResults } from "./cluster/results.ts";
 import { ROLLING } from "./cluster/rolling.ts";
+import { ROTATION } from "./cluster/rotation.ts";
 import type { Outcome, Scenario } from "./cluster/scenario.ts";
 import { SENTINEL } from "./cluster/sentinel.ts";
 import { STORM } from "./cluster/storm.ts";
@@ -31,6 +32,7 @@ const SCENARIOS: readonly Scenario[] = [
   GALERA,
   STORM,
   VERSIONS,
+  ROTATION,
 ];
 const PAGE = join(import.meta.dirname, "../docs/operations.md");
 

@@ -106,6 +106,19 @@ const CONTENTS: readonly Part[] = [
           "asvs",
         ),
       },
+      {
+        title: "Runbooks",
+        pages: [
+          "index",
+          "database-down",
+          "database-restored",
+          "leaked-secret",
+          "mail-down",
+          "under-attack",
+          "failed-deployment",
+          "rotating-passwords",
+        ].map((name) => `runbooks/${name}`),
+      },
     ],
   },
   {

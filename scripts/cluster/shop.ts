@@ -49,6 +49,9 @@ const ROUTES = `
 /** Another process takes over what a killed one had begun to mail after seconds instead of minutes. */
 const OUTBOX = "\n  outbox: { pollSeconds: 1, claimSeconds: 5 },\n  retry: { delaySeconds: 0.5 },";
 
+/** Variables of an environment. */
+type Variables = Readonly<Record<string, string>>;
+
 /** Changes a line of one of the application's files. */
 export type Edit = (path: string, from: string, to: string) => void;
 
@@ -57,6 +60,8 @@ export interface Shop {
   readonly mail: MailServer;
   /** Makes an instance of it, which isn't started. */
   instance(): Promise<Instance>;
+  /** Changes variables in its `.env`. Instances have them once they are started again, or reloaded. */
+  setVariables(variables: Variables): void;
   remove(): Promise<void>;
 }
 
@@ -65,11 +70,13 @@ export interface Shop {
  *
  * @param databaseUrl for instances and migrations
  * @param prepare changes its files first
+ * @param inFile variables in `.env`; those of the instances' own environment can't be changed while they run
  */
 export async function openShop(
   database: ProjectOptions["database"],
   databaseUrl: string,
   prepare: (edit: Edit) => void = () => {},
+  inFile: Variables = {},
 ): Promise<Shop> {
   const parent = mkdtempSync(join(tmpdir(), "ashlar-cluster-"));
   const { mail, close } = await openMailServer();
@@ -90,12 +97,22 @@ export async function openShop(
   appendFileSync(join(folder, "routes/api.ts"), 'import { Order } from "../app/models/order.ts";\n');
   edit("config/mail.ts", "export const MAIL = {", `export const MAIL = {${OUTBOX}`);
   prepare(edit);
-  const env = {
+  const given = {
     DATABASE_URL: databaseUrl,
     MAIL_FROM: "shop@shop.example",
     SMTP_HOST: "127.0.0.1",
     SMTP_PORT: String(mail.port),
   };
+  const env = Object.fromEntries(Object.entries(given).filter(([name]) => !(name in inFile)));
+  const setVariables = (variables: Variables): void => {
+    const file = join(folder, ".env");
+    const others = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => !(line.split("=", 1)[0]! in variables));
+    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    writeFileSync(file, [...lines, ...others].join("\n"));
+  };
+  setVariables(inFile);
   const remove = async (): Promise<void> => {
     await close();
     rmSync(parent, { recursive: true, force: true });
@@ -110,5 +127,5 @@ export async function openShop(
     await remove();
     throw error;
   }
-  return { mail, instance: instancesOf({ folder, env }), remove };
+  return { mail, instance: instancesOf({ folder, env }), setVariables, remove };
 }

@@ -80,6 +80,12 @@ export class MailProvider extends Provider {
       load: () => import("./commands/mail-retry.ts"),
     },
     {
+      name: "mail:discard",
+      description: "Deletes the mails that wait, unsent, after a backup was restored: mail:discard --waiting --yes.",
+      help: "  --waiting  all that wait, those that are tried again included\n  --yes      doesn't ask",
+      load: () => import("./commands/mail-discard.ts"),
+    },
+    {
       name: "mail:work",
       description: "Sends the mails that wait in the outbox, in a process of its own, until it is stopped.",
       load: () => import("./commands/mail-work.ts"),

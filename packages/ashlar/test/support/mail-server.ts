@@ -14,6 +14,10 @@ export interface ReceivedMail {
 export class MailServer {
   readonly port: number;
   readonly mails: ReceivedMail[] = [];
+  /** The passwords of its user, any of which it accepts; while there are none, it asks for none. */
+  readonly passwords: Set<string> = new Set();
+  /** How often it has refused a password, or a mail without one. */
+  refused = 0;
 
   constructor(port: number) {
     this.port = port;
@@ -39,11 +43,29 @@ export async function startMailServer(): Promise<MailServer> {
   return mail;
 }
 
-/** Starts a mail server like {@link startMailServer}, for several tests: it runs until it is closed. */
-export async function openMailServer(): Promise<{ readonly mail: MailServer; readonly close: () => Promise<void> }> {
+/**
+ * Starts a mail server like {@link startMailServer}, for several tests: it runs until it is closed.
+ *
+ * @param port default: a free one
+ */
+export async function openMailServer(
+  port = 0,
+): Promise<{ readonly mail: MailServer; readonly close: () => Promise<void> }> {
   let received: MailServer | null = null;
   const server = new SMTPServer({
     authOptional: true,
+    allowInsecureAuth: true,
+    onAuth({ password }, _session, done) {
+      if (received!.passwords.size === 0 || received!.passwords.has(password ?? ""))
+        return done(null, { user: "shop" });
+      received!.refused++;
+      done(Object.assign(new Error("Wrong password"), { responseCode: 535 }));
+    },
+    onMailFrom(_address, { user }, done) {
+      if (received!.passwords.size === 0 || user !== undefined) return done();
+      received!.refused++;
+      done(Object.assign(new Error("Authentication required"), { responseCode: 530 }));
+    },
     disabledCommands: ["STARTTLS"],
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
@@ -58,7 +80,7 @@ export async function openMailServer(): Promise<{ readonly mail: MailServer; rea
   });
   // A client that is killed while it sends.
   server.on("error", () => {});
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server.server, "listening");
   received = new MailServer((server.server.address() as AddressInfo).port);
   return { mail: received, close: () => new Promise((resolve) => server.close(() => resolve())) };

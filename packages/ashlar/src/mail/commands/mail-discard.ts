@@ -1,0 +1,24 @@
+import type { CommandContext } from "../../boot/index.ts";
+import { AshlarError, counted } from "../../support/index.ts";
+import { discardWaiting } from "../outbox/discard-waiting.ts";
+import { requireOutbox } from "./require-outbox.ts";
+
+const USAGE = "Usage: mail:discard --waiting --yes";
+
+/** `mail:discard`: deletes the mails that wait, unsent: those in a restored backup were sent since. */
+export async function run(context: CommandContext): Promise<void> {
+  const { args, print } = context;
+  if (!args.includes("--waiting") || args.some((arg) => arg !== "--waiting" && arg !== "--yes")) {
+    throw new AshlarError("E_COMMAND", USAGE);
+  }
+  await requireOutbox(context);
+  const application = await context.application();
+  if (!args.includes("--yes")) {
+    const { waiting } = await (await requireOutbox(context)).counts();
+    const what = waiting === 1 ? "1 mail that waits" : `${counted(waiting, "mail")} that wait`;
+    throw new AshlarError("E_COMMAND", `This deletes ${what}, unsent. Nothing was done. Add --yes to do it.`);
+  }
+  const count = await discardWaiting(application.container.make("database").connection());
+  application.logger.info({ mails: count }, "Waiting mails were deleted, unsent.");
+  print(`${counted(count, "mail")} deleted, unsent.`);
+}
