@@ -14,6 +14,7 @@ import { migrateCommands } from "./commands/migrate.ts";
 import { pruneCommand } from "./commands/prune.ts";
 import { routesCommand } from "./commands/routes.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { upgradeCommand } from "./commands/upgrade.ts";
 import { problemOf, type Terminal } from "./terminal.ts";
 
 async function version(): Promise<string> {
@@ -51,6 +52,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     apiInstallCommand(terminal),
     ...makeCommands(terminal),
     makeDeployCommand(terminal),
+    upgradeCommand(terminal, version),
   ];
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await otherCommands(terminal, names)));

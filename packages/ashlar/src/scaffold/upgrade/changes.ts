@@ -1,0 +1,97 @@
+import { all, type Edit } from "../edits/edits.ts";
+import {
+  callingDrivers,
+  movingImports,
+  raisingSetting,
+  renamingImport,
+  renamingRouteMethod,
+  renamingSetting,
+  replacingSetting,
+  unlessImported,
+} from "./renaming.ts";
+
+/** Something that a version changed in what applications write. */
+export interface Change {
+  /** What it was and what it is, for the report. */
+  readonly name: string;
+  /** The files that it can be in. */
+  readonly files: RegExp;
+  /** What it begins with in a file: without this word, the file isn't parsed. */
+  readonly sign: string;
+  readonly edit: Edit;
+}
+
+const CODE = /\.ts$|\.js$/;
+const AUTH = /^config\/auth\.[tj]s$/;
+const API = /^config\/api\.[tj]s$/;
+const APP = /^config\/app\.[tj]s$/;
+
+/** Every change that an edit can make, the oldest first. `docs/guides/upgrading.md` has the others. */
+export const CHANGES: readonly Change[] = [
+  moved("ashlar/http", "ashlar"),
+  moved("ashlar/routing", "ashlar"),
+  setting(AUTH, ["ACCOUNTS"], "verificationExpires", "verificationExpiresInMinutes"),
+  setting(AUTH, ["ACCOUNTS"], "verificationExpiresMinutes", "verificationExpiresInMinutes"),
+  setting(AUTH, ["ACCOUNTS"], "emailChangeExpires", "emailChangeExpiresInMinutes"),
+  setting(AUTH, ["ACCOUNTS"], "emailChangeExpiresMinutes", "emailChangeExpiresInMinutes"),
+  setting(API, ["DRIVERS", "*"], "reauthWithin", "reauthWithinMinutes"),
+  setting(API, ["DRIVERS", "*"], "clockSkew", "clockSkewSeconds"),
+  {
+    name: "SESSION.driver is SESSION.store",
+    files: /^config\/session\.[tj]s$/,
+    sign: "driver",
+    edit: replacingSetting(["SESSION"], "driver", (value) => {
+      if (value.type !== "StringLiteral" || !["cookie", "database"].includes(value.value)) return null;
+      const name = `${value.value}Sessions`;
+      return { text: `store: ${name}()`, name, from: "ashlar/session" };
+    }),
+  },
+  {
+    name: "DATABASES has functions instead of names of drivers",
+    files: /^config\/database\.[tj]s$/,
+    sign: "driver",
+    edit: callingDrivers("DATABASES", { sqlite: "ashlar/database", postgres: "ashlar/database" }),
+  },
+  {
+    name: "APP.server.trustProxy is APP.trustedProxies",
+    files: APP,
+    sign: "trustProxy",
+    edit: raisingSetting(["APP", "server"], "trustProxy", "trustedProxies"),
+  },
+  {
+    name: "AuthControllers.forgotPassword is requestPasswordReset, and sessions is logins",
+    files: /^app\/controllers\/auth\/index\.[tj]s$/,
+    sign: "AuthControllers",
+    edit: all(
+      renamingSetting(["AuthControllers"], "forgotPassword", "requestPasswordReset"),
+      renamingSetting(["AuthControllers"], "sessions", "logins"),
+    ),
+  },
+  {
+    name: "answersJson() is respondsWithJson()",
+    files: CODE,
+    sign: "answersJson",
+    edit: renamingRouteMethod("answersJson", "respondsWithJson"),
+  },
+  {
+    name: "whole of ashlar/settings is integer",
+    files: CODE,
+    sign: "ashlar/settings",
+    edit: renamingImport("ashlar/settings", "whole", "integer"),
+  },
+  {
+    name: "ashlar/database has no Migrations: tests call createTestApplication() of ashlar/testing, which migrates",
+    files: CODE,
+    sign: "Migrations",
+    edit: unlessImported("Migrations", "ashlar/database"),
+  },
+];
+
+function moved(from: string, to: string): Change {
+  return { name: `What ${from} had is in ${to}`, files: CODE, sign: from, edit: movingImports(from, to) };
+}
+
+function setting(files: RegExp, path: readonly [string, ...string[]], before: string, after: string): Change {
+  const name = `${[...path, before].join(".")} is ${after}`;
+  return { name, files, sign: before, edit: renamingSetting(path, before, after) };
+}

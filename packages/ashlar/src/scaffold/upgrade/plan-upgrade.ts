@@ -1,0 +1,173 @@
+import { join } from "node:path";
+import { Code } from "../edits/code.ts";
+import { codeOf, readIfThere } from "../existing-files.ts";
+import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files.ts";
+import { planInstallation, planMigrations } from "../install.ts";
+import type { RemainingStep } from "../steps.ts";
+import { CHANGES } from "./changes.ts";
+import { GeneratedFiles } from "./generated-files.ts";
+import { requiringVersion } from "./package-version.ts";
+import { tableMigrations } from "./table-migrations.ts";
+import { WorkingCopy } from "./working-copy.ts";
+
+/** A file that an upgrade writes. */
+export interface UpgradedFile extends NewFile {
+  /** The current content; `null` if there is no file. */
+  readonly before: string | null;
+}
+
+/** Something for the author to look at. */
+export interface UpgradeNote {
+  /** The file in the application, with the line if it is known: `config/auth.ts:12`. */
+  readonly place: string;
+  readonly text: string;
+}
+
+/** What an upgrade to this version changes in an application. */
+export interface Upgrade {
+  /** The files to write, migrations included. */
+  readonly files: readonly UpgradedFile[];
+  /** The names of the changes that were found in the application's own code. */
+  readonly changes: readonly string[];
+  /** Generated files that this version no longer generates. */
+  readonly leftovers: readonly UpgradeNote[];
+  /** Generated files that the author has changed, and this version has changed, too. */
+  readonly own: readonly string[];
+  /** What can't be written without changing the author's own lines. */
+  readonly remaining: readonly RemainingStep[];
+  /** What to look at. */
+  readonly notes: readonly UpgradeNote[];
+}
+
+/**
+ * Plans the upgrade of an application to this version, by what is in it: its versions don't tell what its author has taken over
+ * by hand. Nothing is written.
+ *
+ * @param root the application's folder
+ * @param version the framework's version
+ * @throws `E_COMMAND` if there is no application in it
+ */
+export async function planUpgrade(root: string, version: string): Promise<Upgrade> {
+  const generated = await GeneratedFiles.read();
+  return await WorkingCopy.of(root, async (copy) => {
+    const had = await copy.texts();
+    const notes: UpgradeNote[] = [];
+    const changes = await changeCode(copy.root, had, version, notes);
+    const own: string[] = [];
+    const remaining = await installParts(copy.root, generated, had, own);
+    const migrations = new Map([...had].filter(([path]) => path.startsWith("database/migrations/")));
+    for (const file of await tableMigrations(copy.root, migrations)) await writeNewFile(copy.root, file);
+    const texts = await copy.texts();
+    const files = [...texts]
+      .filter(([path, text]) => text !== had.get(path))
+      .map(([path, text]) => ({ path, text, before: had.get(path) ?? null }));
+    const leftovers = await leftoversIn(texts, generated, copy.root);
+    return { files, changes, leftovers, own, remaining, notes };
+  });
+}
+
+/** Writes a planned upgrade. */
+export async function writeUpgrade(root: string, { files }: Upgrade): Promise<void> {
+  for (const { path, text, before } of files) {
+    if (before === null) await writeNewFile(root, { path, text });
+    else await replaceFile(join(root, path), text);
+  }
+}
+
+/** Makes the changes in the application's own code. */
+async function changeCode(
+  root: string,
+  texts: ReadonlyMap<string, string>,
+  version: string,
+  notes: UpgradeNote[],
+): Promise<string[]> {
+  const made = new Set<string>();
+  for (const [path, before] of texts) {
+    let text = path === "package.json" ? await withVersion(before, version) : before;
+    for (const { name, files, sign, edit } of CHANGES) {
+      if (!files.test(path) || !text.includes(sign)) continue;
+      const changed = await edited(text, path, edit);
+      if (changed === null) {
+        const line = text.slice(0, text.indexOf(sign)).split("\n").length;
+        notes.push({ place: `${path}:${line}`, text: `${name}. The code has a form that can't be changed safely.` });
+      } else if (changed !== text) {
+        text = changed;
+        made.add(name);
+      }
+    }
+    if (text !== before) await replaceFile(join(root, path), text);
+  }
+  return CHANGES.map(({ name }) => name).filter((name) => made.has(name));
+}
+
+/** The text with an edit; `null` if it can't be made. */
+async function edited(text: string, path: string, edit: (code: Code) => Code | null): Promise<string | null> {
+  try {
+    return edit(await Code.of(text, path))?.text ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function withVersion(text: string, version: string): Promise<string> {
+  // As an expression, JSON is code, whose formatting stays.
+  const changed = await edited(`(${text}\n)`, "package.json", requiringVersion(version));
+  return changed === null ? text : changed.slice(1, -2);
+}
+
+/** Brings the application's generated parts to this version, except for what its author has changed. */
+async function installParts(
+  root: string,
+  generated: GeneratedFiles,
+  texts: ReadonlyMap<string, string>,
+  own: string[],
+): Promise<readonly RemainingStep[]> {
+  const remaining: RemainingStep[] = [];
+  const routes = await codeOf(root, "routes/web.ts");
+  const providers = await codeOf(root, "config/providers.ts");
+  if (/\bAuth\.routes\(/.test(routes)) {
+    const plan = await planInstallation(root, /\bjson\s*:\s*true\b/.test(routes) ? "json" : "pages");
+    for (const { path, text, before, isInTheWay } of plan.files) {
+      if (before === null) await writeNewFile(root, { path, text });
+      else if (!isInTheWay || generated.isUnchanged(path, texts.get(path) ?? before)) {
+        await replaceFile(join(root, path), withLineEndsOf(before, text));
+      } else own.push(path);
+    }
+    remaining.push(...plan.remaining);
+  }
+  if (/\bApiProvider\b/.test(providers)) {
+    for (const file of (await planMigrations(root, "api")).files) await writeNewFile(root, file);
+  }
+  return remaining;
+}
+
+/** Files that some version has generated, and this one doesn't: those that nothing in the application names any more. */
+async function leftoversIn(
+  texts: ReadonlyMap<string, string>,
+  generated: GeneratedFiles,
+  root: string,
+): Promise<UpgradeNote[]> {
+  const notes: UpgradeNote[] = [];
+  for (const path of generated.formerPaths) {
+    const text = await readIfThere(root, path);
+    if (text === null) continue;
+    const name = path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
+    const user = [...texts].find(
+      ([other, code]) => other !== path && /\.(?:ts|js|edge)$/.test(other) && names(code, name),
+    );
+    const isUnchanged = generated.isUnchanged(path, text);
+    notes.push({
+      place: path,
+      text:
+        user === undefined
+          ? `is no longer generated, and nothing names it${isUnchanged ? "" : ", but you have changed it"}. Delete it.`
+          : `is no longer generated, but ${user[0]} names it.`,
+    });
+  }
+  return notes;
+}
+
+function names(code: string, name: string): boolean {
+  return new RegExp(`[/"'\`]${name}(?:\\.\\w+)?["'\`]`).test(code);
+}

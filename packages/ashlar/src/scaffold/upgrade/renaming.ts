@@ -1,0 +1,178 @@
+import type { ImportDeclaration, Node, ObjectExpression } from "@babel/types";
+import { bare, type Code, type Insertion, nodesIn } from "../edits/code.ts";
+import { initialValueOf, propertyOf } from "../edits/declarations.ts";
+import type { Edit } from "../edits/edits.ts";
+import { importsOf, withImport } from "../edits/imports.ts";
+
+/** Objects in a variable by their keys. `*` stands for every key. */
+export type SettingPath = readonly [variable: string, ...keys: string[]];
+
+/** Renames a setting, and leaves its value, unless the new name is there already. */
+export function renamingSetting(path: SettingPath, before: string, after: string): Edit {
+  return (code) => {
+    const insertions: Insertion[] = [];
+    for (const object of objectsAt(code, path)) {
+      const old = propertyOf(object, before);
+      if (old === null || propertyOf(object, after) !== null) continue;
+      // A shorthand keeps the variable that it reads.
+      insertions.push({
+        at: old.key.start!,
+        until: old.key.end!,
+        text: old.shorthand ? `${after}: ${before}` : after,
+      });
+    }
+    return insertions.length === 0 ? code : code.with(...insertions);
+  };
+}
+
+/** Replaces a setting's name and value, such as a driver's name by a function that makes it. */
+export function replacingSetting(
+  path: SettingPath,
+  before: string,
+  replacement: (value: Node) => { readonly text: string; readonly name: string; readonly from: string } | null,
+): Edit {
+  return (code) => {
+    const [object] = objectsAt(code, path);
+    const old = object && propertyOf(object, before);
+    const made = old ? replacement(bare(old.value)) : null;
+    if (!old || made === null) return code;
+    return (
+      withImport(code.with({ at: old.start!, until: old.end!, text: made.text }), made.name, made.from)?.code ?? null
+    );
+  };
+}
+
+/** Moves a setting out of an object into the one around it, under another name. */
+export function raisingSetting(path: SettingPath, before: string, after: string): Edit {
+  return (code) => {
+    const [object] = objectsAt(code, path);
+    const [around] = objectsAt(code, path.slice(0, -1) as unknown as SettingPath);
+    const old = object && propertyOf(object, before);
+    if (!old || around === undefined || propertyOf(around, after) !== null) return code;
+    const end = code.commaAfter(old.end!) ?? old.end!;
+    const value = code.textOf(old.value);
+    const holder = propertyOf(around, path.at(-1)!)!;
+    const isAlone = object.properties.length === 1;
+    const property = `${after}: ${value}`;
+    if (isAlone) return code.with({ at: holder.start!, until: holder.end!, text: property });
+    const rest = code.text.slice(end);
+    const gap = /^[ \t]*\r?\n?[ \t]*/.exec(rest)![0].length;
+    return code.with(
+      { at: holder.start!, text: `${property},\n${code.indentAt(holder.start!)}` },
+      { at: old.start!, until: end + gap, text: "" },
+    );
+  };
+}
+
+/** Wraps objects that name their driver into the function that makes it: `{ driver: "sqlite", path }`. */
+export function callingDrivers(variable: string, drivers: Readonly<Record<string, string>>): Edit {
+  return (code) => {
+    let own: Code | null = code;
+    for (const [driver, from] of Object.entries(drivers)) {
+      const found: Node | undefined = objectsAt(own, [variable, "*"]).find((one) => {
+        const value = propertyOf(one, "driver")?.value;
+        return value?.type === "StringLiteral" && value.value === driver;
+      });
+      if (found?.type !== "ObjectExpression") continue;
+      const property = propertyOf(found, "driver")!;
+      const end = own.commaAfter(property.end!) ?? property.end!;
+      const gap = /^[ \t]*\r?\n?[ \t]*/.exec(own.text.slice(end))![0].length;
+      own = own.with(
+        { at: found.start!, text: `${driver}(` },
+        { at: property.start!, until: end + gap, text: "" },
+        { at: found.end!, text: ")" },
+      );
+      own = withImport(own, driver, from)?.code ?? null;
+      if (own === null) return null;
+    }
+    return own;
+  };
+}
+
+/** Imports names from where they are now. Types, and what is imported in another form, only get the new source. */
+export function movingImports(from: string, to: string): Edit {
+  return (code) => {
+    let own = code;
+    for (;;) {
+      const old = own.program.body.find(
+        (one): one is ImportDeclaration => one.type === "ImportDeclaration" && one.source.value === from,
+      );
+      if (old === undefined) return own;
+      const names = old.importKind === "type" ? [null] : old.specifiers.map(plainName);
+      if (names.length === 0 || names.includes(null)) {
+        own = own.with({ at: old.source.start! + 1, until: old.source.end! - 1, text: to });
+        continue;
+      }
+      const end = own.lineEnd(old.end!);
+      const isLast = end >= own.text.length;
+      own = own.with({ at: old.start!, until: isLast ? end : own.text.indexOf("\n", end) + 1, text: "" });
+      for (const name of names) {
+        const made = withImport(own, name!, to);
+        if (made === null) return null;
+        own = made.code;
+      }
+    }
+  };
+}
+
+/** The name of an imported value that keeps it; `null` for any other form. */
+function plainName(one: ImportDeclaration["specifiers"][number]): string | null {
+  const isPlain = one.type === "ImportSpecifier" && one.importKind !== "type" && one.imported.type === "Identifier";
+  return isPlain && one.local.name === (one.imported as { name: string }).name ? one.local.name : null;
+}
+
+/** Changes nothing, and leaves it to the author if a value is imported that is gone. */
+export function unlessImported(name: string, from: string): Edit {
+  return (code) => ([...importsOf(code).values()].some((one) => one.name === name && one.from === from) ? null : code);
+}
+
+/** Renames what a package exports, where it is imported; the name that the file uses stays. */
+export function renamingImport(from: string, before: string, after: string): Edit {
+  return (code) => {
+    for (const statement of code.program.body) {
+      if (statement.type !== "ImportDeclaration" || statement.source.value !== from) continue;
+      for (const one of statement.specifiers) {
+        if (one.type !== "ImportSpecifier" || one.imported.type !== "Identifier" || one.imported.name !== before)
+          continue;
+        const isSame = one.local.name === before;
+        return code.with({
+          at: one.imported.start!,
+          until: one.imported.end!,
+          text: isSame ? `${after} as ${before}` : after,
+        });
+      }
+    }
+    return code;
+  };
+}
+
+/** Renames a method where it is called without arguments on what a route makes: `Route.get(…).answersJson()`. */
+export function renamingRouteMethod(before: string, after: string): Edit {
+  return (code) => {
+    if (![...importsOf(code).values()].some(({ name, from }) => name === "Route" && from === "ashlar")) return code;
+    const insertions: Insertion[] = [];
+    for (const node of nodesIn(code.program)) {
+      if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") continue;
+      const { property } = node.callee;
+      if (property.type !== "Identifier" || property.name !== before || node.arguments.length > 0) continue;
+      insertions.push({ at: property.start!, until: property.end!, text: after });
+    }
+    return insertions.length === 0 ? code : code.with(...insertions);
+  };
+}
+
+function objectsAt(code: Code, [variable, ...keys]: SettingPath): ObjectExpression[] {
+  const value = initialValueOf(code, variable);
+  return keys.reduce<ObjectExpression[]>(
+    (objects, key) => objects.flatMap((object) => membersOf(object, key)),
+    value?.type === "ObjectExpression" ? [value] : [],
+  );
+}
+
+function membersOf(object: ObjectExpression, key: string): ObjectExpression[] {
+  const all = key === "*" ? object.properties : [propertyOf(object, key)];
+  return all.flatMap((one) => {
+    const value = one?.type === "ObjectProperty" ? bare(one.value) : null;
+    return value?.type === "ObjectExpression" ? [value] : [];
+  });
+}

@@ -1,0 +1,54 @@
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join, relative } from "node:path";
+
+/** Folders that have no files of an author, or none that a version has changed. */
+const LEFT_OUT = new Set(["node_modules", "storage", "dist", "build", "coverage", "deploy"]);
+const EXTENSIONS = new Set([".ts", ".js", ".json", ".edge", ".css", ".md", ".svg", ".example", ".yml", ".yaml"]);
+const NAMES = new Set([".env.example", ".gitignore", ".gitattributes", ".npmrc"]);
+
+/**
+ * A copy of an application's texts, without its secrets and data, in which an upgrade is made before anything is written to the
+ * application itself.
+ */
+export class WorkingCopy {
+  readonly root: string;
+
+  private constructor(root: string) {
+    this.root = root;
+  }
+
+  /** Copies the application in a folder, makes something of the copy, and removes it. */
+  static async of<T>(folder: string, use: (copy: WorkingCopy) => Promise<T>): Promise<T> {
+    const root = await mkdtemp(join(tmpdir(), "ashlar-upgrade-"));
+    try {
+      for (const path of await textsIn(folder)) await cp(join(folder, path), join(root, path));
+      return await use(new WorkingCopy(root));
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  }
+
+  /** The texts by their paths, which have `/` on every system. */
+  async texts(): Promise<Map<string, string>> {
+    const texts = new Map<string, string>();
+    for (const path of await textsIn(this.root)) texts.set(path, await readFile(join(this.root, path), "utf8"));
+    return texts;
+  }
+}
+
+async function textsIn(root: string): Promise<string[]> {
+  const found: string[] = [];
+  const visit = async (folder: string): Promise<void> => {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (!LEFT_OUT.has(entry.name) && !entry.name.startsWith(".")) await visit(path);
+      } else if (entry.isFile() && (EXTENSIONS.has(extname(entry.name)) || NAMES.has(entry.name))) {
+        found.push(relative(root, path).replaceAll("\\", "/"));
+      }
+    }
+  };
+  await visit(root);
+  return found.toSorted();
+}

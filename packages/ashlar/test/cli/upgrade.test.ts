@@ -1,0 +1,137 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { digestOf, GeneratedFiles } from "../../src/scaffold/index.ts";
+import { STUBS } from "../../src/scaffold/stub.ts";
+import { ashlar } from "../support/command-line.ts";
+import { execute, generatedApplication, serve } from "../support/generated-application.ts";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+const APPLICATIONS = join(PACKAGE, "test/upgrade/applications");
+
+/** An application as an earlier version has generated and run it, with a user who is logged in. */
+interface Former {
+  readonly files: Readonly<Record<string, string>>;
+  readonly environment: string;
+  /** The database, as statements. */
+  readonly database: readonly string[];
+  readonly cookies: Readonly<Record<string, string>>;
+  readonly token: string;
+}
+
+/** Writes an application of an earlier version, whose logins are as if they had just been made. */
+async function formerApplication(name: string): Promise<{ readonly root: string; readonly former: Former }> {
+  const former = JSON.parse(await readFile(join(APPLICATIONS, `${name}.json`), "utf8")) as Former;
+  // Inside the package, so that it resolves `ashlar`.
+  const parent = await mkdtemp(join(PACKAGE, ".generated-"));
+  onTestFinished(() => rm(parent, { recursive: true, force: true }));
+  const root = join(parent, "shop");
+  for (const [path, text] of Object.entries({ ...former.files, ".env": former.environment })) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  const database = new DatabaseSync(join(root, "database/app.sqlite"));
+  for (const statement of former.database) database.exec(statement);
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  const before = new Date().toISOString();
+  database.prepare("update sessions set expires_at = ?, last_used_at = ?, created_at = ?").run(later, before, before);
+  database.close();
+  return { root, former };
+}
+
+/** The text of a page, and its status, for the browser of the user who was logged in. */
+async function page(url: string, path: string, { cookies }: Former): Promise<[status: number, text: string]> {
+  const cookie = Object.entries(cookies)
+    .map((pair) => pair.join("="))
+    .join("; ");
+  const response = await fetch(new URL(path, url), { headers: { cookie }, redirect: "manual" });
+  return [response.status, await response.text()];
+}
+
+describe.each(["2026-11-21", "2026-11-23"])("an application of %s", (name) => {
+  test("S201 is upgraded with its logins and tokens, and passes its own tests", async () => {
+    const { root, former } = await formerApplication(name);
+    const planned = await ashlar(root, "upgrade");
+    expect(planned.code, planned.errors).toBe(0);
+    expect(planned.output).toContain("Nothing was written. To write this: npx ashlar upgrade --write");
+    expect(await readFile(join(root, "config/session.ts"), "utf8")).toBe(former.files["config/session.ts"]);
+
+    const written = await ashlar(root, "upgrade", "--write", "--force");
+    expect(written.code, written.errors).toBe(0);
+    expect((await ashlar(root, "migrate")).errors).toBe("");
+
+    const { url, child } = await serve(root, { APP_ENV: "development" });
+    const [status, home] = await page(url, "/home", former);
+    expect([status, /Ada/.test(home)]).toEqual([200, true]);
+    const me = await fetch(new URL("/api/me", url), { headers: { authorization: `Bearer ${former.token}` } });
+    expect([me.status, ((await me.json()) as { email: string }).email]).toEqual([200, "ada@example.com"]);
+    child.kill();
+
+    const tests = await execute(root, process.execPath, ["--test", "tests/auth.test.ts"]);
+    expect(tests.code, tests.output).toBe(0);
+  });
+
+  test("is upgraded once: the second time, no file has to be changed", async () => {
+    const { root } = await formerApplication(name);
+    await ashlar(root, "upgrade", "--write", "--force");
+    expect((await ashlar(root, "upgrade")).output).toContain("No file has to be changed.");
+  });
+
+  test("S201 keeps what its author has changed, and is told of files that are left over", async () => {
+    const { root } = await formerApplication(name);
+    const own = "<h1>My own page</h1>\n";
+    await writeFile(join(root, "views/auth/login.edge"), own);
+    const { output } = await ashlar(root, "upgrade", "--write", "--force");
+    expect(await readFile(join(root, "views/auth/login.edge"), "utf8")).toBe(own);
+    expect(output).toMatch(/Changed by you.*\n(?: {2}.*\n)* {2}views\/auth\/login\.edge\n/);
+    expect(output).toContain("app/controllers/auth/sessions-controller.ts is no longer generated");
+  });
+});
+
+test("a new application is up to date", async () => {
+  const root = await generatedApplication();
+  const { output } = await ashlar(root, "upgrade");
+  expect(output).toBe("This application is up to date; there is nothing to upgrade.");
+});
+
+test("an application without a repository, or with uncommitted changes, is not written", async () => {
+  const { root, former } = await formerApplication("2026-11-21");
+  await execute(root, "git", ["init", "-q"]);
+  const { code, errors } = await ashlar(root, "upgrade", "--write");
+  expect([code, errors]).toEqual([1, expect.stringContaining("There are uncommitted changes. Nothing was written.")]);
+  expect(await readFile(join(root, "config/session.ts"), "utf8")).toBe(former.files["config/session.ts"]);
+});
+
+test("package.json requires this version, unless its range includes it", async () => {
+  const { root } = await formerApplication("2026-11-21");
+  const manifest = await readFile(join(root, "package.json"), "utf8");
+  const { version } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as { version: string };
+  const requiredAfter = async (range: string): Promise<string> => {
+    await writeFile(join(root, "package.json"), manifest.replace('"ashlar": "^0.1.0"', `"ashlar": "${range}"`));
+    await ashlar(root, "upgrade", "--write", "--force");
+    const text = await readFile(join(root, "package.json"), "utf8");
+    return (JSON.parse(text) as { dependencies: { ashlar: string } }).dependencies.ashlar;
+  };
+  expect(await requiredAfter("^0.0.9")).toBe(`^${version}`);
+  expect(await requiredAfter("0.0.9")).toBe(version);
+  expect(await requiredAfter(`^${version}`)).toBe(`^${version}`);
+  expect(await requiredAfter("file:../ashlar")).toBe("file:../ashlar");
+});
+
+test("every file that is generated as its stub is in the record", async () => {
+  const generated = await GeneratedFiles.read();
+  const { readdir } = await import("node:fs/promises");
+  const missing: string[] = [];
+  for (const folder of ["application", "pages", "json"]) {
+    for (const entry of await readdir(join(STUBS, folder), { recursive: true })) {
+      if (!entry.endsWith(".stub")) continue;
+      const text = await readFile(join(STUBS, folder, entry), "utf8");
+      const path = entry.replaceAll("\\", "/").replace(/\.stub$/, "");
+      const isFilled = /%\{|^\s*\/\/#if/m.test(text);
+      if (!isFilled && !generated.isUnchanged(path, text)) missing.push(`"${path}": "${digestOf(text)}"`);
+    }
+  }
+  // Add them to data/generated-files.json.
+  expect(missing).toEqual([]);
+});
