@@ -1,15 +1,15 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { ALWAYS_ROOM_BYTES, BodyRoom } from "./body-room.ts";
 
 const LARGE = 10 * ALWAYS_ROOM_BYTES;
 
-afterEach(() => void vi.useRealTimers());
-
-test("S196 what is announced is reserved at once, and what doesn't fit is refused with the time to come back", () => {
+test("S196 what arrives is reserved for what is to come, and what doesn't fit is refused with the time to come back", () => {
   const room = new BodyRoom(2 * LARGE, "maxMemoryBytes");
   const [one, two, three] = [room.share(), room.share(), room.share()];
-  one.reserve(LARGE);
-  two.reserve(LARGE);
+  for (const share of [one, two]) {
+    share.reserve(LARGE);
+    share.take(LARGE / 2);
+  }
   expect(() => three.reserve(LARGE)).toThrow(
     expect.objectContaining({
       code: "E_OVERLOADED",
@@ -21,7 +21,7 @@ test("S196 what is announced is reserved at once, and what doesn't fit is refuse
   expect(room.usedBytes).toBe(2 * LARGE);
   one.release();
   three.reserve(LARGE);
-  expect(room.usedBytes).toBe(2 * LARGE);
+  expect(room.usedBytes).toBe(LARGE + ALWAYS_ROOM_BYTES);
   for (const share of [one, two, three]) share.release();
   expect(room.usedBytes).toBe(0);
 });
@@ -49,7 +49,7 @@ test("S196 a body that never has room is too large, whatever others hold", () =>
 
 test("S196 small bodies have room while others take all of it", () => {
   const room = new BodyRoom(LARGE, "maxMemoryBytes");
-  room.share().reserve(LARGE);
+  room.share().take(LARGE);
   const login = room.share();
   login.reserve(ALWAYS_ROOM_BYTES);
   login.take(ALWAYS_ROOM_BYTES);
@@ -57,30 +57,30 @@ test("S196 small bodies have room while others take all of it", () => {
   expect(() => login.take(1)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });
 
-test("S196 who announces and doesn't send loses the reservation to others, and goes on if there is room", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  const room = new BodyRoom(LARGE, "maxMemoryBytes");
-  const slow = room.share();
-  slow.reserve(LARGE);
-  slow.take(1000);
-  slow.countArrived(1000);
-  expect(() => room.share().reserve(LARGE - 1000)).toThrow();
-  vi.advanceTimersByTime(3000);
-  const other = room.share();
-  other.reserve(LARGE - 1000);
-  expect(room.usedBytes).toBe(LARGE);
-  expect(() => slow.take(ALWAYS_ROOM_BYTES)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
-  other.release();
-  slow.take(LARGE - 1000);
-  expect(room.usedBytes).toBe(LARGE);
+test("S196 an announcement keeps no more from others than it takes to send one, and what has arrived as much again", () => {
+  const room = new BodyRoom(LARGE, "maxDiskBytes");
+  const announced = Array.from({ length: 5 }, () => room.share());
+  for (const share of announced) share.reserve(LARGE / 2);
+  expect(room.usedBytes).toBe(5 * ALWAYS_ROOM_BYTES);
+  const [sending] = announced;
+  sending!.take(2 * ALWAYS_ROOM_BYTES);
+  // What the four others have announced, what has arrived, and as much again.
+  expect(room.usedBytes).toBe(4 * ALWAYS_ROOM_BYTES + 4 * ALWAYS_ROOM_BYTES);
+  expect(() => room.share().reserve(LARGE / 2)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });
 
-test("S196 who sends as announced keeps the reservation", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  const room = new BodyRoom(LARGE, "maxMemoryBytes");
+test("S196 no more is reserved than there is room for, and than is still to come", () => {
+  const room = new BodyRoom(LARGE, "maxDiskBytes");
   const share = room.share();
   share.reserve(LARGE);
-  vi.advanceTimersByTime(3000);
-  share.countArrived(200_000);
-  expect(() => room.share().reserve(LARGE)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
+  const other = room.share();
+  other.take(LARGE - 3 * ALWAYS_ROOM_BYTES);
+  share.take(2 * ALWAYS_ROOM_BYTES);
+  expect(room.usedBytes).toBe(LARGE - ALWAYS_ROOM_BYTES);
+  other.release();
+  share.take(4 * ALWAYS_ROOM_BYTES);
+  expect(room.usedBytes).toBe(LARGE);
+  share.take(3 * ALWAYS_ROOM_BYTES);
+  share.dropReservation();
+  expect(room.usedBytes).toBe(9 * ALWAYS_ROOM_BYTES);
 });

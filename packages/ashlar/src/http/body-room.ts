@@ -7,20 +7,15 @@ import { tooLarge } from "./body-source.ts";
  */
 export const ALWAYS_ROOM_BYTES = 65_536;
 
-/** How fast a client has to send what it has announced, or its room goes to others that need it. */
-const GRACE_MS = 1000;
-const MIN_BYTES_PER_MS = 64;
-
 /**
- * The room that the bodies of all requests share. What a client has announced is reserved before anything is read, so that
- * what doesn't fit is refused at once, and not in the middle.
+ * The room that the bodies of all requests share. What a client announces has to fit before anything of it is read, so that
+ * what doesn't is refused at once, and not in the middle. Then as much as it holds is reserved for what is to come.
  *
- * Security: an announcement costs nothing. From a client that doesn't send as announced, others take the reservation.
+ * Security: an announcement costs nothing, so by itself it keeps no more than {@link ALWAYS_ROOM_BYTES} from others.
  */
 export class BodyRoom {
   readonly #maxBytes: number;
   readonly #setting: string;
-  readonly #reserving = new Set<RoomShare>();
   #usedBytes = 0;
 
   /** @param setting what sets the maximum, for the log */
@@ -36,26 +31,22 @@ export class BodyRoom {
 
   /** A share of the room, for one request. */
   share(): RoomShare {
-    const room = { claim: this.#claim, free: this.#free, reserving: this.#reserving };
-    return new RoomShare(room);
+    const extend = (bytes: number): boolean => {
+      const isThere = this.#usedBytes + bytes <= this.#maxBytes;
+      if (isThere) this.#usedBytes += bytes;
+      return isThere;
+    };
+    const free = (bytes: number): void => {
+      this.#usedBytes -= bytes;
+    };
+    return new RoomShare({ claim: this.#claim, extend, free });
   }
 
-  readonly #claim = (bytes: number, total: number): void => {
+  readonly #claim: SharedRoom["claim"] = (bytes, { total, needed = bytes }) => {
     if (total > this.#maxBytes) throw tooLarge(this.#maxBytes);
-    const isShort = () => total > ALWAYS_ROOM_BYTES && this.#usedBytes + bytes > this.#maxBytes;
-    if (isShort()) this.#takeFromSlow();
-    if (isShort()) throw this.#full();
+    if (total > ALWAYS_ROOM_BYTES && this.#usedBytes + needed > this.#maxBytes) throw this.#full();
     this.#usedBytes += bytes;
   };
-
-  readonly #free = (bytes: number): void => {
-    this.#usedBytes -= bytes;
-  };
-
-  #takeFromSlow(): void {
-    const now = performance.now();
-    for (const share of [...this.#reserving]) if (share.isBehind(now)) share.dropReservation();
-  }
 
   #full(): AshlarError {
     const problem = `The bodies of all requests together would need more than APP.limits.${this.#setting}: ${this.#maxBytes} bytes.`;
@@ -63,19 +54,27 @@ export class BodyRoom {
   }
 }
 
+/** What else is known of room that a request asks for, in bytes. */
+interface Needs {
+  /** What the request then has. */
+  readonly total: number;
+  /** What there has to be room for; default: what it asks for. */
+  readonly needed?: number;
+}
+
 interface SharedRoom {
-  /** Takes room for more bytes of a share that then has `total`. */
-  readonly claim: (bytes: number, total: number) => void;
+  /** Takes room. @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE` */
+  readonly claim: (bytes: number, needs: Needs) => void;
+  /** Takes room if there is enough, and reports whether. */
+  readonly extend: (bytes: number) => boolean;
   readonly free: (bytes: number) => void;
-  readonly reserving: Set<RoomShare>;
 }
 
 /** What one request has of a {@link BodyRoom}: what it holds, and what it has reserved. */
 export class RoomShare {
   readonly #room: SharedRoom;
-  readonly #startedAt = performance.now();
   #heldBytes = 0;
-  #arrivedBytes = 0;
+  #announcedBytes = 0;
   #reservedBytes = 0;
 
   constructor(room: SharedRoom) {
@@ -88,31 +87,31 @@ export class RoomShare {
   }
 
   /**
-   * Reserves room for what is announced.
+   * Reserves room for what is announced, in so far as an announcement is worth it.
    *
-   * @throws `E_OVERLOADED` if there is not enough; `E_PAYLOAD_TOO_LARGE` if there never is
+   * @throws `E_OVERLOADED` if there is not enough for all of it; `E_PAYLOAD_TOO_LARGE` if there never is
    */
   reserve(bytes: number): void {
-    this.#room.claim(bytes, this.#heldBytes + this.#reservedBytes + bytes);
-    this.#reservedBytes += bytes;
-    this.#room.reserving.add(this);
+    const first = Math.min(bytes, ALWAYS_ROOM_BYTES);
+    this.#room.claim(first, { total: this.#heldBytes + bytes, needed: bytes });
+    this.#announcedBytes = bytes;
+    this.#reservedBytes = first;
   }
 
   /**
-   * Takes room for what has arrived, first of what is reserved.
+   * Takes room for what has arrived, first of what is reserved, and reserves as much for what is still to come, if there is
+   * room.
    *
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`
    */
   take(bytes: number): void {
     const reserved = Math.min(bytes, this.#reservedBytes);
-    if (bytes > reserved) this.#room.claim(bytes - reserved, this.#heldBytes + this.#reservedBytes + bytes - reserved);
+    const more = bytes - reserved;
+    if (more > 0) this.#room.claim(more, { total: this.#heldBytes + this.#reservedBytes + more });
     this.#reservedBytes -= reserved;
     this.#heldBytes += bytes;
-  }
-
-  /** Counts what the client has sent, wherever it goes. */
-  countArrived(bytes: number): void {
-    this.#arrivedBytes += bytes;
+    const ahead = Math.min(this.#announcedBytes - this.#heldBytes, this.#heldBytes) - this.#reservedBytes;
+    if (ahead > 0 && this.#room.extend(ahead)) this.#reservedBytes += ahead;
   }
 
   /** Gives room back that is no longer needed. */
@@ -123,14 +122,9 @@ export class RoomShare {
 
   /** Gives back what was reserved and has not been taken. */
   dropReservation(): void {
-    this.#room.reserving.delete(this);
     this.#room.free(this.#reservedBytes);
     this.#reservedBytes = 0;
-  }
-
-  /** Reports whether the client sends too slowly to keep its reservation. */
-  isBehind(now: number): boolean {
-    return this.#arrivedBytes < (now - this.#startedAt - GRACE_MS) * MIN_BYTES_PER_MS;
+    this.#announcedBytes = 0;
   }
 
   /** Gives everything back. */

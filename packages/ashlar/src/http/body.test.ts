@@ -348,13 +348,12 @@ describe("readBody behind srvx", () => {
 
 test("a body that was read for several routes may be as large as the matched route allows, and no larger", () => {
   const form = (length: number) => ({ kind: "form", bytes: new Uint8Array(length), type: "" }) as const;
-  const multipart = (size: number, fieldBytes: number) =>
-    ({ kind: "multipart", size, bytes: null, fields: [["a", "ü".repeat(fieldBytes / 2)]], files: [] }) as const;
+  const multipart = (size: number) => ({ kind: "multipart", size, bytes: null, fields: [], files: [] }) as const;
   for (const [body, routeLimit] of [
     [form(100), null],
     [form(200), 200],
-    [multipart(300, 100), null],
-    [multipart(200, 200), 200],
+    [multipart(300), null],
+    [multipart(200), 200],
     [NO_BODY, 1],
   ] as const) {
     expect(() => refuseTooLarge(body, LIMITS, routeLimit)).not.toThrow();
@@ -362,9 +361,8 @@ test("a body that was read for several routes may be as large as the matched rou
   for (const [body, routeLimit] of [
     [form(101), null],
     [form(201), 200],
-    [multipart(301, 100), null],
-    [multipart(300, 102), null],
-    [multipart(201, 200), 200],
+    [multipart(301), null],
+    [multipart(201), 200],
   ] as const) {
     expect(() => refuseTooLarge(body, LIMITS, routeLimit)).toThrow(
       expect.objectContaining({ code: "E_PAYLOAD_TOO_LARGE" }),

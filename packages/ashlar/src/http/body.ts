@@ -14,6 +14,7 @@ import {
   tooLarge,
 } from "./body-source.ts";
 import { mediaType } from "./body-text.ts";
+import { CollectedBytes } from "./collected-bytes.ts";
 import type { HeldBody } from "./held-bodies.ts";
 import { message as sentence } from "./messages.ts";
 import { type Fields, FormParts, type MultipartForm, readForm, readLeadingFields } from "./multipart.ts";
@@ -22,7 +23,7 @@ import "./errors.ts";
 
 /** Limits of a body. */
 export interface BodyLimits {
-  /** The largest body that is not multipart, and all text fields of one that is, in bytes, unless the route sets its own limit. */
+  /** The largest body that is not multipart, unless the route sets its own limit; and all text fields of one that is. */
   readonly maxBodyBytes: number;
   /** The largest multipart body, its files included, in bytes, unless the route sets its own limit. */
   readonly maxMultipartBytes: number;
@@ -120,7 +121,6 @@ export async function readBody(
   const kind = bodyKind(type);
   const isForm = kind === "multipart";
   const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
-  const isUsual = routeLimits.every((limit) => limit === null);
   // The limit of a route that streams files is for these: what else it gets is read into memory.
   const maxBytes = leavesFiles && !isForm ? usual : Math.max(...routeLimits.map((limit) => limit ?? usual));
   refuseAnnounced(raw, maxBytes);
@@ -129,10 +129,8 @@ export async function readBody(
   held.reserve(announcedLength(raw) ?? 0, isForm);
   inviteBody(raw);
   if (isForm) {
-    // A route's higher or lower limit applies to its text fields too.
-    const formLimits = isUsual ? limits : { ...limits, maxBodyBytes: maxBytes };
     const maxKeptBytes = keepsBytes ? Number.POSITIVE_INFINITY : limits.maxBodyBytes;
-    return readMultipart(raw, type, formLimits, held, { maxBytes, maxKeptBytes });
+    return readMultipart(raw, type, limits, held, { maxBytes, maxKeptBytes });
   }
   const message = nodeMessage(raw);
   const bytes = await (message === undefined ? readStream(raw, maxBytes, held) : readMessage(message, maxBytes, held));
@@ -151,7 +149,7 @@ async function readMultipart(
   try {
     const first = await source.read();
     if (first === null) return NO_BODY;
-    const form = await readForm(new FormParts(startingWith(first, source), type, limits), held);
+    const form = await readForm(new FormParts(startingWith(first, source), type, limits, held), held);
     held.complete();
     return { kind: "multipart", size: source.size, bytes: source.kept, ...form };
   } catch (error) {
@@ -170,8 +168,8 @@ async function leaveFiles(
   inviteBody(raw);
   const source = new CountedSource(bodySource(raw), { maxBytes, maxKeptBytes: 0 }, held);
   try {
-    const rest = new FormParts(source, type, limits);
-    return { kind: "parts", fields: await readLeadingFields(rest, held), rest };
+    const rest = new FormParts(source, type, limits, held);
+    return { kind: "parts", fields: await readLeadingFields(rest), rest };
   } catch (error) {
     source.close();
     throw error;
@@ -194,7 +192,7 @@ class CountedSource implements BodySource {
   readonly #source: BodySource;
   readonly #bounds: { readonly maxBytes: number; readonly maxKeptBytes: number };
   readonly #held: HeldBody;
-  #kept: Uint8Array[] | null = [];
+  #kept: CollectedBytes | null = new CollectedBytes();
   #size = 0;
 
   constructor(
@@ -213,7 +211,7 @@ class CountedSource implements BodySource {
 
   /** The bytes; `null` if they were too many. */
   get kept(): Uint8Array | null {
-    return this.#kept === null ? null : join(this.#kept);
+    return this.#kept?.bytes ?? null;
   }
 
   async read(): Promise<Bytes | null> {
@@ -221,7 +219,6 @@ class CountedSource implements BodySource {
     if (chunk === null) return null;
     const before = this.#size;
     this.#size += chunk.length;
-    this.#held.countArrived(chunk.length);
     const { maxBytes, maxKeptBytes } = this.#bounds;
     if (this.#size > maxBytes) {
       this.close();
@@ -233,7 +230,7 @@ class CountedSource implements BodySource {
       this.#held.giveMemory(before);
     } else {
       this.#held.takeMemory(chunk.length);
-      this.#kept.push(chunk);
+      this.#kept.add(chunk);
     }
     return chunk;
   }
@@ -254,10 +251,6 @@ export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit
   const isMultipart = body.kind === "multipart";
   const maxBytes = routeLimit ?? (isMultipart ? limits.maxMultipartBytes : limits.maxBodyBytes);
   if ((isMultipart ? body.size : body.bytes.length) > maxBytes) throw tooLarge(maxBytes);
-  if (!isMultipart) return;
-  const fieldBytes = body.fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
-  const maxFieldBytes = routeLimit ?? limits.maxBodyBytes;
-  if (fieldBytes > maxFieldBytes) throw tooLarge(maxFieldBytes);
 }
 
 function bodyKind(contentType: string): BodyKind {
@@ -278,20 +271,16 @@ function refuseEncoded(raw: Request): void {
 
 async function readStream(raw: Request, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
   const source = bodySource(raw);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const collected = new CollectedBytes();
   try {
     for (let chunk = await source.read(); chunk !== null; chunk = await source.read()) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      keep(chunk, held);
-      chunks.push(chunk);
+      keep(chunk, collected, maxBytes, held);
     }
   } catch (error) {
     source.close();
     throw error;
   }
-  return join(chunks);
+  return collected.bytes;
 }
 
 function readMessage(message: IncomingMessage, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
@@ -300,19 +289,15 @@ function readMessage(message: IncomingMessage, maxBytes: number, held: HeldBody)
   }
   if (message.readableEnded || message.destroyed) return Promise.reject(alreadyRead());
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
+    const collected = new CollectedBytes();
     const settle = (error: unknown): void => {
       message.off("data", onData).off("end", onEnd).off("close", onClose);
-      if (error === null) resolve(join(chunks));
+      if (error === null) resolve(collected.bytes);
       else reject(error);
     };
     const onData = (chunk: Uint8Array): void => {
-      size += chunk.length;
-      chunks.push(chunk);
       try {
-        if (size > maxBytes) throw tooLarge(maxBytes);
-        keep(chunk, held);
+        keep(chunk, collected, maxBytes, held);
       } catch (error) {
         message.pause();
         settle(error);
@@ -324,14 +309,11 @@ function readMessage(message: IncomingMessage, maxBytes: number, held: HeldBody)
   });
 }
 
-function keep({ length }: Uint8Array, held: HeldBody): void {
-  held.countArrived(length);
-  held.takeMemory(length);
+function keep(chunk: Uint8Array, collected: CollectedBytes, maxBytes: number, held: HeldBody): void {
+  if (collected.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
+  held.takeMemory(chunk.length);
+  collected.add(chunk);
 }
 
 /** `close`, which follows an error, reports it; without a listener, an error of a stream ends the process. */
 function ignore(): void {}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array {
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-}

@@ -2,6 +2,7 @@ import { AshlarError } from "../support/index.ts";
 import { tooLarge } from "./body-source.ts";
 import { decodeBodyText } from "./body-text.ts";
 import { byteStream } from "./byte-stream.ts";
+import { CollectedBytes } from "./collected-bytes.ts";
 import { type MoveOptions, writeWhole } from "./move-file.ts";
 import type { ArrivingPart } from "./multipart-reader.ts";
 import { extensionOf, sanitizeFileName, UNNAMED } from "./uploaded-file.ts";
@@ -86,14 +87,12 @@ export class FormPart {
    */
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const { maxMemoryBytes } = this.#limits;
-    const pieces: Uint8Array[] = [];
-    let size = 0;
+    const collected = new CollectedBytes();
     for await (const piece of this.pieces()) {
-      size += piece.length;
-      if (size > maxMemoryBytes) throw tooLarge(maxMemoryBytes);
-      pieces.push(piece);
+      if (collected.size + piece.length > maxMemoryBytes) throw tooLarge(maxMemoryBytes);
+      collected.add(piece);
     }
-    return Buffer.concat(pieces);
+    return collected.bytes;
   }
 
   /**

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { RUNTIME } from "../support/index.ts";
 import type { BodyLimits } from "./body.ts";
 import { BodyRoom, type RoomShare } from "./body-room.ts";
+import { CollectedBytes } from "./collected-bytes.ts";
 import { asDiskFull } from "./move-file.ts";
 import { UploadFolder } from "./upload-folder.ts";
 import type { StoredContent } from "./uploaded-file.ts";
@@ -73,12 +74,6 @@ export class HeldBody {
     share.reserve(bytes);
   }
 
-  /** Counts what the client has sent, wherever it goes. */
-  countArrived(bytes: number): void {
-    this.#memory.countArrived(bytes);
-    this.#disk.countArrived(bytes);
-  }
-
   /** Takes room in memory. @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE` */
   takeMemory(bytes: number): void {
     this.#memory.take(bytes);
@@ -100,29 +95,29 @@ export class HeldBody {
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`, `E_DISK_FULL`, and what reading throws
    */
   async keepFile(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | StoredContent> {
-    const kept: Uint8Array[] = [];
-    let size = 0;
+    const kept = new CollectedBytes();
     const rest = pieces[Symbol.asyncIterator]();
     for (;;) {
       const { done, value } = await rest.next();
       if (done) break;
-      kept.push(value);
-      size += value.length;
-      if (size > this.#formMemoryLeft) return this.#write(kept, size, { [Symbol.asyncIterator]: () => rest });
+      kept.add(value);
+      if (kept.size > this.#formMemoryLeft) {
+        this.#memory.give(kept.size - value.length);
+        return this.#write(kept.bytes, { [Symbol.asyncIterator]: () => rest });
+      }
       this.#memory.take(value.length);
     }
-    this.#formMemoryLeft -= size;
-    return Buffer.concat(kept);
+    this.#formMemoryLeft -= kept.size;
+    return kept.bytes;
   }
 
-  async #write(kept: Uint8Array[], size: number, rest: AsyncIterable<Uint8Array>): Promise<StoredContent> {
+  async #write(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<StoredContent> {
     try {
       const { path, handle } = await this.#folder.create();
       this.#paths.push(path);
       try {
-        this.#disk.take(size);
-        this.#memory.give(size - kept.at(-1)!.length);
-        for (const piece of kept.splice(0)) await handle.writeFile(piece);
+        this.#disk.take(first.length);
+        await handle.writeFile(first);
         for await (const piece of rest) {
           this.#disk.take(piece.length);
           await handle.writeFile(piece);

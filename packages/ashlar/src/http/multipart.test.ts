@@ -19,7 +19,8 @@ async function parsePieces(
 ): Promise<MultipartForm> {
   const left = [...pieces] as Uint8Array<ArrayBuffer>[];
   const source = { read: async () => left.shift() ?? null, close: () => {} };
-  return readForm(new FormParts(source, type, { ...DEFAULT_BODY_LIMITS, ...limits }), heldBody(limits));
+  const held = heldBody(limits);
+  return readForm(new FormParts(source, type, { ...DEFAULT_BODY_LIMITS, ...limits }, held), held);
 }
 
 /** A complete body from parts, each with a head and content. */

@@ -33,9 +33,10 @@ export class FormParts {
 
   /**
    * @param contentType the request's `Content-Type`, which contains the boundary
+   * @param held gets the text fields that are read
    * @throws `E_INVALID_BODY` if there is no valid boundary
    */
-  constructor(source: BodySource, contentType: string, limits: BodyLimits) {
+  constructor(source: BodySource, contentType: string, limits: BodyLimits, held: HeldBody) {
     this.#reader = new MultipartReader(source, contentType, limits.maxFields + limits.maxFiles);
     this.#limits = limits;
     this.#fieldsLeft = limits.maxFields;
@@ -46,6 +47,7 @@ export class FormParts {
       countField: (bytes) => {
         this.#fieldBytesLeft -= bytes;
         if (this.#fieldBytesLeft < 0) throw new AshlarError("E_PAYLOAD_TOO_LARGE", message("body.fieldsTooLarge"));
+        held.takeMemory(bytes);
       },
     };
   }
@@ -113,7 +115,7 @@ export async function readForm(parts: FormParts, held: HeldBody): Promise<Multip
   const files: [string, UploadedFile][] = [];
   for (let part = await parts.next(); part !== null; part = await parts.next()) {
     if (part.isFile) files.push([part.field, await storedFile(part, held)]);
-    else fields.push([part.field, await textOf(part, held)]);
+    else fields.push([part.field, await part.text()]);
   }
   return { fields, files };
 }
@@ -123,22 +125,16 @@ export async function readForm(parts: FormParts, held: HeldBody): Promise<Multip
  *
  * @throws what reading throws
  */
-export async function readLeadingFields(parts: FormParts, held: HeldBody): Promise<Fields> {
+export async function readLeadingFields(parts: FormParts): Promise<Fields> {
   const fields: [string, string][] = [];
   for (let part = await parts.next(); part !== null; part = await parts.next()) {
     if (part.isFile) {
       parts.pushBack(part);
       break;
     }
-    fields.push([part.field, await textOf(part, held)]);
+    fields.push([part.field, await part.text()]);
   }
   return fields;
-}
-
-async function textOf(part: FormPart, held: HeldBody): Promise<string> {
-  const text = await part.text();
-  held.takeMemory(Buffer.byteLength(text));
-  return text;
 }
 
 async function storedFile(part: FormPart, held: HeldBody): Promise<UploadedFile> {

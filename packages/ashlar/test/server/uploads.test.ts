@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { dirname, join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Route } from "../../src/routing/index.ts";
 import { ask, json } from "../support/dispatched.ts";
@@ -314,6 +316,57 @@ describe("S196 what the bodies of all requests take", () => {
     for (let sent = 0; sent < 20; sent++) socket.write(chunk);
     expect(await closed).toMatch(/^HTTP\/1\.1 413 /);
     expect(shop.application.bodies.usage.memoryBytes).toBe(0);
+  });
+});
+
+describe("S196 what a client chooses of a body", () => {
+  const FIELD = 'Content-Disposition: form-data; name="text"\r\n\r\n';
+  const FILE = 'Content-Disposition: form-data; name="photo"; filename="photo"\r\n\r\n';
+  const opened = (type: string, start: string) =>
+    `POST /data HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n` +
+    `${start.length.toString(16)}\r\n${start}\r\n`;
+  const formWith = (head: string) => opened("multipart/form-data; boundary=B", `--B\r\n${head}`);
+  const route = Route.post("/data", ({ request }) => Object.keys(request.all())).bodyLimit("1gb");
+
+  test.each([
+    ["JSON", opened("application/json", '"')],
+    ["a form", opened("application/x-www-form-urlencoded", "text=")],
+    ["a field of a form with files", formWith(FIELD)],
+    ["a file", formWith(FILE)],
+  ])("counts for what it takes, also if %s comes in pieces of a byte", async (_, start) => {
+    const limits = { maxFormMemoryBytes: MEBIBYTE };
+    const { server, application } = await uploadShop([route], { limits });
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { socket } = rawSocket(server.port, start);
+    await expect.poll(() => application.bodies.usage.memoryBytes).toBeGreaterThan(0);
+    collect();
+    const before = process.memoryUsage();
+    socket.write("1\r\na\r\n".repeat(200_000));
+    await expect.poll(() => application.bodies.usage.memoryBytes, { timeout: 30_000 }).toBeGreaterThanOrEqual(200_000);
+    collect();
+    const after = process.memoryUsage();
+    const growth = after.heapUsed + after.external - before.heapUsed - before.external;
+    expect(growth).toBeLessThan(8 * MEBIBYTE);
+    socket.destroy();
+  });
+
+  test("is refused if the text fields of a form are too large, though its files might be", async () => {
+    const { server, application } = await uploadShop([route], { limits: { maxBodyBytes: MEBIBYTE } });
+    const { socket, closed } = rawSocket(server.port, formWith(FIELD));
+    for (let sent = 0; sent < 40; sent++) socket.write(`10000\r\n${"x".repeat(65_536)}\r\n`);
+    expect(await closed).toMatch(/^HTTP\/1\.1 413 /);
+    expect(application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+  });
+
+  test("counts while it arrives, in a form whose files are streamed too", async () => {
+    const films = Route.post("/data", () => "done").streamsFiles();
+    const { server, application } = await uploadShop([films], {});
+    const { socket } = rawSocket(server.port, formWith(FIELD));
+    socket.write(`30000\r\n${"x".repeat(196_608)}\r\n`);
+    await expect.poll(() => application.bodies.usage.memoryBytes).toBeGreaterThan(190_000);
+    socket.destroy();
+    await expect.poll(() => application.bodies.usage.memoryBytes).toBe(0);
   });
 });
 
