@@ -201,6 +201,11 @@ export interface Dialect {
    */
   readonly serverTime: Expression<number> | null;
   /**
+   * Whether an index serves `order by` only if the order also names the columns before it that `is null` fixes. PostgreSQL
+   * takes `is null` for a range and sorts all rows otherwise; leave it out if the database doesn't.
+   */
+  readonly ordersByNulls?: boolean;
+  /**
    * A statement that returns rows with a `name`: the columns of the table that statements find by the name in its one
    * parameter. It returns no rows if there is no such table.
    */

@@ -73,7 +73,8 @@ export class MailProvider extends Provider {
     },
     {
       name: "mail:retry",
-      description: "Sends mails again that could not be sent: mail:retry 12 15, or mail:retry --all.",
+      description:
+        "Sends mails again that could not be sent: mail:retry 12 15, or mail:retry --all; or now: mail:retry --waiting.",
       help:
         "  [numbers...]  those that mail:failed shows\n  --all  sends all of them again\n" +
         "  --waiting  sends those now that wait for their next attempt",

@@ -80,6 +80,7 @@ export class PostgresDialect implements Dialect {
   readonly name = "postgres";
   readonly acquireTimeoutMs: number;
   readonly parsesJson = true;
+  readonly ordersByNulls = true;
   readonly failureEndsTransaction = true;
   readonly schemaIsTransactional = true;
   readonly isInMemory = false;

@@ -94,6 +94,8 @@ export class OutboxClaims {
     let due = this.#connection.kysely.selectFrom(TABLE).select("id").where("failed_at", "is", null);
     if (priority !== null) due = due.where("priority", "=", sql.lit(storedPriority(priority)));
     if (own.length > 0) due = due.where("id", "not in", own);
+    // Either way in the order of the index: the first column is the same for all of these rows.
+    if (this.#connection.dialect.ordersByNulls) due = due.orderBy("failed_at");
     return due.where(isDue(this.#connection)).orderBy("available_at").limit(sql.lit(limit));
   }
 

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
+import { doubled, readsOf } from "../../../test/support/outbox-reads.ts";
 import { onEachDatabase, type TestDatabase, type TestEngine } from "../../../test/support/services.ts";
-import { type QueryEvent, type Row, sql } from "../../database/index.ts";
+import type { QueryEvent, Row } from "../../database/index.ts";
 import { outboxSizes } from "./outbox-sizes.ts";
 import { addPriorityToMailOutbox, createMailOutboxTable } from "./outbox-table.ts";
 
@@ -23,33 +24,6 @@ function row(createdSecondsAgo: number, more: object = {}): Row {
 
 async function insert({ database: { kysely } }: TestDatabase, ...rows: readonly Row[]): Promise<void> {
   for (const one of rows) await kysely.insertInto("mail_outbox").values(one).execute();
-}
-
-/** How many rows or entries of an index a statement reads; on SQLite, which counts none, the steps of its plan. */
-async function readsOf(engine: TestEngine, { database }: TestDatabase, statement: string): Promise<number | string> {
-  const { kysely } = database;
-  const text = sql.raw(statement);
-  if (engine.name === "postgres") {
-    const { rows } = await sql<{ "QUERY PLAN": string }>`explain (analyze) ${text}`.execute(kysely);
-    const scans = rows.flatMap((line) => [...(/Scan .*actual.* rows=(\d+)/.exec(line["QUERY PLAN"])?.slice(1) ?? [])]);
-    return scans.reduce((sum, count) => sum + Number(count), 0);
-  }
-  if (engine.name === "sqlite") {
-    const { rows } = await sql<{ detail: string }>`explain query plan ${text}`.execute(kysely);
-    return rows.map(({ detail }) => detail).join("\n");
-  }
-  return await database.transaction(async () => {
-    const read = async () => {
-      const { rows } = await sql<Row>`show session status like 'Handler_read%'`.execute(kysely);
-      return rows.reduce((sum, { Variable_name: name, Value }) => {
-        // What a derived table's rows are read again by.
-        return /rnd/.test(String(name)) ? sum : sum + Number(Value);
-      }, 0);
-    };
-    const before = await read();
-    await text.execute(kysely);
-    return (await read()) - before;
-  });
 }
 
 await onEachDatabase("the sizes of the outbox", (engine) => {
@@ -83,12 +57,7 @@ await onEachDatabase("the sizes of the outbox", (engine) => {
     const own = await opened(engine);
     const { database } = own;
     await insert(own, row(600, { priority: 2 }));
-    const columns = sql.raw("kind, content, priority, attempts, created_at, available_at, retry_until");
-    for (let rows = 1; rows < MANY; rows *= 2) {
-      await sql`insert into mail_outbox (${columns}) select ${columns} from mail_outbox`.execute(database.kysely);
-    }
-    // As the server does by itself once a table has changed.
-    if (engine.name === "postgres") await sql`vacuum analyze mail_outbox`.execute(database.kysely);
+    await doubled(engine, own, MANY);
     const statements: string[] = [];
     const stop = database.onQuery(({ sql: statement }: QueryEvent) => void statements.push(statement));
     expect(await outboxSizes(database.connection(), true)).toMatchObject({ waiting: COUNTED, failed: 0 });
