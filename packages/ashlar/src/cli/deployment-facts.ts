@@ -1,6 +1,6 @@
 import { type Application, type ApplicationSettings, Inspection } from "../boot/index.ts";
 import { beforeSecret } from "../kernel/index.ts";
-import type { DeploymentFacts } from "../scaffold/index.ts";
+import type { BodyPath, DeploymentFacts } from "../scaffold/index.ts";
 import { completeServerSettings } from "../server/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { loadApplication } from "./load-application.ts";
@@ -43,11 +43,9 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
   const server = completeServerSettings({ ...settings.server, drainSeconds }, true);
   const database = container.has("database") ? container.make("database") : null;
   const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
-  const { true: streamed = [], false: read = [] } = Object.groupBy(
-    router.routes,
-    ({ streamsBody, streamsFiles }) => `${streamsBody === true || streamsFiles === true}`,
-  );
-  const maxBodyBytes = Math.max(...limits, ...read.map(({ bodyLimitBytes }) => bodyLimitBytes ?? 0));
+  const maxBodyBytes = Math.max(...limits);
+  const bodyPaths = bodyPathsOf(application, maxBodyBytes);
+  const stored = bodyPaths.filter(({ isStreamed }) => !isStreamed).map(({ maxBytes }) => maxBytes);
   const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
   return {
     title: settings.name,
@@ -62,14 +60,31 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
       .filter((start) => start !== null)
       .map((start) => settings.basePath + start),
     maxBodyBytes,
-    uploadBytes: settings.uploadFolder === null && maxBodyBytes > maxFormMemoryBytes ? maxDiskBytes : 0,
-    streamed: streamed.map(({ pattern, bodyLimitBytes, streamsFiles }) => {
-      const usual = streamsFiles === true ? settings.limits.maxMultipartBytes : settings.limits.maxBodyBytes;
-      return { pattern: settings.basePath + pattern, maxBytes: bodyLimitBytes ?? usual };
-    }),
+    uploadBytes:
+      settings.uploadFolder === null && Math.max(maxBodyBytes, ...stored) > maxFormMemoryBytes ? maxDiskBytes : 0,
+    bodyPaths,
     connection: database?.settings.default ?? null,
     dialect: database?.dialect.name ?? null,
   };
+}
+
+/** Routes that stream their bodies, or accept larger ones than usual; of those with the same path, what all of them need. */
+function bodyPathsOf({ settings, router }: Application, usualBytes: number): readonly BodyPath[] {
+  const paths = new Map<string, BodyPath>();
+  for (const { pattern, bodyLimitBytes, streamsBody, streamsFiles } of router.routes) {
+    const isStreamed = streamsBody === true || streamsFiles === true;
+    const usual = streamsFiles === true ? settings.limits.maxMultipartBytes : settings.limits.maxBodyBytes;
+    const maxBytes = bodyLimitBytes ?? usual;
+    if (!isStreamed && maxBytes <= usualBytes) continue;
+    const path = settings.basePath + pattern;
+    const other = paths.get(path);
+    paths.set(path, {
+      pattern: path,
+      maxBytes: Math.max(maxBytes, other?.maxBytes ?? 0),
+      isStreamed: isStreamed || other?.isStreamed === true,
+    });
+  }
+  return [...paths.values()];
 }
 
 function domainOf({ settings }: Application, chosen: string | undefined): string {

@@ -1,5 +1,6 @@
 export { type ApiNames, USUAL_NAMES } from "./api-names.ts";
 export {
+  type BodyPath,
   DEPLOYMENT_KINDS,
   type DeploymentFacts,
   type DeploymentKind,

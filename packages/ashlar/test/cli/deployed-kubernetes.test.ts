@@ -153,6 +153,7 @@ test("S153 the ingress has all hosts, takes the largest body, and doesn't log re
   expect(metadata.annotations).toEqual({
     "nginx.ingress.kubernetes.io/enable-access-log": "false",
     "nginx.ingress.kubernetes.io/proxy-body-size": "20m",
+    "nginx.ingress.kubernetes.io/proxy-request-buffering": "off",
   });
 });
 

@@ -37,6 +37,8 @@ withProgram("nginx", () => {
     expect(await ashlar(root, "make:deploy")).toMatchObject({ code: 0, errors: "" });
     const configuration = await readFile(join(root, "deploy/nginx.conf"), "utf8");
     expect(configuration.match(/location ~ .*|client_max_body_size .*|proxy_request_buffering .*/g)).toEqual([
+      "client_max_body_size 2m;",
+      'location ~ "^/photos/?$" {',
       "client_max_body_size 4096m;",
       'location ~ "^/films/?$" {',
       "client_max_body_size 40960m;",

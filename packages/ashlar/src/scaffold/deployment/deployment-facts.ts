@@ -1,9 +1,11 @@
-/** The path of a route that streams its bodies, or the files of its forms. */
-export interface StreamedPath {
+/** The path of a route whose bodies have a size of their own, or are streamed. */
+export interface BodyPath {
   /** As the route has it, such as `/photos/@id`, behind the path of `APP_URL`. */
   readonly pattern: string;
   /** The largest body that it accepts; `Infinity`: any. */
   readonly maxBytes: number;
+  /** Whether its handler reads bodies, or the files of forms, while they arrive. */
+  readonly isStreamed: boolean;
 }
 
 /** What the files of a deployment say about an application. */
@@ -26,15 +28,15 @@ export interface DeploymentFacts {
   readonly shutdownSeconds: number;
   /** What the paths of routes begin with before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
   readonly secretPaths: readonly string[];
-  /** The largest body that a route accepts without streaming it, in bytes. */
+  /** The largest body of a route that sets no limit of its own, in bytes. */
   readonly maxBodyBytes: number;
   /**
    * What uploads may take of the system's folder for temporary files, in bytes; `0` if none are written there, because every
    * form fits into the memory, or the application has another folder for them.
    */
   readonly uploadBytes: number;
-  /** The paths of routes that stream their bodies. */
-  readonly streamed: readonly StreamedPath[];
+  /** The paths of routes that accept larger bodies, or stream them. */
+  readonly bodyPaths: readonly BodyPath[];
   /** The name of the default connection to the database; `null` if the application has no database. */
   readonly connection: string | null;
   /** The name of its dialect, such as `postgres`; `null` if there is none. */

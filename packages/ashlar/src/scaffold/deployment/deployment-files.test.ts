@@ -25,7 +25,7 @@ const FACTS: DeploymentFacts = {
   secretPaths: [],
   maxBodyBytes: 1024 ** 2,
   uploadBytes: 0,
-  streamed: [],
+  bodyPaths: [],
   connection: "main",
   dialect: "postgres",
   redis: true,
@@ -83,15 +83,16 @@ test("S196 uploads that go to the disk have as much room as they may take, on no
   ]);
 });
 
-describe("S61 nginx, with routes that stream their bodies", () => {
+describe("S61 nginx, with routes that stream their bodies, or accept large ones", () => {
   const GIB = 1024 ** 3;
-  const streamed = [
-    { pattern: "/photos/@album/?name:any", maxBytes: 20 * GIB },
-    { pattern: "/shop/a.b", maxBytes: Number.POSITIVE_INFINITY },
+  const bodyPaths = [
+    { pattern: "/photos/@album/?name:any", maxBytes: 20 * GIB, isStreamed: true },
+    { pattern: "/shop/a.b", maxBytes: Number.POSITIVE_INFINITY, isStreamed: true },
+    { pattern: "/films", maxBytes: GIB, isStreamed: false },
   ];
 
   test("has a location for each, and the usual limit for the rest, also in Compose", async () => {
-    const files = await filesFor({ streamed });
+    const files = await filesFor({ bodyPaths });
     for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
       const text = files.get(path)!;
       expect(text.match(/location .*|client_max_body_size .*|proxy_request_buffering .*/g)).toEqual([
@@ -103,8 +104,16 @@ describe("S61 nginx, with routes that stream their bodies", () => {
         'location ~ "^/shop/a\\.b/?$" {',
         "client_max_body_size 0;",
         "proxy_request_buffering off;",
+        'location ~ "^/films/?$" {',
+        "client_max_body_size 2048m;",
       ]);
     }
+  });
+
+  test("in Compose stores bodies on a disk, not in memory", async () => {
+    const text = (await filesFor({ bodyPaths })).get("compose.yaml")!;
+    const [nginx] = /^ {2}nginx:\n(?: {4}.*\n)+/m.exec(text)!;
+    expect(nginx).toMatch(/^ {4}tmpfs: \[\/run\]$[\s\S]*^ {6}- \/var\/cache\/nginx$/m);
   });
 
   test("in Kubernetes keeps no body on its disk, since its Ingress has one size for all paths", async () => {
@@ -113,8 +122,8 @@ describe("S61 nginx, with routes that stream their bodies", () => {
     };
     expect(await sizes({})).toEqual(['proxy-body-size: "2m"']);
     const off = 'proxy-request-buffering: "off"';
-    expect(await sizes({ streamed })).toEqual(['proxy-body-size: "0"', off]);
-    expect(await sizes({ streamed: streamed.slice(0, 1) })).toEqual(['proxy-body-size: "40960m"', off]);
+    expect(await sizes({ bodyPaths })).toEqual(['proxy-body-size: "0"', off]);
+    expect(await sizes({ bodyPaths: bodyPaths.slice(0, 1) })).toEqual(['proxy-body-size: "40960m"', off]);
   });
 
   withProgram("nginx", () => {
@@ -128,7 +137,7 @@ describe("S61 nginx, with routes that stream their bodies", () => {
       await new Promise<void>((listening) => void instance.listen(0, "127.0.0.1", listening));
       onTestFinished(() => void instance.close());
       const { port } = instance.address() as AddressInfo;
-      const { secure } = await startProxy("nginx", (await filesFor({ port, streamed })).get("deploy/nginx.conf")!);
+      const { secure } = await startProxy("nginx", (await filesFor({ port, bodyPaths })).get("deploy/nginx.conf")!);
       const begin = async (path: string): Promise<number | undefined> => {
         const headers = { host: "shop.example", "content-length": String(10 * GIB) };
         const connection = { host: "127.0.0.1", port: secure, servername: "shop.example", rejectUnauthorized: false };

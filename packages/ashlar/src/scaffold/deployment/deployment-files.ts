@@ -3,10 +3,10 @@ import { readIfThere } from "../existing-files.ts";
 import type { NewFile } from "../files.ts";
 import { currentNode, packageName } from "../project.ts";
 import { readStub, type StubValues } from "../stub.ts";
+import { bodyLocations, nginxSize } from "./body-locations.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
-import { nginxSize, streamedLocations } from "./streamed-locations.ts";
 
 /** What can be written for a deployment. */
 export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
@@ -83,7 +83,7 @@ async function templatesFor(
     // nginx reads no hyphen in the name of a variable.
     variable: name.replaceAll(/\W/g, "_"),
     compose: false,
-    streamedLocations: streamedLocations(facts.streamed, name),
+    bodyLocations: bodyLocations(facts.bodyPaths, name),
   };
   const alone = { ...values, one: `127.0.0.1:${facts.port}`, two: `127.0.0.1:${facts.port + 1}` };
   const image = await imageValues(root, facts);
@@ -151,8 +151,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     bodySize: nginxSize(facts.maxBodyBytes),
     uploads: facts.uploadBytes > 0,
     temporarySize: `${1 + Math.ceil(facts.uploadBytes / GIBIBYTE)}Gi`,
-    streams: facts.streamed.length > 0,
-    streamedSize: nginxSize(Math.max(facts.maxBodyBytes, ...facts.streamed.map(({ maxBytes }) => maxBytes))),
+    hasBodyPaths: facts.bodyPaths.length > 0,
+    largestSize: nginxSize(Math.max(facts.maxBodyBytes, ...facts.bodyPaths.map(({ maxBytes }) => maxBytes))),
   };
 }
 

@@ -1,18 +1,18 @@
-import type { StreamedPath } from "./deployment-facts.ts";
+import type { BodyPath } from "./deployment-facts.ts";
 
 /**
- * Returns nginx's blocks for routes that stream their bodies: what it sends on at once fills none of its disk, so only these
- * paths may have bodies of that size.
+ * Returns nginx's blocks for routes whose bodies have a size of their own, so that only these paths may have such bodies: nginx
+ * stores them on its disk before the application is asked. Those that are streamed it sends on at once.
  *
  * @param upstream the name of the instances
  */
-export function streamedLocations(paths: readonly StreamedPath[], upstream: string): string {
+export function bodyLocations(paths: readonly BodyPath[], upstream: string): string {
   return paths
-    .map(({ pattern, maxBytes }) => {
+    .map(({ pattern, maxBytes, isStreamed }) => {
       const lines = [
         `location ~ "${expressionOf(pattern)}" {`,
         `  client_max_body_size ${nginxSize(maxBytes)};`,
-        "  proxy_request_buffering off;",
+        ...(isStreamed ? ["  proxy_request_buffering off;"] : []),
         `  proxy_pass http://${upstream};`,
         "}",
       ];
