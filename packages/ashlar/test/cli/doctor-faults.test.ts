@@ -8,6 +8,7 @@ import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
 import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/finding.ts";
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
 import { Subject } from "../../src/cli/doctor/subject.ts";
+import { OutboxSeal } from "../../src/mail/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { ashlar } from "../support/command-line.ts";
 import { completeForProduction, copyOf, doctor, idsOf, mend, setVariables } from "../support/doctor.ts";
@@ -543,6 +544,28 @@ describe("the database", () => {
     root = await copyOf(root);
     await ashlar(root, "migrate");
     await mendAll(root, ["mail.priority"]);
+  });
+
+  test("is told of mails in the outbox that were sealed with a key that is gone, until the key is back", async () => {
+    const root = await copyOf(original);
+    const [former, other] = [generateSecret(), generateSecret()];
+    const database = new DatabaseSync(join(root, "database/app.sqlite"));
+    const insert = database.prepare(
+      "insert into mail_outbox (kind, content, attempts, created_at, available_at, retry_until) values (?, ?, 1, 0, 0, 0)",
+    );
+    for (const key of [former, former, parseEnv(await readFile(join(root, ".env"), "utf8")).APP_KEY!]) {
+      insert.run("mail", new OutboxSeal(key, {}).seal("mail", { subject: "Hello" }));
+    }
+    await setVariables(root, `APP_PREVIOUS_KEYS=${other}`);
+    const { findings } = await doctor(root);
+    expect(findings).toMatchObject([
+      { id: "mail.key", severity: "warning", problem: expect.stringMatching(/^2 mails /) },
+    ]);
+    expect(findings[0]!.remedy.note).toMatch(/^Add the former APP_KEY to APP_PREVIOUS_KEYS in \.env, /);
+    await setVariables(root, `APP_PREVIOUS_KEYS=${other},${former}`);
+    expect((await doctor(root)).findings).toEqual([]);
+    database.close();
+    shown.add("mail.key");
   });
 
   test("gets the token's column, and its index", async () => {

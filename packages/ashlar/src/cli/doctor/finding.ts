@@ -137,6 +137,7 @@ const MEANINGS = {
   "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
   "mail.outbox": "The table in which mails wait is missing.",
   "mail.priority": "The table in which mails wait has no column for their priority.",
+  "mail.key": "Mails in the outbox were sealed with a key that the application no longer has.",
   "mail.server": "Mails can't be delivered.",
   "uploads.folder": "Large files of forms can't be written where they should be.",
   "uploads.room": "Uploads have less room than the routes and the settings allow them.",

@@ -98,8 +98,8 @@ export function previousKeysOf(subject: Subject): string[] {
   return listed.filter((one) => one !== "");
 }
 
-/** The staged key, as the configuration reads it. */
-function nextKeyOf({ app, variables }: Subject): string {
+/** The staged key, as the configuration reads it; empty if there is none. */
+export function nextKeyOf({ app, variables }: Subject): string {
   const { nextKey } = app;
   return typeof nextKey === "string" && nextKey !== "" ? nextKey : (variables.APP_NEXT_KEY ?? "");
 }

@@ -22,9 +22,13 @@ const promise = {
 };
 
 /** What the command prints for these counts and mails. */
-async function printed(failed: number, waiting: number, mails: readonly object[] = []): Promise<string[]> {
+async function printed(failed: number, waiting: number, mails: readonly object[] = [], lost = 0): Promise<string[]> {
   const lines: string[] = [];
-  const outbox = { counts: async () => ({ failed, waiting }), failed: async (limit: number) => mails.slice(0, limit) };
+  const outbox = {
+    counts: async () => ({ failed, waiting }),
+    failed: async (limit: number) => mails.slice(0, limit),
+    lost: async () => lost,
+  };
   const container = { make: () => ({ outbox: async () => outbox }) };
   const print = (line = "") => void lines.push(line);
   await run({ args: [], print, application: async () => ({ container }) } as unknown as CommandContext);
@@ -43,6 +47,21 @@ test("each mail has its number, its recipients and the reason, and promised work
     "    1 attempt. E_DATABASE",
     "",
     "2 mails could not be sent, 3 mails waiting.",
+    "Send them again: npx ashlar mail:retry <id…>, or npx ashlar mail:retry --all",
+  ]);
+});
+
+test("those that were sealed with a key that is gone are counted, and named if they were given up", async () => {
+  expect(await printed(0, 1, [], 1)).toEqual([
+    "0 mails could not be sent, 1 mail waiting.",
+    "1 mail can't be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed it.",
+  ]);
+  expect(await printed(1, 1, [{ ...mail, message: null }], 2)).toEqual([
+    "7  2026-03-01T12:00:00.000Z  Welcome, which can't be opened",
+    "    2 attempts. No such mailbox.",
+    "",
+    "1 mail could not be sent, 1 mail waiting.",
+    "2 mails can't be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed them.",
     "Send them again: npx ashlar mail:retry <id…>, or npx ashlar mail:retry --all",
   ]);
 });

@@ -7,6 +7,7 @@ import type { DeliveryFailure } from "../delivery-failure.ts";
 import type { MailMessage } from "../mail-message.ts";
 import type { Mailable } from "../mailable.ts";
 import type { OutboxSettings } from "../settings.ts";
+import { countLost, LOST_KEY } from "./lost-key.ts";
 import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
@@ -74,6 +75,8 @@ export class Outbox {
   readonly #rows: OutboxRows;
   readonly #worker: OutboxWorker;
   readonly #promises: ReadonlyMap<string, PromisedWork>;
+  /** Whether the log has the line about a lost key: one for a process, whose keys stay as they are. */
+  #isLossLogged = false;
 
   /** @param promises the work that a row may stand for, by name; names can be added later */
   constructor(options: OutboxOptions, promises: ReadonlyMap<string, PromisedWork>) {
@@ -163,6 +166,11 @@ export class Outbox {
     return this.#rows.counts();
   }
 
+  /** How many of the oldest 2,000 rows can't be opened, because they were sealed with a key that is gone. */
+  lost(): Promise<number> {
+    return countLost(this.#rows.connection, this.#options.seal);
+  }
+
   /** The mails that were given up, oldest first, with their recipients if they can be read. */
   async failed(limit: number): Promise<readonly (FailedRow & { readonly message: MailMessage | null })[]> {
     const rows = await this.#rows.failed(limit);
@@ -192,15 +200,24 @@ export class Outbox {
   #workOn(row: ClaimedRow): RowWork {
     if (row.kind === MAIL) {
       const message = this.#messageIn(row);
-      if (message === null) return () => this.#again(row, UNREADABLE);
+      if (message === null) return () => this.#notOpened(row);
       return (signal) => this.#send(row, message, null, signal);
     }
     const work = this.#promises.get(row.kind);
     const opened = this.#options.seal.open(row.kind, row.content);
     // A process with newer code may know it, or one with the key.
     if (work === undefined) return () => this.#again(row, `This application does not know the work "${row.kind}".`);
-    if (opened === null) return () => this.#again(row, UNREADABLE);
+    if (opened === null) return () => this.#notOpened(row);
     return () => this.#keep(row, row.kind, () => work(opened.value));
+  }
+
+  async #notOpened(row: Tried): Promise<RowResult> {
+    if (!this.#isLossLogged) {
+      this.#isLossLogged = true;
+      const remedy = `Mails in the outbox can't be opened: ${LOST_KEY} them. They are sent once it is there, and given up otherwise.`;
+      this.#options.logger.error({ mails: await this.lost() }, remedy);
+    }
+    return this.#again(row, `It cannot be opened: ${LOST_KEY} it.`);
   }
 
   #messageIn({ kind, content }: ClaimedRow): MailMessage | null {
@@ -284,6 +301,3 @@ type Tried = Pick<ClaimedRow, "id" | "attempts">;
 
 /** The row needs no further attempt, and nothing was learned about the mail server. */
 const DONE: RowResult = { pauseMs: null, server: null };
-
-const UNREADABLE =
-  "It cannot be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed it.";

@@ -7,7 +7,6 @@ import {
   looseTextColumnsOf,
   plainTablesOf,
 } from "../../../database/index.ts";
-import { MAIL_OUTBOX_TABLE, MailProvider } from "../../../mail/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { examinePending } from "../../migration-risks.ts";
 import { migrationsOf } from "../../with-migrations.ts";
@@ -18,6 +17,7 @@ import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
+import { outboxFindings } from "./outbox.ts";
 import { replicaFindings } from "./replicas.ts";
 import { userBlockFindings } from "./user-blocks.ts";
 import { userSpellingFindings } from "./user-spellings.ts";
@@ -194,7 +194,7 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
   }
   findings.push(...(await userBlockFindings(subject, database)));
   findings.push(...(await userSpellingFindings(subject, database)));
-  findings.push(...(await outboxFindings(subject, columnsIn)));
+  findings.push(...(await outboxFindings(subject, database)));
   if (missing.length > 0) {
     const problem = `The database lacks ${missing.join(", ")}.`;
     findings.push(error("pages.tables", { problem, run: migrating(subject) }));
@@ -202,25 +202,6 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
   for (const name of columns.keys()) findings.push(...(await textFindings(database, name)));
   findings.push(...(await engineFindings(database)));
   return findings;
-}
-
-/** Mails that are kept in memory are lost with the process, and those without a priority wait for all before them. */
-async function outboxFindings(
-  subject: Subject,
-  columnsIn: (table: string) => Promise<ReadonlySet<string>>,
-): Promise<Finding[]> {
-  if (!subject.hasProvider(MailProvider)) return [];
-  const { outbox } = subject.settings("mail", "MAIL") as { readonly outbox?: { readonly enabled?: unknown } };
-  if (outbox?.enabled === false) return [];
-  const run = "npx ashlar mail:install && npx ashlar migrate";
-  const columns = await columnsIn(MAIL_OUTBOX_TABLE);
-  if (columns.has("priority")) return [];
-  if (columns.size > 0) {
-    const problem = `The table ${MAIL_OUTBOX_TABLE} has no column priority, so a reset link waits behind a newsletter's mails.`;
-    return [warning("mail.priority", { problem, run })];
-  }
-  const problem = `The database has no table ${MAIL_OUTBOX_TABLE}, so a crash or an outage of the mail server loses mails.`;
-  return [warning("mail.outbox", { problem, run })];
 }
 
 const NEW_MIGRATION =
