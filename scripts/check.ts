@@ -14,6 +14,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],
   ["report of the public API", "api-report"],
+  ["record of generated files", "generated-files"],
 ];
 
 let failed = 0;

@@ -1,7 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Command, CommanderError } from "commander";
-import { PACKAGE_FOLDER } from "../support/index.ts";
+import { packageVersion } from "../support/index.ts";
 import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
 import { dbCopyCommand } from "./commands/db-copy.ts";
@@ -17,11 +15,6 @@ import { serveCommand } from "./commands/serve.ts";
 import { upgradeCommand } from "./commands/upgrade.ts";
 import { problemOf, type Terminal } from "./terminal.ts";
 
-async function version(): Promise<string> {
-  const manifest = await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
-}
-
 /**
  * Runs one command line.
  *
@@ -32,7 +25,7 @@ async function version(): Promise<string> {
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const program = new Command("ashlar")
     .description("Manages the Ashlar application in this folder.")
-    .version(await version())
+    .version(await packageVersion())
     .showHelpAfterError("(see ashlar --help)")
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -52,7 +45,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     apiInstallCommand(terminal),
     ...makeCommands(terminal),
     makeDeployCommand(terminal),
-    upgradeCommand(terminal, version),
+    upgradeCommand(terminal),
   ];
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await otherCommands(terminal, names)));

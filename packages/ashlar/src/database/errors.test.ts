@@ -110,7 +110,9 @@ test("an error about a missing table explains how to migrate", async () => {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   await expect(database.kysely.selectFrom("nowhere").selectAll().execute()).rejects.toMatchObject({
     code: "E_DATABASE",
-    message: expect.stringContaining("nowhere. If the database has not been migrated: npx ashlar migrate"),
+    message: expect.stringContaining(
+      "nowhere. If the database has not been migrated: npx ashlar migrate. If no migration creates this table of Ashlar's: npx ashlar upgrade",
+    ),
   });
   await database.close();
 });

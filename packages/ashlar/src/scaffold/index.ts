@@ -33,10 +33,4 @@ export { createProject, type ProjectOptions } from "./project.ts";
 export { planPublication, writePublication } from "./publish.ts";
 export { promoteKey, rotateKey, stageKey } from "./rotate-key.ts";
 export type { RemainingStep } from "./steps.ts";
-export {
-  digestOf,
-  GeneratedFiles,
-  planUpgrade,
-  type Upgrade,
-  writeUpgrade,
-} from "./upgrade/index.ts";
+export { planUpgrade, type Upgrade, writeUpgrade } from "./upgrade/index.ts";

@@ -24,7 +24,7 @@ export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.t
 export { type Duration, isMessage, type Message, type MessageParams, type MessageValue } from "./message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./node-version.ts";
-export { PACKAGE_FOLDER } from "./package-folder.ts";
+export { PACKAGE_FOLDER, packageVersion } from "./package-folder.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "./repeat.ts";
 export { RUNTIME } from "./runtime.ts";

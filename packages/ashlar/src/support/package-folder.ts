@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /**
@@ -6,6 +7,12 @@ import { dirname, join } from "node:path";
  * `package.json`. In `create-ashlar`, which contains a part of the framework, it is the folder of that part.
  */
 export const PACKAGE_FOLDER: string = packageAbove(import.meta.dirname);
+
+/** The framework's version. */
+export async function packageVersion(): Promise<string> {
+  const manifest = await readFile(join(PACKAGE_FOLDER, "package.json"), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
 
 function packageAbove(folder: string): string {
   return existsSync(join(folder, "package.json")) ? folder : packageAbove(dirname(folder));

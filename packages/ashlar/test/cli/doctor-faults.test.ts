@@ -1024,6 +1024,41 @@ describe("code", () => {
   });
 });
 
+describe("an earlier version", () => {
+  const commit = (root: string) => sh(root, `git init -q && git add -A && ${GIT} commit -qm start`);
+
+  test("whose files and settings the application has is upgraded", async () => {
+    const root = await copyOf(original);
+    const former = await readFile(join(import.meta.dirname, "../upgrade/applications/2026-11-23.json"), "utf8");
+    const { files } = JSON.parse(former) as { readonly files: Readonly<Record<string, string>> };
+    await writeFile(join(root, "views/auth/login.edge"), files["views/auth/login.edge"]!);
+    await edit(root, "config/auth.ts", ["verificationExpiresInMinutes", "verificationExpires"]);
+    await commit(root);
+    const { findings } = await doctor(root);
+    expect(findings.find(({ id }) => id === "upgrade.pending")).toMatchObject({
+      severity: "warning",
+      problem:
+        "The application is in the form of an earlier version. The upgrade writes: config/auth.ts, views/auth/login.edge.",
+    });
+    await mendAll(root, ["upgrade.pending", "boot.failed"], { isCode: true });
+  });
+
+  test("that the code uses in a form of its own is named with its line", async () => {
+    const root = await copyOf(original);
+    await writeFile(
+      join(root, "tests/own.test.ts"),
+      '// My own.\nimport { Migrations } from "ashlar/database";\n\nawait new Migrations().up();\n',
+    );
+    const { findings } = await doctor(root);
+    expect(findings).toMatchObject([
+      {
+        id: "upgrade.pending",
+        problem: expect.stringContaining("tests/own.test.ts:2: ashlar/database has no Migrations"),
+      },
+    ]);
+  });
+});
+
 describe("packages", () => {
   test("a lockfile is asked for, and npm writes it", async () => {
     const root = folderWith({ "package.json": '{ "name": "shop", "private": true }' });

@@ -112,7 +112,7 @@ await onEachDatabase("the tables of an earlier version", (engine) => {
     const changes = [change("ada", LATER), change("bob", EARLIER)];
     await insert("email_changes", ...changes);
 
-    await writeUpgrade(root, await planUpgrade(root, "0.1.0"));
+    await writeUpgrade(root, await planUpgrade(root));
     const run = await migrations.up();
     for (const name of ["add_guard_to_password_resets", "add_reserved_until_to_email_changes"])
       expect(run.join()).toContain(name);
@@ -120,7 +120,11 @@ await onEachDatabase("the tables of an earlier version", (engine) => {
 
     const users = await own.database.kysely.selectFrom("users").select(["name", "access_epoch"]).execute();
     const epochs = Object.fromEntries(users.map(({ name, access_epoch }) => [String(name), access_epoch]));
-    expect(epochs).toEqual({ ada: expect.stringMatching(/^.{22}$/), bob: expect.stringMatching(/^.{22}$/), cleo: null });
+    expect(epochs).toEqual({
+      ada: expect.stringMatching(/^.{22}$/),
+      bob: expect.stringMatching(/^.{22}$/),
+      cleo: null,
+    });
     expect(epochs.ada).not.toBe(epochs.bob);
     expect(await rowsOf("logins", "token_hash")).toEqual(
       logins.map((row, index) => ({ ...row, access_epoch: index < 2 ? epochs.ada : epochs.bob })),
@@ -146,7 +150,7 @@ await onEachDatabase("the tables of an earlier version", (engine) => {
 
   test("S201 that are empty get this version's form", async () => {
     const root = await formerApplication();
-    await writeUpgrade(root, await planUpgrade(root, "0.1.0"));
+    await writeUpgrade(root, await planUpgrade(root));
     const migrations = new Migrations(own.database, join(root, "database/migrations"));
     await migrations.up();
     expect(await rowsOf("logins", "token_hash")).toEqual([]);

@@ -18,7 +18,7 @@ again, and there is nothing left to do.
 `;
 
 /** `upgrade`: brings an application that an earlier version made to this one. */
-export function upgradeCommand(terminal: Terminal, version: () => Promise<string>): Command {
+export function upgradeCommand(terminal: Terminal): Command {
   return new Command("upgrade")
     .description("Brings the application to this version: settings, generated files, and migrations for its tables.")
     .option("--write", "write the changes; without it, they are printed")
@@ -26,7 +26,7 @@ export function upgradeCommand(terminal: Terminal, version: () => Promise<string
     .addHelpText("after", HELP)
     .action(async ({ write, force }: Options) => {
       const { planUpgrade, writeUpgrade } = await import("../../scaffold/index.ts");
-      const plan = await planUpgrade(terminal.root, await version());
+      const plan = await planUpgrade(terminal.root);
       if (write && plan.files.length > 0) {
         if (!force) await requireClean(terminal.root);
         await writeUpgrade(terminal.root, plan);

@@ -12,6 +12,7 @@ import { REPOSITORY } from "./checks/repository.ts";
 import { ROUTES } from "./checks/routes.ts";
 import { SECRETS } from "./checks/secrets.ts";
 import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
+import { UPGRADE } from "./checks/upgrade.ts";
 import { UPLOADS } from "./checks/uploads.ts";
 import { isEcho } from "./echo.ts";
 import { hasApi } from "./features.ts";
@@ -23,6 +24,7 @@ import { Subject } from "./subject.ts";
 /** The checks, in the order of the report. */
 const CHECKS: readonly Check[] = [
   PACKAGES,
+  UPGRADE,
   SECRETS,
   REPOSITORY,
   PUBLIC_FILES,

@@ -59,6 +59,7 @@ const MEANINGS = {
   "node.version": "Node.js is older than the application or the framework allows.",
   "package.copies": "The package ashlar is installed more than once, so its classes exist twice.",
   "package.lockfile": "There is no lockfile: each installation may get other versions.",
+  "upgrade.pending": "The application is in the form of an earlier version.",
   "public.private": "A private file is in public/, whose files anyone can download.",
   "public.secret": "A file in public/ contains a secret.",
   "env.file": ".env can't be read.",

@@ -6,7 +6,7 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 import { STUBS } from "../stub.ts";
 
 /** The folders of stubs whose paths are those in an application. */
-const FOLDERS = ["application", "pages", "json"];
+export const FOLDERS: readonly string[] = ["application", "pages", "json"];
 
 /** The length of a digest in the record, in hexadecimal digits. */
 const DIGITS = 16;

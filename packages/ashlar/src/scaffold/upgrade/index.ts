@@ -1,2 +1,1 @@
-export { digestOf, GeneratedFiles } from "./generated-files.ts";
 export { planUpgrade, type Upgrade, writeUpgrade } from "./plan-upgrade.ts";

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { packageVersion } from "../../support/index.ts";
 import { Code } from "../edits/code.ts";
 import { codeOf, readIfThere } from "../existing-files.ts";
 import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files.ts";
@@ -27,6 +28,11 @@ export interface UpgradeNote {
 export interface Upgrade {
   /** The files to write, migrations included. */
   readonly files: readonly UpgradedFile[];
+  /**
+   * Those of the files that show that an earlier version made the application: their code has what a version changed, an earlier
+   * version generated them, or they are migrations for tables in an earlier form. The other files are parts that are missing.
+   */
+  readonly outdated: readonly string[];
   /** The names of the changes that were found in the application's own code. */
   readonly changes: readonly string[];
   /** Generated files that this version no longer generates. */
@@ -44,25 +50,29 @@ export interface Upgrade {
  * by hand. Nothing is written.
  *
  * @param root the application's folder
- * @param version the framework's version
  * @throws `E_COMMAND` if there is no application in it
  */
-export async function planUpgrade(root: string, version: string): Promise<Upgrade> {
+export async function planUpgrade(root: string): Promise<Upgrade> {
   const generated = await GeneratedFiles.read();
+  const version = await packageVersion();
   return await WorkingCopy.of(root, async (copy) => {
     const had = await copy.texts();
     const notes: UpgradeNote[] = [];
-    const changes = await changeCode(copy.root, had, version, notes);
+    const outdated = new Set<string>();
+    const changes = await changeCode(copy.root, had, version, { notes, outdated });
     const own: string[] = [];
-    const remaining = await installParts(copy.root, generated, had, own);
+    const remaining = await installParts(copy.root, generated, had, { own, outdated });
     const migrations = new Map([...had].filter(([path]) => path.startsWith("database/migrations/")));
-    for (const file of await tableMigrations(copy.root, migrations)) await writeNewFile(copy.root, file);
+    for (const file of await tableMigrations(copy.root, migrations)) {
+      await writeNewFile(copy.root, file);
+      outdated.add(file.path);
+    }
     const texts = await copy.texts();
     const files = [...texts]
       .filter(([path, text]) => text !== had.get(path))
       .map(([path, text]) => ({ path, text, before: had.get(path) ?? null }));
     const leftovers = await leftoversIn(texts, generated, copy.root);
-    return { files, changes, leftovers, own, remaining, notes };
+    return { files, outdated: [...outdated].sort(), changes, leftovers, own, remaining, notes };
   });
 }
 
@@ -79,7 +89,7 @@ async function changeCode(
   root: string,
   texts: ReadonlyMap<string, string>,
   version: string,
-  notes: UpgradeNote[],
+  { notes, outdated }: { readonly notes: UpgradeNote[]; readonly outdated: Set<string> },
 ): Promise<string[]> {
   const made = new Set<string>();
   for (const [path, before] of texts) {
@@ -93,6 +103,7 @@ async function changeCode(
       } else if (changed !== text) {
         text = changed;
         made.add(name);
+        outdated.add(path);
       }
     }
     if (text !== before) await replaceFile(join(root, path), text);
@@ -121,7 +132,7 @@ async function installParts(
   root: string,
   generated: GeneratedFiles,
   texts: ReadonlyMap<string, string>,
-  own: string[],
+  { own, outdated }: { readonly own: string[]; readonly outdated: Set<string> },
 ): Promise<readonly RemainingStep[]> {
   const remaining: RemainingStep[] = [];
   const routes = await codeOf(root, "routes/web.ts");
@@ -132,6 +143,7 @@ async function installParts(
       if (before === null) await writeNewFile(root, { path, text });
       else if (!isInTheWay || generated.isUnchanged(path, texts.get(path) ?? before)) {
         await replaceFile(join(root, path), withLineEndsOf(before, text));
+        if (isInTheWay) outdated.add(path);
       } else own.push(path);
     }
     remaining.push(...plan.remaining);

@@ -1,0 +1,39 @@
+import { access, constants } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { planUpgrade } from "../../../scaffold/index.ts";
+import { type Check, type Finding, warning } from "../finding.ts";
+import type { Subject } from "../subject.ts";
+
+/** How many files a finding names. */
+const NAMED = 5;
+
+/** Whether `ashlar upgrade` has something to do, apart from missing parts, which the other checks name. */
+export const UPGRADE: Check = {
+  name: "Upgrade",
+  needsBoot: false,
+  // It reads every text of the application.
+  seconds: 30,
+  async obstacle({ boot }: Subject): Promise<string | null> {
+    if (!boot.hasEntry) return "there is no app.ts that creates an application";
+    try {
+      // The upgrade is made in a copy.
+      await access(tmpdir(), constants.W_OK);
+      return null;
+    } catch {
+      return `the folder for temporary files, ${tmpdir()}, can't be written`;
+    }
+  },
+  async run({ root }: Subject): Promise<Finding[]> {
+    const { outdated, notes } = await planUpgrade(root);
+    if (outdated.length > 0) {
+      const rest = outdated.length - NAMED;
+      const names = [...outdated.slice(0, NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+      const problem = `The application is in the form of an earlier version. The upgrade writes: ${names}.`;
+      const run = "npx ashlar upgrade --write && npx ashlar migrate";
+      return [warning("upgrade.pending", { problem, run, note: "To see the difference first: npx ashlar upgrade" })];
+    }
+    if (notes.length === 0) return [];
+    const problem = `This version has changed what your code uses: ${notes.map(({ place, text }) => `${place}: ${text}`).join(" ")}`;
+    return [warning("upgrade.pending", { problem, note: "Change these lines. npx ashlar upgrade lists them." })];
+  },
+};
