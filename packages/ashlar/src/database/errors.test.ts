@@ -111,7 +111,7 @@ test("an error about a missing table explains how to migrate", async () => {
   await expect(database.kysely.selectFrom("nowhere").selectAll().execute()).rejects.toMatchObject({
     code: "E_DATABASE",
     message: expect.stringContaining(
-      "nowhere. If the database has not been migrated: npx ashlar migrate. If no migration creates this table of Ashlar's: npx ashlar upgrade",
+      "nowhere. If the database has not been migrated: npx ashlar migrate. If it is a table of Ashlar's that no migration creates: npx ashlar upgrade",
     ),
   });
   await database.close();

@@ -134,7 +134,7 @@ export class NotNullViolationError extends ConstraintViolationError {
 
 /** Added to a message about a missing table. */
 export const MIGRATE =
-  " If the database has not been migrated: npx ashlar migrate. If no migration creates this table of Ashlar's: npx ashlar upgrade";
+  " If the database has not been migrated: npx ashlar migrate. If it is a table of Ashlar's that no migration creates: npx ashlar upgrade";
 
 /** The codes of a {@link DatabaseError}: all but the first are temporary, with 503 and `Retry-After`. */
 export type DatabaseErrorCode =
