@@ -5,6 +5,12 @@ export function blockedColumnOf(users: object): string | null {
   return (users as { readonly blockedColumn?: string | null }).blockedColumn ?? null;
 }
 
+/** When a user's account was blocked; `null` if it isn't, or its class doesn't say. */
+export function blockedAtOf(user: object): Date | null {
+  const blockedAt = (user as Readonly<Record<string, unknown>>)[blockedColumnOf(user.constructor) ?? ""];
+  return blockedAt instanceof Date ? blockedAt : null;
+}
+
 /** Reports whether a user's account is blocked. */
 export function isBlocked(user: object): boolean {
   const { isBlocked: own } = user as Partial<Authenticatable>;

@@ -34,11 +34,17 @@ function prettyLine(entry: Entry, stream: NodeJS.WritableStream): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) => styleText(style, text, { stream });
   const data = Object.entries(entry)
     .filter(([name]) => !SHOWN_ELSEWHERE.has(name))
-    .map(([name, value]) => `${name}=${typeof value === "string" ? printable(value) : JSON.stringify(value)}`);
+    .map(([name, value]) => `${printable(name)}=${shownValue(value)}`);
   const head = [paint("gray", entry.time.slice(11, 19)), paint(colour, entry.level), printable(entry.msg ?? "")];
   const line = [...head.filter((part) => part !== ""), ...data.map((part) => paint("gray", part))].join(" ");
   const stack = entry.err?.stack ?? entry.err?.message;
   return stack === undefined ? `${line}\n` : `${line}\n${stack.replaceAll(/^/gm, "  ")}\n`;
+}
+
+/** A value, in quotes if it could be read as more than one. */
+function shownValue(value: unknown): string {
+  const isPlain = typeof value === "string" && /^[^\s="\\]+$/u.test(value);
+  return printable(isPlain ? value : JSON.stringify(value));
 }
 
 /** A terminal obeys control characters, and the log may contain what a client sent. */

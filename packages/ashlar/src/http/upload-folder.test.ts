@@ -1,9 +1,25 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import crypto, { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { UploadFolder } from "./upload-folder.ts";
 
@@ -94,15 +110,105 @@ test("S197 of other machines, and of before a restart, only what is a day old is
   ]);
 });
 
-test("a folder whose path is too long for a socket has a file with the process's id", async () => {
+test("S197 a folder whose path is too long for a socket has one all the same", async () => {
   const parent = join(await temporaryFolder(), "x".repeat(100));
   await mkdir(parent);
   const { path } = await open(parent);
-  const killed = await other(parent);
+  const [killed, living] = [await other(parent), await other(parent)];
+  for (const one of [path, killed.path, living.path]) {
+    expect((await lstat(join(dirname(one), "owner"))).isSocket()).toBe(true);
+  }
   killed.child.kill("SIGKILL");
   await once(killed.child, "exit");
   await new UploadFolder(parent).removeLeftovers();
-  expect([existsSync(path), existsSync(killed.path)]).toEqual([true, false]);
+  expect([path, killed.path, living.path].map((one) => existsSync(one))).toEqual([true, false, true]);
+});
+
+/** A folder of this machine, as {@link open} names it, with what its owner has put there. */
+async function folderOf(parent: string, owner: string | null, ageMs = 0): Promise<string> {
+  const { folder, path } = await open(parent);
+  const made = `${dirname(path)}${randomUUID()}`;
+  await folder.close();
+  await mkdir(made);
+  if (owner !== null) await writeFile(join(made, "owner"), owner);
+  const then = new Date(Date.now() - ageMs);
+  await utimes(made, then, then);
+  return made;
+}
+
+test("S197 a process's id counts where ids are the same: that of another container removes nothing for a day", async () => {
+  const parent = await temporaryFolder();
+  const ids = await readlink("/proc/self/ns/pid");
+  const ended = spawn(process.execPath, ["--version"], { stdio: "ignore" });
+  await once(ended, "exit");
+  const [gone, own] = [`${ended.pid}`, `${process.pid}`];
+  const [day, minute] = [86_400_000, 60_000];
+  const folders = {
+    gone: await folderOf(parent, `${gone} ${ids}`),
+    living: await folderOf(parent, `${own} ${ids}`),
+    elsewhere: await folderOf(parent, `${gone} pid:[1]`),
+    "of an older version": await folderOf(parent, gone),
+    "elsewhere, a day old": await folderOf(parent, `${own} pid:[1]`, day + minute),
+    "an id that another process has got": await folderOf(parent, `${own} ${ids}`, day + minute),
+  };
+  await new UploadFolder(parent).removeLeftovers();
+  expect(Object.entries(folders).flatMap(([name, path]) => (existsSync(path) ? [name] : []))).toEqual([
+    "living",
+    "elsewhere",
+    "of an older version",
+  ]);
+});
+
+test("S197 a folder that a process is just making stays for a minute", async () => {
+  const parent = await temporaryFolder();
+  const [fresh, older] = [await folderOf(parent, null, 50_000), await folderOf(parent, null, 70_000)];
+  await new UploadFolder(parent).removeLeftovers();
+  expect([existsSync(fresh), existsSync(older)]).toEqual([true, false]);
+});
+
+test("S197 a socket whose queue is full is that of a process", async () => {
+  const parent = await temporaryFolder();
+  const path = join(await folderOf(parent, null), "owner");
+  const program = `
+    require("node:net").createServer().listen({ path: process.argv[1], backlog: 1 }, () => {
+      process.send("listening", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+    });`;
+  const child = spawn(process.execPath, ["--eval", program, path], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child, "message");
+  const refusals: unknown[] = [];
+  for (let count = 0; count < 4; count++) {
+    const socket = connect(path);
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect").catch(({ code }) => refusals.push(code));
+  }
+  expect(refusals.at(-1)).toBe("EAGAIN");
+  await new UploadFolder(parent).removeLeftovers();
+  expect(existsSync(path)).toBe(true);
+});
+
+test.runIf(process.getuid!() === 0)("S197 a folder of another user stays, however old it is", async () => {
+  const parent = await temporaryFolder();
+  const [own, others] = [await folderOf(parent, null, 70_000), await folderOf(parent, null, 70_000)];
+  await chown(others, 65_534, 65_534);
+  await new UploadFolder(parent).removeLeftovers();
+  expect([existsSync(own), existsSync(others)]).toEqual([false, true]);
+});
+
+test("S197 a file is never one that is there already", async () => {
+  const { folder, path } = await open(await temporaryFolder());
+  const victim = join(dirname(dirname(path)), "victim");
+  await writeFile(victim, "mine");
+  const name = "00000000-0000-4000-8000-000000000000";
+  const guessed = vi.spyOn(crypto, "randomUUID").mockReturnValue(name);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    guessed.mockRestore();
+    syncBuiltinESMExports();
+  });
+  await symlink(victim, join(dirname(path), name));
+  await expect(folder.create()).rejects.toMatchObject({ code: "EEXIST" });
+  expect(await readFile(victim, "utf8")).toBe("mine");
 });
 
 test("a folder that can't be used fails each time, and works once it can be", async () => {

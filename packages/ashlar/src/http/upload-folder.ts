@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type FileHandle, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, lstat, mkdtemp, open, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 /** What the names of all such folders begin with. */
 const PREFIX = "ashlar-uploads-";
 
-/** A folder's sign of life: a socket that its process listens at, or a file with the process's id. */
+/** A folder's sign of life: a socket that its process listens at, or a file with the process's id and where that counts. */
 const OWNER = "owner";
 
 /** How long a process may take to put that into its folder. */
@@ -15,6 +16,9 @@ const STARTING_MS = 60_000;
 
 /** After this time without a new file, a folder of another machine, or of before a restart, is a leftover. */
 const FOREIGN_MS = 86_400_000;
+
+/** The longest path of a socket on all systems, in bytes: macOS has room for 104 with the zero at the end. */
+const MAX_SOCKET_PATH = 103;
 
 /** A file that is open for writing. */
 export interface OpenedFile {
@@ -111,14 +115,34 @@ async function showOwner(folder: string): Promise<Server | null> {
   const path = join(folder, OWNER);
   try {
     if (process.platform === "win32") throw new Error("There are no sockets with a path.");
-    const server = await listenAt(`${path}.new`);
+    const server = await withShortPath(folder, `${OWNER}.new`, listenAt);
     await rename(`${path}.new`, path);
     return server;
   } catch {
-    // The path is too long, or the file system has no sockets.
-    await writeFile(path, String(process.pid));
+    // The file system has no sockets, or the path is too long and the system isn't Linux.
+    await writeFile(path, `${process.pid} ${await processIds()}`);
     return null;
   }
+}
+
+/**
+ * Uses a name in a folder by a path that is short enough for a socket. On Linux, a folder that is open has a short path,
+ * through its descriptor, and the socket is in the folder itself, where other containers find it too.
+ */
+async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
+  const path = join(folder, name);
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH || process.platform !== "linux") return use(path);
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    return await use(`/proc/self/fd/${handle.fd}/${name}`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Names what numbers the processes: containers have ids of their own, and an id of one says nothing in another. */
+function processIds(): Promise<string> {
+  return readlink("/proc/self/ns/pid").catch(hostname);
 }
 
 function listenAt(path: string): Promise<Server> {
@@ -144,7 +168,10 @@ async function isLeft(folder: string, ageMs: number): Promise<boolean> {
   const owner = join(folder, OWNER);
   const found = await lstat(owner).catch(() => null);
   if (found === null) return ageMs > STARTING_MS;
-  return found.isSocket() ? isRefused(owner) : !isRunning(Number(await readFile(owner, "utf8")));
+  if (found.isSocket()) return withShortPath(folder, OWNER, isRefused);
+  const [pid, ids] = (await readFile(owner, "utf8")).split(" ");
+  // Another process may have got the id by now, and one of another container can't be asked for.
+  return ageMs > FOREIGN_MS || (ids === (await processIds()) && !isRunning(Number(pid)));
 }
 
 function isRefused(path: string): Promise<boolean> {

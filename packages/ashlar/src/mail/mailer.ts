@@ -11,6 +11,7 @@ import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./m
 import type { MailPriority } from "./outbox/mail-priority.ts";
 import type { Outbox, PromisedWork } from "./outbox/outbox.ts";
 import { OutboxCounts } from "./outbox/outbox-counts.ts";
+import type { MailSubject } from "./outbox/outbox-search.ts";
 import { RetryQueue } from "./retry-queue.ts";
 import type { RetrySettings } from "./settings.ts";
 import "./errors.ts";
@@ -35,13 +36,14 @@ export interface QueueOptions {
    * all others, whatever waits, and never in all of the places in which mails are sent at once.
    */
   readonly bulk?: boolean;
-  /** @internal Whether the mail is about an account: it is sent before all others. */
-  readonly account?: boolean;
+  /** @internal The account that the mail is about: it is sent before all others. */
+  readonly account?: MailSubject;
 }
 
 /** A mail to send, possibly not for the first time. */
 interface Task {
   readonly priority: MailPriority;
+  readonly account: MailSubject | null;
   readonly mailable: Mailable;
   readonly to: readonly MailAddress[];
   /** Composes it, with links to the host of the request that caused it. */
@@ -264,7 +266,7 @@ export class Mailer {
       // Rolled back meanwhile, by a caller that didn't wait: what follows would be outside of the transaction.
       if (unit?.isOpen === false) return;
       if (outbox === null) afterCommit(() => this.#queue.add(task));
-      else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority);
+      else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority, task.account);
     } catch (error) {
       // In a transaction, nothing is lost: that is rolled back as well, with what the mail tells about, and its caller is told.
       if (unit === null)
@@ -285,15 +287,15 @@ export class Mailer {
   #task(
     mailable: Mailable,
     to: MailRecipient | readonly MailRecipient[],
-    { account = false, bulk = false }: QueueOptions = {},
+    { account, bulk = false }: QueueOptions = {},
   ): Task {
     if (this.#closed)
       throw new AshlarError("E_SHUTTING_DOWN", "The mail was not sent: the application is shutting down.");
     const recipients = mailAddresses(to, "The recipient");
     requireRecipient(mailable, recipients);
     const compose = underSameOrigin(() => this.#dependencies.composer.compose(mailable, recipients));
-    const priority = account ? "account" : bulk ? "bulk" : "ordinary";
-    return { priority, mailable, to: recipients, compose, message: null };
+    const priority = account !== undefined ? "account" : bulk ? "bulk" : "ordinary";
+    return { priority, account: account ?? null, mailable, to: recipients, compose, message: null };
   }
 
   async #send(task: Task): Promise<void> {

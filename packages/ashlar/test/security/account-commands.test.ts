@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { OutboxSeal } from "../../src/mail/outbox/outbox-seal.ts";
 import { captureEvents, linksIn } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
@@ -358,9 +358,137 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await rows("users")).length).toBe(2);
   });
 
-  function outboxSeal(): (value: unknown) => string {
+  /** Puts a mail into the outbox that isn't due for a day. */
+  const waiting = async (subject: string, to: readonly string[], cc: readonly string[] = [], more: object = {}) => {
+    const at = Date.now();
+    const named = (all: readonly string[]) => all.map((address) => ({ address, name: null }));
+    const content = outboxSeal()({ id: subject, to: named(to), cc: named(cc), bcc: [], subject, ...more });
+    const row = { kind: "mail", mailable: "NewsMail", claim: null, attempts: 0, created_at: at, content };
+    await shop.application.container
+      .make("database")
+      .kysely.insertInto("mail_outbox")
+      .values({ ...row, available_at: at + 9e7, retry_until: at + 9e7 })
+      .execute();
+  };
+  const waitingWork = async (kind: string, work: object) => {
+    const at = Date.now();
+    const row = { kind, mailable: null, claim: null, attempts: 0, created_at: at, content: outboxSeal(kind)(work) };
+    await shop.application.container
+      .make("database")
+      .kysely.insertInto("mail_outbox")
+      .values({ ...row, available_at: at + 9e7, retry_until: at + 9e7 })
+      .execute();
+  };
+  /** The recipients of the mails that wait, by subject, and the names of the work. */
+  const stillWaiting = async () => {
     const { key, previousKeys } = shop.application.settings;
     const seal = new OutboxSeal(key, { previousSecrets: previousKeys });
-    return (value) => seal.seal("mail", value);
+    const all = (await rows("mail_outbox")) as { readonly kind: string; readonly content: string }[];
+    return all.map(({ kind, content }) => {
+      if (kind !== "mail") return kind;
+      const mail = seal.open(kind, content)!.value as Record<"to" | "cc", { address: string }[]> & { subject: string };
+      return `${mail.subject}: ${[...mail.to, ...mail.cc].map(({ address }) => address).join(" ")}`;
+    });
+  };
+
+  test("S204 users:export and users:erase know a user's waiting mails by address, former address and account, and leave others theirs", async () => {
+    const client = await shop.loggedIn();
+    // Verified, so that her former address stays reserved.
+    await shop.User.rows().update({ verified_at: new Date() });
+    await shop.verify(await shop.changeLink(client, "ada2@example.com"), client);
+    await bob();
+    await shop.mail.all();
+    const id = String((await shop.user())!.id);
+    const account = { account: { guard: "web", id } };
+    await waiting("undo", [EMAIL]);
+    await waiting("pending", ["ada3@example.com"], [], account);
+    await waiting("spelling", ["Ada2@Example.COM"]);
+    await waiting("hers", ["ada2@example.com"]);
+    await waiting("twice hers", ["ada2@example.com"], [EMAIL]);
+    await waiting("shared", [BOB], ["ada2@example.com", "eve@example.com"]);
+    await waiting("shared, to her", ["ada2@example.com"], [BOB]);
+    await waiting("his", [BOB], [], { account: { guard: "web", id: `${id}0` } });
+    await waiting("of another guard", [BOB], [], { account: { guard: "admin", id } });
+    const request = { address: null, acceptLanguage: null, guard: "web" };
+    await waitingWork("guesses", { ...request, data: { guard: "web", id } });
+    await waitingWork("email_change", { ...request, data: { id: (await shop.user())!.id, newEmail: "x@example.com" } });
+    await waitingWork("password_reset", { ...request, data: { email: "Ada2@example.com" } });
+    await waitingWork("password_reset", { ...request, data: { email: BOB } });
+    await waitingWork("guesses", { ...request, data: { guard: "web", id: null } });
+    await waitingWork("guesses", { ...request, guard: "web", data: { guard: "admin", id } });
+
+    const { waiting_mails: mails } = JSON.parse((await run("users:export", id)).output) as {
+      waiting_mails: { subject: string | null; has_other_recipients: boolean }[];
+    };
+    expect(mails.map(({ subject, has_other_recipients: has }) => [subject, has])).toEqual([
+      ["undo", false],
+      ["pending", false],
+      ["spelling", false],
+      ["hers", false],
+      ["twice hers", false],
+      ["shared", true],
+      ["shared, to her", true],
+      [null, false],
+      [null, false],
+      [null, false],
+    ]);
+    const { output } = await run("users:erase", id, "--yes", "--json");
+    expect(JSON.parse(output)).toMatchObject({ erased: { waiting_mails: 10 } });
+    expect(await stillWaiting()).toEqual([
+      `shared: ${BOB} eve@example.com`,
+      `shared, to her: ${BOB}`,
+      `his: ${BOB}`,
+      `of another guard: ${BOB}`,
+      "password_reset",
+      "guesses",
+      "guesses",
+    ]);
+  });
+
+  test("S204 a mail about an account says in the outbox whose it is, and not to the transport", async () => {
+    const { container } = shop.application;
+    const client = await shop.loggedIn();
+    const stored: string[] = [];
+    const seal = vi.spyOn(OutboxSeal.prototype, "seal");
+    onTestFinished(() => seal.mockRestore());
+    await shop.changeLink(client, "ada3@example.com");
+    for (const [kind, value] of seal.mock.calls) {
+      if (kind === "mail") stored.push(JSON.stringify((value as { readonly account?: object }).account));
+    }
+    const account = JSON.stringify({ guard: "web", id: String((await shop.user())!.id) });
+    // The link, and the notice to the address of the account.
+    expect(stored).toEqual([account, account]);
+    await container.make("mail").settled();
+    for (const mail of await shop.mail.all()) expect(mail).not.toHaveProperty("account");
+  });
+
+  test("S204 users:erase deletes what is about the address that the row has by then", async () => {
+    const user = (await shop.user())!;
+    await shop.mail.all();
+    await waiting("before", [EMAIL]);
+    await waiting("now", ["ada2@example.com"]);
+    const throttle = shop.application.container.make("throttle");
+    const keys = [EMAIL, "ada2@example.com"].map((account) => ({ realm: "web", account }));
+    for (const one of keys) await throttle.consume("login.account", one, 50);
+    const { deletion } = shop.application.container.make("accounts");
+    const lock = deletion.lock.bind(deletion);
+    deletion.lock = async (one) => {
+      await shop.User.rows().update({ email: "ada2@example.com" });
+      await lock(one);
+    };
+    onTestFinished(() => void Reflect.deleteProperty(deletion, "lock"));
+    expect((await run("users:erase", String(user.id), "--yes")).error).toBeNull();
+    expect(await stillWaiting()).toEqual([`before: ${EMAIL}`]);
+    // What was counted for either address is forgotten.
+    for (const one of keys) {
+      const { remaining, limit } = await throttle.peek("login.account", one);
+      expect(remaining).toBe(limit);
+    }
+  });
+
+  function outboxSeal(kind = "mail"): (value: unknown) => string {
+    const { key, previousKeys } = shop.application.settings;
+    const seal = new OutboxSeal(key, { previousSecrets: previousKeys });
+    return (value) => seal.seal(kind, value);
   }
 });

@@ -103,7 +103,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const queue = () => mail.queue(new Note("news"), ADA, { bulk: true });
     for (let queued = 0; queued < 500; queued += 50) await Promise.all(Array.from({ length: 50 }, queue));
     const from = accepted.length;
-    await mail.queue(new Note("reset"), ADA, { account: true });
+    await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     await mail.queue(new Note("order"), ADA);
     await expect.poll(() => accepted).toEqual(expect.arrayContaining(["reset", "order"]));
     // What both processes were sending already, at most.
@@ -119,7 +119,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const dead = await shop(own);
     dead.transport.decide = () => new Promise(() => {});
     await dead.mail.queue(new Note("order"), ADA);
-    await dead.mail.queue(new Note("reset"), ADA, { account: true });
+    await dead.mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     // Their claims have ended, later than the bulk mails were due.
     const ended = { claim: "dead", available_at: 1 };
     await own.database.kysely.updateTable("mail_outbox").set(ended).where("claim", "is not", null).execute();
@@ -142,7 +142,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     (await container.make("mail").outbox())!.start();
     await expect.poll(() => accepted.length).toBeGreaterThan(3 * POOL);
     const from = accepted.length;
-    await container.make("mail").queue(new Note("reset"), ADA, { account: true });
+    await container.make("mail").queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     await expect.poll(() => accepted).toContain("reset");
     expect(before(accepted, "reset", from)).toBeLessThanOrEqual(2 * POOL);
   });
@@ -154,7 +154,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     transport.decide = () => (transport.subjects.at(-1) === "news" ? hold.promise : Promise.resolve());
     for (let count = 0; count < 10; count++) await mail.queue(new Note("news"), ADA, { bulk: true });
     await expect.poll(() => transport.subjects).toEqual(["news", "news"]);
-    for (let count = 0; count < 5; count++) await mail.queue(new Note("reset"), ADA, { account: true });
+    for (let count = 0; count < 5; count++) await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     await expect.poll(() => transport.subjects.filter((subject) => subject === "reset")).toHaveLength(5);
     await expect.poll(async () => (await rows()).length).toBe(10);
     expect(transport.subjects.filter((subject) => subject === "news")).toHaveLength(2);
@@ -173,7 +173,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const begin = Promise.withResolvers<void>();
     transport.decide = () => begin.promise;
     for (let count = 0; count < 20; count++) await mail.queue(new Note("news"), ADA, { bulk: true });
-    await mail.queue(new Note("reset"), ADA, { account: true });
+    await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     await expect.poll(() => transport.subjects.length).toBe(3);
     begin.resolve();
     await mail.settled();

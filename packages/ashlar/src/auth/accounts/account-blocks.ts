@@ -3,7 +3,7 @@ import type { Events } from "../../events/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
 import { type AuthenticatesStatics, requireEpoch } from "../authenticates.ts";
-import { blockedColumnOf, isBlocked } from "../blocked-accounts.ts";
+import { blockedAtOf, blockedColumnOf, isBlocked } from "../blocked-accounts.ts";
 import { endAccess } from "../end-access.ts";
 import type { ModelUser } from "../model-accounts.ts";
 import { isModel } from "../users-of.ts";
@@ -28,8 +28,13 @@ export interface AccountBlocksDependencies {
   readonly events: () => Events | null;
 }
 
-/** The longest reason that an event has, in UTF-16 units. */
-const MAX_REASON_LENGTH = 500;
+/** The longest text of an operator that an event has, in UTF-16 units. */
+const MAX_TEXT_LENGTH = 500;
+
+/** What an operator wrote, as an event has it. */
+export function auditText(text: string): string {
+  return text.slice(0, MAX_TEXT_LENGTH);
+}
 
 /** Blocks accounts, and unblocks them. */
 export class AccountBlocks {
@@ -40,11 +45,21 @@ export class AccountBlocks {
   }
 
   /**
-   * Blocks an account, and ends all access to it, with one statement that changes its row; see `Accounts.block`. One that is
-   * blocked already stays so since the same time.
+   * Blocks an account, and ends all access to it, in one transaction; see `Accounts.block`. One that is blocked already stays
+   * so since the same time: what the row says counts, not the user as read, since another operator may have changed it.
    */
   async block(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
-    return this.#set(guard, user, isBlocked(user) ? {} : { blockedAt: currentDate() }, "auth.blocked", details);
+    const store = this.#dependencies.users.of(guard);
+    const block = async (): Promise<AccountUser | null> => {
+      // The new epoch locks the row, and ends whatever was valid.
+      const ended = await endAccess(store, user);
+      if (ended === null) return null;
+      const stored = await store.findByAuthId(user.authId());
+      if (stored === null || !isBlocked(stored)) return store.update(ended, { blockedAt: currentDate() }, {});
+      const blockedAt = blockedAtOf(stored);
+      return blockedAt === null ? stored : store.update(ended, { blockedAt }, {});
+    };
+    return this.#change(guard, user, block, "auth.blocked", details);
   }
 
   /**
@@ -52,26 +67,30 @@ export class AccountBlocks {
    * gives no access either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
-    return this.#set(guard, user, { blockedAt: null }, "auth.unblocked", details);
+    const store = this.#dependencies.users.of(guard);
+    return this.#change(guard, user, () => endAccess(store, user, { blockedAt: null }), "auth.unblocked", details);
   }
 
-  async #set(
+  async #change(
     guard: string,
     user: AccountUser,
-    changes: { readonly blockedAt?: Date | null },
+    change: () => Promise<AccountUser | null>,
     event: "auth.blocked" | "auth.unblocked",
     { by, reason, address }: BlockDetails,
   ): Promise<boolean> {
     const { users, access, events } = this.#dependencies;
     await requireBlockable(user);
     const changed = await users.transaction(guard, async () => {
-      const ended = await endAccess(users.of(guard), user, changes);
-      if (ended !== null) await access.end(ended);
-      return ended;
+      const changed = await change();
+      if (changed !== null) await access.end(changed);
+      return changed;
     });
     if (changed === null) return false;
-    const why = reason?.slice(0, MAX_REASON_LENGTH) ?? null;
-    const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, by, reason: why };
+    const [who, why] = [by, reason].map((text) => (text === null ? null : auditText(text))) as [
+      string | null,
+      string | null,
+    ];
+    const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, by: who, reason: why };
     void events()?.emit(event, told);
     return true;
   }

@@ -2,6 +2,7 @@ import type { Application } from "../../boot/index.ts";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
 import { isClosed } from "../closed-accounts.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
@@ -94,7 +95,8 @@ export class AccountMails {
     if (language !== null) mail.inLanguage(language);
     const sender = mailer ?? container.make("mail");
     // The application's own mails may make their links themselves.
-    await application.underSiteOrigin(() => sender.queue(mail, to, { account: true }));
+    const account = { guard, id: String((data.user as Authenticatable).authId()) };
+    await application.underSiteOrigin(() => sender.queue(mail, to, { account }));
   }
 
   /**

@@ -24,6 +24,13 @@ interface StoredRequest<Data> {
   readonly origin?: string | null;
 }
 
+/** Reports whether stored work names an account by its key: a warning about guesses, or a change of address. */
+export function isWorkAbout(work: unknown, guards: readonly string[], id: string): boolean {
+  const { data, guard } = work as StoredRequest<{ readonly id?: unknown; readonly guard?: unknown } | null>;
+  const key = data?.id ?? null;
+  return key !== null && String(key) === id && guards.includes(String(data?.guard ?? guard));
+}
+
 /**
  * Work that must not show in a response, and must not be lost either: that of a request for a reset link, for example.
  * Whether there is an account is found out after the response, so the promise is stored for any address, in the outbox of

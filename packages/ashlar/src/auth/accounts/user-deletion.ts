@@ -69,6 +69,17 @@ export class UserDeletion {
   }
 
   /**
+   * Locks a user's row until the transaction ends, so that what is read about the user next stays true. Users of an
+   * `AccountStore` can't be locked.
+   */
+  async lock(user: AccountUser): Promise<void> {
+    const model = user.constructor as ModelClass;
+    if (!isModel(model)) return;
+    const connection = this.#dependencies.database().connection(model.connection ?? undefined);
+    await lockedAddress(connection, model, user.authId());
+  }
+
+  /**
    * Deletes a user of a guard, of any class, with the same data as {@link delete}; see `Accounts.delete`.
    *
    * @throws `E_INVALID_MODEL` if the user's class can only log in

@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import { isVerifiable } from "../accounts/account-user.ts";
-import { blockedColumnOf, isBlocked } from "../blocked-accounts.ts";
+import { blockedAtOf, isBlocked } from "../blocked-accounts.ts";
 import { isClosed } from "../closed-accounts.ts";
 import { hasPassword } from "../credentials.ts";
 import type { DataSubject } from "../user-data/user-data.ts";
@@ -24,7 +24,6 @@ export interface AccountSummary {
 
 export function summaryOf({ guard, user }: FoundAccount): AccountSummary {
   const row = user as unknown as Readonly<Record<string, unknown>>;
-  const blockedAt = row[blockedColumnOf(user.constructor) ?? ""];
   return {
     guard,
     id: String(user.authId()),
@@ -33,7 +32,7 @@ export function summaryOf({ guard, user }: FoundAccount): AccountSummary {
     isVerified: isVerifiable(user) ? user.hasVerifiedEmail() : null,
     hasPassword: hasPassword(user),
     isBlocked: isBlocked(user),
-    blockedAt: blockedAt instanceof Date ? blockedAt : null,
+    blockedAt: blockedAtOf(user),
     isClosed: isClosed(user),
     createdAt: row.created_at instanceof Date ? row.created_at : null,
   };

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../support/index.ts";
+import { auditText } from "../accounts/account-blocks.ts";
 
 /** Options that commands about accounts have in addition to those of {@link readDeskArguments}. */
 type DeskOption = "address" | "limit" | "mail" | "out" | "reason" | "yes";
@@ -107,9 +108,19 @@ export interface DeskDeed {
 }
 
 /** Tells that a command was run, and by whom, once it has taken effect. */
-export async function tellDeed({ container }: Application, { reason = null, user, ...deed }: DeskDeed): Promise<void> {
+export async function tellDeed({ container }: Application, deed: DeskDeed): Promise<void> {
   if (!container.has("events")) return;
-  const told = { time: currentDate(), address: null, ...deed, user: user as RegisteredUser | null, reason };
+  const { command, guard } = deed;
+  const [by, reason] = [auditText(deed.by), deed.reason ? auditText(deed.reason) : null];
+  const told = {
+    time: currentDate(),
+    address: null,
+    command,
+    by,
+    guard,
+    user: deed.user as RegisteredUser | null,
+    reason,
+  };
   await container.make("events").emit("auth.command", told);
 }
 

@@ -45,6 +45,16 @@ export async function findAccount(application: Application, text: string, guard:
   );
 }
 
+/** An account as it is stored now; `null` if it no longer exists. */
+export async function storedAccount(
+  application: Application,
+  { guard, user }: FoundAccount,
+): Promise<FoundAccount | null> {
+  const store = accountStoreOf(application.container.make("auth").modelOf(guard)!)!;
+  const stored = await byKey(store, String(user.authId()));
+  return stored === null ? null : { guard, user: stored };
+}
+
 /** All accounts that a text names, or else whose address or name contains it. */
 export async function searchAccounts(
   application: Application,

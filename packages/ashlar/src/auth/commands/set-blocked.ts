@@ -3,7 +3,7 @@ import { AshlarError } from "../../support/index.ts";
 import { isBlocked } from "../blocked-accounts.ts";
 import { summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
-import { findAccount, labelOf } from "./find-accounts.ts";
+import { findAccount, labelOf, storedAccount } from "./find-accounts.ts";
 
 /** Blocks an account, which ends all access to it until it is unblocked; or unblocks it. */
 export async function setBlocked(context: CommandContext, action: "block" | "unblock"): Promise<void> {
@@ -27,6 +27,6 @@ export async function setBlocked(context: CommandContext, action: "block" | "unb
       ? `The account of ${label} is no longer blocked. Its user can log in again.`
       : `The account of ${label} is ${was ? "still " : ""}blocked. All access to it has ended.`;
   // The model has the changes; an account of a store is another object.
-  const now = await findAccount(application, String(user.authId()), guard);
-  printResult(context, read.isJson, summaryOf(now), [line]);
+  const now = await storedAccount(application, account);
+  printResult(context, read.isJson, summaryOf(now ?? account), [line]);
 }

@@ -1,18 +1,19 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import type { ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../counted-accounts.ts";
-import type { DataSubject } from "../user-data/user-data.ts";
 import { subjectOf } from "./account-summary.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
-import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
+import { type FoundAccount, findAccount, labelOf, storedAccount } from "./find-accounts.ts";
+import { outboxOf, outboxOwnerOf } from "./waiting-mails.ts";
 
 /** What no command can erase. */
 const REMAINS =
   "Not erased: lines in logs, backups, mails that were sent, visitors' sessions until they expire, and what no feature has declared.";
 
 /**
- * `users:erase`: deletes an account with everything that features have declared about it, and the mails to it that wait, in
- * one transaction; then what attempts at it were counted.
+ * `users:erase`: deletes an account with everything that features have declared about it, and its mails that wait, in one
+ * transaction; then what attempts at it were counted. Of a mail that others get too, it removes only the user's address.
  */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, "users:erase <user> [--yes] [--reason <text>]", ["reason", "yes"]);
@@ -22,30 +23,44 @@ export async function run(context: CommandContext): Promise<void> {
   const label = labelOf(user);
   const id = String(user.authId());
   await confirm(read, `This deletes the account of ${label} (${id}, ${guard}) and everything about it, for good.`);
-  const counted = countedKeysOf(application.container.make("auth"), guard, user);
-  const erased = await erase(application, account, subjectOf(application, account));
-  if (application.container.has("throttle")) await application.container.make("throttle").forget(counted);
+  const { counted, erased } = await erase(application, account);
+  const { container } = application;
+  if (container.has("throttle")) await container.make("throttle").forget(counted);
   await tellDeed(application, { command: "users:erase", by: read.by, guard, user, reason: read.values.reason ?? null });
   const rows = Object.entries(erased).map(([what, count]) => `${what}: ${count}`);
   const lines = [`The account of ${label} has been erased.`, ...rows, REMAINS];
   printResult(context, read.isJson, { guard, id, erased }, lines);
 }
 
-/** @returns how many rows there were, by what they were about */
-async function erase(
-  { container }: Application,
-  { guard, user }: FoundAccount,
-  subject: DataSubject,
-): Promise<Readonly<Record<string, number>>> {
-  const { deletion, userData, users } = container.make("accounts");
-  const outbox = container.has("mail") ? await container.make("mail").outbox() : null;
+/** An account that was erased. */
+interface Erased {
+  /** What attempts were counted by: the user as read, and as of the deletion, if the address has changed meanwhile. */
+  readonly counted: readonly ThrottleKeys[];
+  /** How many rows there were, by what they were about. */
+  readonly erased: Readonly<Record<string, number>>;
+}
+
+async function erase(application: Application, account: FoundAccount): Promise<Erased> {
+  const { deletion, userData, users } = application.container.make("accounts");
+  const { guard, user } = account;
+  const outbox = await outboxOf(application);
   return users.transaction(guard, async () => {
+    await deletion.lock(user);
+    const stored = await storedAccount(application, account);
+    if (stored === null) throw gone();
+    const subject = subjectOf(application, stored);
     const data = await userData.export(subject);
-    if (!(await deletion.ofGuard(guard, user))) throw new AshlarError("E_COMMAND", "The account no longer exists.");
+    const owner = await outboxOwnerOf(application, subject);
+    const guards = application.container.make("auth");
+    const counted = [user, stored.user].flatMap((one) => countedKeysOf(guards, guard, one));
+    if (!(await deletion.ofGuard(guard, stored.user))) throw gone();
     // Last: nothing more is mailed about a user who no longer exists.
-    const mails = subject.email === null ? [] : ((await outbox?.search.about(new Set([subject.email]))) ?? []);
-    await outbox?.search.delete(mails.map((mail) => mail.id));
+    const mails = (await outbox?.search.remove(owner)) ?? 0;
     const counts = Object.entries(data).map(([what, rows]) => [what, rows.length] as const);
-    return { ...Object.fromEntries(counts), waiting_mails: mails.length };
+    return { counted, erased: { ...Object.fromEntries(counts), waiting_mails: mails } };
   });
+}
+
+function gone(): AshlarError {
+  return new AshlarError("E_COMMAND", "The account no longer exists.");
 }

@@ -29,7 +29,7 @@ async function exportOf(application: Application, account: FoundAccount): Promis
     guard,
     user: row,
     ...(await application.container.make("accounts").userData.export(subject)),
-    waiting_mails: await waitingMails(application, subject.email),
+    waiting_mails: await waitingMails(application, subject),
   };
 }
 

@@ -1,14 +1,38 @@
 import type { Application } from "../../boot/index.ts";
+import type { Outbox, OutboxOwner } from "../../mail/index.ts";
+import { isWorkAbout } from "../accounts/account-promises.ts";
+import type { DataSubject } from "../user-data/user-data.ts";
 
-/** The mails to an address that wait in the outbox, or were given up; without their texts, which may have links that work. */
-export async function waitingMails({ container }: Application, email: string | null): Promise<readonly object[]> {
-  if (email === null || !container.has("mail")) return [];
-  const outbox = await container.make("mail").outbox();
-  const rows = (await outbox?.search.about(new Set([email]))) ?? [];
-  return rows.map(({ id, mailable, subject, createdAt, failedAt }) => ({
+/** The application's outbox; `null` if mails wait in memory, or there are none. */
+export async function outboxOf({ container }: Application): Promise<Outbox | null> {
+  return container.has("mail") ? await container.make("mail").outbox() : null;
+}
+
+/**
+ * What of the outbox is a user's: what goes to their address or to a former one that is still reserved for them, in any
+ * spelling, and what is about their account, wherever it goes, such as a link to a new address.
+ */
+export async function outboxOwnerOf({ container }: Application, subject: DataSubject): Promise<OutboxOwner> {
+  const { guards, email, id } = subject;
+  const { emailChanges } = container.make("accounts");
+  const reserved = await emailChanges.reservedFor(guards, id);
+  return {
+    addresses: email === null ? reserved : [email, ...reserved],
+    isSubject: (account) => account.id === String(id) && guards.includes(account.guard),
+    isNamedIn: (work) => isWorkAbout(work, guards, String(id)),
+  };
+}
+
+/** A user's mails that wait in the outbox, or were given up; without their texts, which may have links that work. */
+export async function waitingMails(application: Application, subject: DataSubject): Promise<readonly object[]> {
+  const outbox = await outboxOf(application);
+  if (outbox === null) return [];
+  const rows = await outbox.search.about(await outboxOwnerOf(application, subject));
+  return rows.map(({ id, mailable, subject: title, isShared, createdAt, failedAt }) => ({
     id,
     mailable,
-    subject,
+    subject: title,
+    has_other_recipients: isShared,
     created_at: createdAt,
     failed_at: failedAt,
   }));

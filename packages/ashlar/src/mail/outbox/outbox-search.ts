@@ -1,10 +1,35 @@
 import { type Connection, type Row, visitInBatches } from "../../database/index.ts";
+import { normalizeKnownEmail } from "../../security/index.ts";
+import type { MailAddress } from "../mail-address.ts";
 import { type MailMessage, recipientsOf } from "../mail-message.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 
-/** A row of the outbox about an address: a mail to it, or work that leads to one. */
-export interface AddressedRow {
+/** The account that a mail is about. */
+export interface MailSubject {
+  readonly guard: string;
+  /** The user's primary key, as text. */
+  readonly id: string;
+}
+
+/** A mail as a row stores it. */
+export interface StoredMail extends MailMessage {
+  /** Missing in mails that aren't about an account, and in those that an older version has queued. */
+  readonly account?: MailSubject;
+}
+
+/** Whose rows are looked for. */
+export interface OutboxOwner {
+  /** The owner's addresses, in any spelling. */
+  readonly addresses: readonly string[];
+  /** Reports whether an account is the owner's. */
+  isSubject(account: MailSubject): boolean;
+  /** Reports whether promised work names the owner in another way than by an address. */
+  isNamedIn(work: unknown): boolean;
+}
+
+/** A row of the outbox about someone: a mail to or about them, or work that leads to one. */
+export interface OwnedRow {
   readonly id: string;
   /** `mail`, or the name of promised work. */
   readonly kind: string;
@@ -12,13 +37,15 @@ export interface AddressedRow {
   readonly mailable: string | null;
   /** `null` if there is no mail yet. */
   readonly subject: string | null;
+  /** Whether it is a mail that others get too, and that isn't about the owner's account. */
+  readonly isShared: boolean;
   readonly createdAt: Date;
   /** When it was given up; `null` if it waits. */
   readonly failedAt: Date | null;
 }
 
 /**
- * Finds and deletes what waits in the outbox about addresses. Rows are sealed, so each has to be opened: for an operator's
+ * Finds and removes what waits in the outbox about someone. Rows are sealed, so each has to be opened: for an operator's
  * commands, not for requests.
  */
 export class OutboxSearch {
@@ -30,52 +57,95 @@ export class OutboxSearch {
     this.#seal = seal;
   }
 
-  /** The rows about any of these addresses, oldest first. Those that were sealed with an unknown key can't be told. */
-  async about(addresses: ReadonlySet<string>): Promise<readonly AddressedRow[]> {
-    const found: AddressedRow[] = [];
+  /** The rows about someone, oldest first. Those that were sealed with an unknown key can't be told. */
+  async about(owner: OutboxOwner): Promise<readonly OwnedRow[]> {
+    const found: OwnedRow[] = [];
+    await this.#visit(owner, (row) => void found.push(row));
+    return found;
+  }
+
+  /**
+   * Removes someone from the outbox: deletes the rows about them, whether or not a process is sending them; of a mail that
+   * others get too, it removes only their address. Takes part in the current transaction.
+   *
+   * @returns how many rows it deleted or changed
+   */
+  async remove(owner: OutboxOwner): Promise<number> {
+    const deleted: string[] = [];
+    const shared: { readonly id: string; readonly content: string }[] = [];
+    await this.#visit(owner, ({ id, kind, isShared }, value) => {
+      if (!isShared) deleted.push(id);
+      else shared.push({ id, content: this.#seal.seal(kind, withoutOwner(value as StoredMail, owner)) });
+    });
+    const { kysely } = this.#connection;
+    for (let from = 0; from < deleted.length; from += MAX_IDS) {
+      const ids = deleted.slice(from, from + MAX_IDS);
+      await kysely.deleteFrom(TABLE).where("id", "in", ids).execute();
+    }
+    for (const { id, content } of shared) {
+      await kysely.updateTable(TABLE).set({ content }).where("id", "=", id).execute();
+    }
+    return deleted.length + shared.length;
+  }
+
+  async #visit(owner: OutboxOwner, visit: (row: OwnedRow, value: unknown) => void): Promise<void> {
     const table = { kysely: this.#connection.kysely, table: TABLE, key: "id" };
     const columns = ["kind", "mailable", "content", "created_at", "failed_at"];
     await visitInBatches(table, columns, async (rows) => {
       for (const row of rows) {
         const kind = String(row.kind);
         const opened = this.#seal.open(kind, String(row.content));
-        if (opened !== null && isAbout(kind, opened.value, addresses)) found.push(addressed(row, opened.value));
+        const relation = opened === null ? null : relationOf(kind, opened.value, owner);
+        if (relation !== null) visit(ownedRow(row, opened!.value, relation === "shared"), opened!.value);
       }
     });
-    return found;
-  }
-
-  /** Deletes rows, whether or not a process is sending them. Takes part in the current transaction. */
-  async delete(ids: readonly string[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += MAX_IDS) {
-      await this.#connection.kysely
-        .deleteFrom(TABLE)
-        .where("id", "in", ids.slice(from, from + MAX_IDS))
-        .execute();
-    }
   }
 }
 
 const MAX_IDS = 1000;
 
-function addressed(row: Row, value: unknown): AddressedRow {
+function ownedRow(row: Row, value: unknown, isShared: boolean): OwnedRow {
   return {
     id: String(row.id),
     kind: String(row.kind),
     mailable: row.mailable === null ? null : String(row.mailable),
     subject: row.kind === "mail" ? (value as MailMessage).subject : null,
+    isShared,
     createdAt: new Date(Number(row.created_at)),
     failedAt: row.failed_at === null ? null : new Date(Number(row.failed_at)),
   };
 }
 
-function isAbout(kind: string, value: unknown, addresses: ReadonlySet<string>): boolean {
-  if (kind === "mail") return recipientsOf(value as MailMessage).some((address) => addresses.has(address));
-  return hasText(value, addresses);
+/** Whether a row is someone's, theirs and others', or not about them (`null`). */
+function relationOf(kind: string, value: unknown, owner: OutboxOwner): "own" | "shared" | null {
+  const isTheirs = addressTest(owner);
+  if (kind !== "mail") return owner.isNamedIn(value) || hasText(value, isTheirs) ? "own" : null;
+  const mail = value as StoredMail;
+  if (mail.account !== undefined && owner.isSubject(mail.account)) return "own";
+  const recipients = recipientsOf(mail);
+  const theirs = recipients.filter(isTheirs);
+  if (theirs.length === 0) return null;
+  return theirs.length === recipients.length ? "own" : "shared";
 }
 
-/** Whether a text in promised work is one of these. */
-function hasText(value: unknown, texts: ReadonlySet<string>): boolean {
-  if (typeof value === "string") return texts.has(value);
-  return typeof value === "object" && value !== null && Object.values(value).some((one) => hasText(one, texts));
+function addressTest({ addresses }: OutboxOwner): (text: string) => boolean {
+  const normal = new Set(addresses.map(normalForm));
+  return (text) => normal.has(normalForm(text));
+}
+
+/** An address that can't be normalized is compared as it is. */
+function normalForm(address: string): string {
+  return normalizeKnownEmail(address) ?? address;
+}
+
+function withoutOwner(mail: StoredMail, owner: OutboxOwner): StoredMail {
+  const isTheirs = addressTest(owner);
+  const others = (all: readonly MailAddress[]) => all.filter(({ address }) => !isTheirs(address));
+  return { ...mail, to: others(mail.to), cc: others(mail.cc), bcc: others(mail.bcc) };
+}
+
+/** Whether a text in promised work meets a condition. */
+function hasText(value: unknown, meets: (text: string) => boolean): boolean {
+  if (typeof value === "string") return meets(value);
+  return typeof value === "object" && value !== null && Object.values(value).some((one) => hasText(one, meets));
 }

@@ -12,7 +12,7 @@ import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
-import { OutboxSearch } from "./outbox-search.ts";
+import { type MailSubject, OutboxSearch, type StoredMail } from "./outbox-search.ts";
 import type { MailSizes } from "./outbox-sizes.ts";
 import { OutboxWorker } from "./outbox-worker.ts";
 import type { RowResult, RowWork } from "./row-work.ts";
@@ -106,11 +106,18 @@ export class Outbox {
    * Stores a mail, in the caller's transaction if there is one, and sends it after the commit and the response. A bulk mail
    * is sent by whichever process has room for it.
    *
+   * @param account the account that it is about; `null` for other mails
    * @throws if it cannot be stored
    */
-  async add(message: MailMessage, mailable: Mailable, priority: MailPriority): Promise<void> {
+  async add(
+    message: MailMessage,
+    mailable: Mailable,
+    priority: MailPriority,
+    account: MailSubject | null,
+  ): Promise<void> {
     const claimedAt = performance.now();
-    const content = this.#options.seal.seal(MAIL, message);
+    const stored: StoredMail = account === null ? message : { ...message, account };
+    const content = this.#options.seal.seal(MAIL, stored);
     const id = await this.#rows.insert({ kind: MAIL, mailable: message.mailable, content, priority });
     if (priority === "bulk") return afterCommit(() => this.#worker.offer());
     const work: RowWork = (signal) => this.#send({ id, attempts: 1 }, message, mailable, signal);
@@ -187,7 +194,7 @@ export class Outbox {
     return this.#rows.hurry();
   }
 
-  /** What waits about addresses; see {@link OutboxSearch}. */
+  /** What waits about an account or addresses; see {@link OutboxSearch}. */
   get search(): OutboxSearch {
     return new OutboxSearch(this.#rows.connection, this.#options.seal);
   }
@@ -222,7 +229,10 @@ export class Outbox {
 
   #messageIn({ kind, content }: ClaimedRow): MailMessage | null {
     const opened = this.#options.seal.open(kind, content);
-    return opened === null ? null : (Object.freeze(opened.value) as MailMessage);
+    if (opened === null) return null;
+    // Whose mail it is, no transport needs to know.
+    const { account: _account, ...message } = opened.value as StoredMail;
+    return Object.freeze(message);
   }
 
   async #send(row: Tried, message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<RowResult> {
