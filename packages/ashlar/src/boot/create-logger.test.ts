@@ -143,7 +143,14 @@ describe("prettyLines", () => {
 
   test("control characters in logged input are escaped, so that they cannot affect the terminal", () => {
     expect(pretty({ msg: "a\u001b[2J", path: "/\u001b]0;x\u0007\r\nforged", note: "é" })).toBe(
-      "12:34:56 info a\\x1b[2J path=/\\x1b]0;x\\x07\\x0d\\x0aforged note=é\n",
+      '12:34:56 info a\\x1b[2J path="/\\u001b]0;x\\u0007\\r\\nforged" note=é\n',
+    );
+  });
+
+  test("S204 a value that could be read as more than one, or as another one, is in quotes", () => {
+    const values = { by: "grace event=auth.login userId=2", reason: 'a"b', path: "a\\b", note: "", rest: "a=b", at: "a\u2028b" };
+    expect(pretty({ msg: "audit", ...values, list: ["\u009b2J"] })).toBe(
+      `12:34:56 info audit by="grace event=auth.login userId=2" reason="a\\"b" path="a\\\\b" note="" rest="a=b" at="a\u2028b" list=["\\x9b2J"]\n`,
     );
   });
 

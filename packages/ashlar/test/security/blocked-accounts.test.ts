@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { TokenRows } from "../../src/api/many/token-rows.ts";
 import { proofOf } from "../../src/auth/index.ts";
 import type { RegisteredUser } from "../../src/support/index.ts";
-import { captureEvents } from "../../src/testing/index.ts";
+import { captureEvents, travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { ADA, testApi } from "../support/api-application.ts";
 import { edit } from "../support/generated-application.ts";
@@ -122,6 +122,54 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(events.of("auth.unblocked")).toMatchObject([{ by: "support", reason: null, address: null }]);
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
     expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
+  });
+
+  test("S204 is blocked whatever the user as read says, and since when the row says so", async () => {
+    const { blocks } = shop.application.container.make("accounts");
+    const stored = async () => (await shop.user()) as never as { blocked_at: Date | null; isBlocked(): boolean };
+    const open = (await shop.user())!;
+    await block();
+    const blocked = (await shop.user())!;
+    const since = (await stored()).blocked_at;
+    expect(since).toBeInstanceOf(Date);
+    travel(1);
+    onTestFinished(travelBack);
+    // Another operator has blocked it since this one looked.
+    expect(await blocks.block("web", open, details)).toBe(true);
+    expect([(await stored()).blocked_at, open.isBlocked()]).toEqual([since, true]);
+    // Another operator has unblocked it since this one looked.
+    await blocks.unblock("web", (await shop.user())!, details);
+    expect((await stored()).isBlocked()).toBe(false);
+    expect(await blocks.block("web", blocked, details)).toBe(true);
+    expect([(await stored()).isBlocked(), blocked.isBlocked()]).toEqual([true, true]);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+  });
+
+  test("S204 gives its owner the former address back only once it is unblocked", async () => {
+    await shop.User.rows().update({ verified_at: new Date() });
+    const thief = await shop.loggedIn();
+    await shop.verify(await shop.changeLink(thief, "thief@example.com"), thief);
+    const link = await shop.linkTo(EMAIL);
+    expect(link).toContain("/email/undo/");
+    const reset = await shop.resetLink("thief@example.com");
+    await block();
+    await shop.undo(link);
+    expect([(await shop.user())!.email, await shop.resetsPassword(reset, NEW_PASSWORD)]).toEqual([
+      "thief@example.com",
+      false,
+    ]);
+    await shop.application.container.make("accounts").blocks.unblock("web", (await shop.user())!, details);
+    expect(await shop.resetsPassword(reset, NEW_PASSWORD)).toBe(false);
+    await shop.undo(link);
+    expect((await shop.user())!.email).toBe(EMAIL);
+  });
+
+  test("S204 has at most 500 characters of what an operator wrote in its events", async () => {
+    using events = captureEvents(shop.application);
+    const { blocks } = shop.application.container.make("accounts");
+    const long = "x".repeat(501);
+    await blocks.block("web", (await shop.user())!, { by: long, reason: long, address: null });
+    expect(events.of("auth.blocked")).toMatchObject([{ by: "x".repeat(500), reason: "x".repeat(500) }]);
   });
 
   test("that no longer exists can't be blocked", async () => {

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { AdminUser, NEW_PASSWORD, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { CLEO, isIn, storeShop } from "../../../test/support/store-shop.ts";
+import { travel, travelBack } from "../../testing/index.ts";
 import { requireBlockable } from "./account-blocks.ts";
 
 const DETAILS = { by: "ops@host", reason: null, address: null };
@@ -22,6 +23,25 @@ describe("blocking accounts in an application's own store", () => {
     expect(await isIn(visitor)).toBe(false);
     await accounts.visitor().post("/password_reset", reset);
     await accounts.loggedIn(CLEO, PASSWORD);
+  });
+
+  test("S204 blocks one that another operator has unblocked meanwhile, and keeps the time of one that is blocked", async () => {
+    const { accounts, cleo, rows } = await storeShop();
+    await cleo();
+    const { blocks, users } = accounts.application.container.make("accounts");
+    const stored = async () => (await users.of("web").findByEmail(CLEO.email))!;
+    const open = await stored();
+    expect(await blocks.block("web", open, DETAILS)).toBe(true);
+    const blocked = await stored();
+    const [before] = structuredClone(rows());
+    travel(1);
+    onTestFinished(travelBack);
+    expect(await blocks.block("web", open, DETAILS)).toBe(true);
+    const { access_epoch: _, accessEpoch: __, ...after } = rows()[0] as Record<string, unknown>;
+    expect(before).toMatchObject(after);
+    await blocks.unblock("web", blocked, DETAILS);
+    expect(await blocks.block("web", blocked, DETAILS)).toBe(true);
+    expect((await stored()).isBlocked?.()).toBe(true);
   });
 });
 
