@@ -148,7 +148,14 @@ describe("prettyLines", () => {
   });
 
   test("S204 a value that could be read as more than one, or as another one, is in quotes", () => {
-    const values = { by: "grace event=auth.login userId=2", reason: 'a"b', path: "a\\b", note: "", rest: "a=b", at: "a\u2028b" };
+    const values = {
+      by: "grace event=auth.login userId=2",
+      reason: 'a"b',
+      path: "a\\b",
+      note: "",
+      rest: "a=b",
+      at: "a\u2028b",
+    };
     expect(pretty({ msg: "audit", ...values, list: ["\u009b2J"] })).toBe(
       `12:34:56 info audit by="grace event=auth.login userId=2" reason="a\\"b" path="a\\\\b" note="" rest="a=b" at="a\u2028b" list=["\\x9b2J"]\n`,
     );

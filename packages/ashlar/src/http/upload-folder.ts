@@ -1,6 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type FileHandle, lstat, mkdtemp, open, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { constants } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";

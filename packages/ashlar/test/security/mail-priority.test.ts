@@ -154,7 +154,8 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     transport.decide = () => (transport.subjects.at(-1) === "news" ? hold.promise : Promise.resolve());
     for (let count = 0; count < 10; count++) await mail.queue(new Note("news"), ADA, { bulk: true });
     await expect.poll(() => transport.subjects).toEqual(["news", "news"]);
-    for (let count = 0; count < 5; count++) await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
+    for (let count = 0; count < 5; count++)
+      await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     await expect.poll(() => transport.subjects.filter((subject) => subject === "reset")).toHaveLength(5);
     await expect.poll(async () => (await rows()).length).toBe(10);
     expect(transport.subjects.filter((subject) => subject === "news")).toHaveLength(2);

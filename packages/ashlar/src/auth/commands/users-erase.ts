@@ -2,6 +2,7 @@ import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../counted-accounts.ts";
+import { isModel } from "../users-of.ts";
 import { subjectOf } from "./account-summary.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf, storedAccount } from "./find-accounts.ts";
@@ -41,24 +42,27 @@ interface Erased {
 }
 
 async function erase(application: Application, account: FoundAccount): Promise<Erased> {
-  const { deletion, userData, users } = application.container.make("accounts");
+  const { container } = application;
+  const { deletion, userData, users } = container.make("accounts");
   const { guard, user } = account;
   const outbox = await outboxOf(application);
-  return users.transaction(guard, async () => {
+  const work = async (): Promise<Erased> => {
     await deletion.lock(user);
     const stored = await storedAccount(application, account);
     if (stored === null) throw gone();
     const subject = subjectOf(application, stored);
     const data = await userData.export(subject);
     const owner = await outboxOwnerOf(application, subject);
-    const guards = application.container.make("auth");
+    const guards = container.make("auth");
     const counted = [user, stored.user].flatMap((one) => countedKeysOf(guards, guard, one));
     if (!(await deletion.ofGuard(guard, stored.user))) throw gone();
     // Last: nothing more is mailed about a user who no longer exists.
     const mails = (await outbox?.search.remove(owner)) ?? 0;
     const counts = Object.entries(data).map(([what, rows]) => [what, rows.length] as const);
     return { counted, erased: { ...Object.fromEntries(counts), waiting_mails: mails } };
-  });
+  };
+  // A store of one's own deletes the user in a transaction of its own, and need not have one within another.
+  return isModel(user.constructor) ? users.transaction(guard, work) : container.make("database").transaction(work);
 }
 
 function gone(): AshlarError {
