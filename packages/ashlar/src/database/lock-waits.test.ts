@@ -199,4 +199,28 @@ await onPostgres("locks that a migration waits for", () => {
 await onMariadb("locks that a migration waits for", () => {
   // The shortest that MariaDB knows.
   define(mariadb, { lockTimeoutMs: 1000 });
+
+  test("a statement that was tried again counts once in what a failed migration has done", async () => {
+    const shop = await opened(mariadb);
+    await shop.folder.write(
+      FIRST,
+      `import { sql } from "kysely";
+       export async function up(database) {
+         await database.schema.alterTable("locked").addColumn("added", "integer").execute();
+         await sql\`alter table nowhere add column n integer\`.execute(database);
+       }
+       export const down = async () => {};`,
+    );
+    const end = await reading(shop, "locked");
+    let waited = 0;
+    const waiting = () => {
+      waited++;
+      void end();
+    };
+    const error = await shop.folder.migrations.up({ lockTimeoutMs: 1000, waiting }).catch((caught: unknown) => caught);
+    expect(waited).toBeGreaterThanOrEqual(1);
+    expect(String(error)).toContain(
+      "It ran: alter table "locked" add column "added" integer. This failed: alter table nowhere",
+    );
+  });
 });
