@@ -220,7 +220,7 @@ await onMariadb("locks that a migration waits for", () => {
     const error = await shop.folder.migrations.up({ lockTimeoutMs: 1000, waiting }).catch((caught: unknown) => caught);
     expect(waited).toBeGreaterThanOrEqual(1);
     expect(String(error)).toContain(
-      "It ran: alter table "locked" add column "added" integer. This failed: alter table nowhere",
+      'It ran: alter table "locked" add column "added" integer. This failed: alter table nowhere',
     );
   });
 });
