@@ -36,6 +36,7 @@ test("an application without features tells about itself and its process", async
     eventLoop: null,
     hashing: { running: 0, waiting: 0 },
     backgroundJobs: 0,
+    prunedAt: null,
   });
   expect(uptimeSeconds).toBeGreaterThan(0);
   expect(Object.values(own).every((number) => number > 0)).toBe(true);

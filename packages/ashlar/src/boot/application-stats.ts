@@ -28,6 +28,11 @@ export interface ApplicationStats extends FrameworkStats {
   readonly hashing: HashingUsage;
   /** How many jobs that requests left behind are unfinished. */
   readonly backgroundJobs: number;
+  /**
+   * When this process last deleted what had expired, without a failure, in milliseconds since 1970; `null` if it hasn't: of
+   * several processes, one does it each day.
+   */
+  readonly prunedAt: number | null;
   readonly process: {
     /** The memory that the system has given to the process, in bytes. */
     readonly residentBytes: number;
@@ -44,7 +49,7 @@ export type StatsName = Exclude<keyof ApplicationStats, keyof BaseStats>;
 
 type BaseStats = Pick<
   ApplicationStats,
-  "uptimeSeconds" | "requests" | "errors" | "eventLoop" | "hashing" | "backgroundJobs" | "process"
+  "uptimeSeconds" | "requests" | "errors" | "eventLoop" | "hashing" | "backgroundJobs" | "prunedAt" | "process"
 >;
 
 /** Puts an application's numbers together when someone asks for them. */
@@ -63,7 +68,7 @@ export class StatsCollector {
     this.#features.set(name, read);
   }
 
-  read(background: Background): ApplicationStats {
+  read(background: Background, prunedAt: number | null): ApplicationStats {
     const { rss, heapUsed, heapTotal } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     const base: BaseStats = {
@@ -73,6 +78,7 @@ export class StatsCollector {
       eventLoop: this.eventLoop.read(),
       hashing: hashingUsage(),
       backgroundJobs: background.pending,
+      prunedAt,
       process: {
         residentBytes: rss,
         heapUsedBytes: heapUsed,

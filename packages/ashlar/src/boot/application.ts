@@ -466,7 +466,7 @@ export class Application {
    * features add, such as `database`, `events` and `mail`. Reading it costs microseconds; there is no need to keep it.
    */
   stats(): ApplicationStats {
-    return this.#stats.read(this.background);
+    return this.#stats.read(this.background, this.dailyPrune.succeededAt);
   }
 
   /**

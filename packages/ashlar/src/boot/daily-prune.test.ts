@@ -65,6 +65,24 @@ await onEachDatabase("pruning once a day", (engine) => {
     expect(deleted).toEqual(Array(3).fill({ deleted: expect.objectContaining({ logins: 0 }) }));
   });
 
+  test("each process knows when it last pruned without a failure, and one that shut down halfway didn't", async () => {
+    const [one, two] = await twoProcesses();
+    setClock(() => NOON);
+    await one.daily.look();
+    await two.daily.look();
+    expect([one.daily.succeededAt, two.daily.succeededAt]).toEqual([NOON, null]);
+    setClock(() => NOON + DAY);
+    one.also = () => {
+      throw new Error("The disk is full.");
+    };
+    await one.daily.look();
+    expect(one.daily.succeededAt).toBe(NOON);
+    setClock(() => NOON + DAY + HOUR);
+    two.also = () => void two.daily.stop();
+    await two.daily.look();
+    expect([two.prunes, two.daily.succeededAt]).toEqual([1, null]);
+  });
+
   test("if a process crashes while it prunes, another takes over after an hour", async () => {
     const [, two, accounts] = await twoProcesses();
     setClock(() => NOON);

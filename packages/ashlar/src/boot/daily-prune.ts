@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Logger } from "../kernel/index.ts";
+import { now } from "../support/index.ts";
 import { ProcessTaskClaim, type TaskClaim } from "./task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -24,6 +25,8 @@ export class DailyPrune {
   claim: TaskClaim = new ProcessTaskClaim();
   /** Whether it is left to `ashlar prune`. */
   isOff = false;
+  /** When this process last pruned without a failure, in milliseconds since 1970; `null` if it hasn't. */
+  succeededAt: number | null = null;
   readonly #dependencies: DailyPruneDependencies;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -70,6 +73,7 @@ export class DailyPrune {
       const deleted = await prune(signal);
       if (Object.keys(deleted).length > 0) logger.info({ deleted }, "Deleted expired data.");
       await claim.finish(claimed, signal.aborted ? claimed.claimedAt : claimed.claimedAt + DAY_MS);
+      if (!signal.aborted) this.succeededAt = now();
     } catch (error) {
       logger.error({ err: error }, "Expired data could not be deleted. The next attempt is in about an hour.");
     }

@@ -13,6 +13,7 @@ const BASE: ApplicationStats = {
   eventLoop: null,
   hashing: { running: 1, waiting: 2 },
   backgroundJobs: 3,
+  prunedAt: null,
   process: { residentBytes: 10, heapUsedBytes: 11, heapTotalBytes: 12, cpuSeconds: 13 },
 } as unknown as ApplicationStats;
 
@@ -73,6 +74,10 @@ test("requests are counted by route, and their durations add up class by class, 
     `${name}_sum{${none}} 0`,
     `${name}_count{${none}} 0`,
   ]);
+});
+
+test("a process that has pruned says when, in seconds", () => {
+  expect(added({ prunedAt: 1_790_000_000_500 })).toEqual(["ashlar_prune_last_success_timestamp_seconds 1790000000.5"]);
 });
 
 test("the event loop has its delays in seconds", () => {

@@ -148,6 +148,12 @@ const METRICS: readonly Metric[] = [
     read: ({ backgroundJobs }) => single(backgroundJobs),
   },
   {
+    name: "ashlar_prune_last_success_timestamp_seconds",
+    help: "When this process last deleted what had expired, without a failure.",
+    type: "gauge",
+    read: ({ prunedAt }) => (prunedAt === null ? [] : single(prunedAt / 1000)),
+  },
+  {
     name: "ashlar_mails_queued",
     help: "Mails that wait to be sent.",
     type: "gauge",

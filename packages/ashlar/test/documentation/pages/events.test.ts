@@ -1,6 +1,7 @@
 // The guide about events, on a generated application.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sql } from "../../../src/database/index.ts";
 import type { Application } from "../../../src/public/index.ts";
 import { captureEvents, createTestClient } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
@@ -59,6 +60,40 @@ test("the audit log has logins, failures, logouts and refused tokens, in order",
     ["auth.logout", "1"],
     ["api.token_refused", null],
   ]);
+});
+
+test("what is asked of the audit log, and its pruning, use an index", async () => {
+  const { kysely } = application.container.make("database");
+  const entries = kysely.selectFrom("audit_entries").selectAll().orderBy("happened_at", "desc").limit(50);
+  const questions = [
+    [entries.where("user_id", "=", "1"), "audit_entries_user_id_happened_at"],
+    [entries.where("address", "=", "203.0.113.7"), "audit_entries_address_happened_at"],
+    [entries.where("happened_at", ">", new Date()), "audit_entries_happened_at"],
+    [
+      kysely.selectFrom("audit_entries").select("id").where("happened_at", "<", new Date()).limit(500),
+      "audit_entries_happened_at",
+    ],
+  ] as const;
+  for (const [question, index] of questions) {
+    const { rows } = await sql<{ detail: string }>`explain query plan ${question}`.execute(kysely);
+    const plan = rows.map(({ detail }) => detail).join("\n");
+    expect(plan).toMatch(new RegExp(`^SEARCH audit_entries USING (COVERING )?INDEX ${index} \\(`));
+    expect(plan).not.toContain("TEMP B-TREE");
+  }
+});
+
+test("entries of the audit log are deleted after 90 days", async () => {
+  const { kysely } = application.container.make("database");
+  const before = (days: number) => new Date(Date.now() - days * 86_400_000);
+  const entry = (days: number) => ({ event: "auth.login", user_id: "old", address: null, happened_at: before(days) });
+  await kysely
+    .insertInto("audit_entries")
+    .values(Array.from({ length: 501 }, () => entry(91)))
+    .execute();
+  await kysely.insertInto("audit_entries").values(entry(89)).execute();
+  expect(await application.prune()).toMatchObject({ "audit entries": 501 });
+  const kept = await kysely.selectFrom("audit_entries").select("id").where("user_id", "=", "old").execute();
+  expect(kept).toHaveLength(1);
 });
 
 test("a handler's event reaches listeners before its response, and one that fails affects nothing else", async () => {

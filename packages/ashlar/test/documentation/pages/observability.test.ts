@@ -98,6 +98,7 @@ async function scraped(): Promise<string> {
   await client.get("/");
   await client.post("/login", { email: EMAIL, password: PASSWORD });
   await booted.application.container.make("events").settled();
+  await booted.application.dailyPrune.look();
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const response = await booted.application.fetch(new Request("http://localhost/ops/metrics", { headers }));
   expect(response.status).toBe(200);
