@@ -75,8 +75,8 @@ test("what is asked of the audit log, and its pruning, use an index", async () =
     ],
   ] as const;
   for (const [question, index] of questions) {
-    const { rows } = await sql<{ detail: string }>`explain query plan ${question}`.execute(kysely);
-    const plan = rows.map(({ detail }) => detail).join("\n");
+    const steps = await question.explain(undefined, sql`query plan`);
+    const plan = steps.map(({ detail }) => String(detail)).join("\n");
     expect(plan).toMatch(new RegExp(`^SEARCH audit_entries USING (COVERING )?INDEX ${index} \\(`));
     expect(plan).not.toContain("TEMP B-TREE");
   }
