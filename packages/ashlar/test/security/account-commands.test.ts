@@ -383,7 +383,10 @@ await onEachDatabase("the commands about accounts", (engine) => {
   const stillWaiting = async () => {
     const { key, previousKeys } = shop.application.settings;
     const seal = new OutboxSeal(key, { previousSecrets: previousKeys });
-    const all = (await rows("mail_outbox")) as { readonly kind: string; readonly content: string }[];
+    const { kysely } = shop.application.container.make("database");
+    // PostgreSQL moves rows that it updates.
+    const query = kysely.selectFrom("mail_outbox").select(["kind", "content"]).orderBy("id");
+    const all = (await query.execute()) as { readonly kind: string; readonly content: string }[];
     return all.map(({ kind, content }) => {
       if (kind !== "mail") return kind;
       const mail = seal.open(kind, content)!.value as Record<"to" | "cc", { address: string }[]> & { subject: string };
