@@ -22,6 +22,7 @@ const UNNAMED = [
   "Accounts_undoEmailChange",
   "ApplicationStats_eventLoop",
   "ApplicationStats_hashing",
+  "ApplicationStats_mail",
   "ApplicationStats_redis",
   "ApplicationStats_replicas",
   "ApplicationStats_requests",
