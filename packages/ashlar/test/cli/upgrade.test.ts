@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -99,6 +99,45 @@ test("an application without a repository, or with uncommitted changes, is not w
   const { code, errors } = await ashlar(root, "upgrade", "--write");
   expect([code, errors]).toEqual([1, expect.stringContaining("There are uncommitted changes. Nothing was written.")]);
   expect(await readFile(join(root, "config/session.ts"), "utf8")).toBe(former.files["config/session.ts"]);
+});
+
+test("what the update of the framework has changed may be uncommitted, and nothing else", async () => {
+  const { root } = await formerApplication("2026-11-21");
+  const git = (...args: string[]) =>
+    execute(root, "git", ["-c", "user.name=Ada", "-c", "user.email=a@b.example", ...args]);
+  await git("init", "-q");
+  await git("add", "--all");
+  await git("commit", "-q", "--message", "Before");
+  const manifest = join(root, "package.json");
+  await writeFile(manifest, (await readFile(manifest, "utf8")).replace("^0.1.0", "^0.1.1"));
+  await writeFile(join(root, "package-lock.json"), "{}");
+  await writeFile(join(root, "routes/notes.txt"), "mine");
+  expect(await ashlar(root, "upgrade", "--write")).toMatchObject({ code: 1 });
+  await rm(join(root, "routes/notes.txt"));
+  expect(await ashlar(root, "upgrade", "--write")).toMatchObject({ code: 0, errors: "" });
+});
+
+test("code that can't be read is named before anything is said about the rest", async () => {
+  const { root } = await formerApplication("2026-11-21");
+  await appendFile(join(root, "config/auth.ts"), "export const X = {{{ ;\n");
+  await appendFile(join(root, "config/app.ts"), "}\n");
+  await mkdir(join(root, "public"), { recursive: true });
+  await writeFile(join(root, "public/old.js"), "with (document) { title = 010; }");
+  const { code, output, errors } = await ashlar(root, "upgrade");
+  expect([code, output]).toEqual([1, ""]);
+  expect(errors).toMatch(
+    /^Correct this first, since it can't be read as code:\nconfig\/app\.ts:\d+: .+\nconfig\/auth\.ts:\d+: .+$/,
+  );
+});
+
+test("a folder without an application is not up to date", async () => {
+  const root = await mkdtemp(join(PACKAGE, ".generated-"));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const { code, errors } = await ashlar(root, "upgrade");
+  expect([code, errors]).toEqual([
+    1,
+    expect.stringMatching(/^There is no app\.ts in .+ Run the command in the application's folder\.$/),
+  ]);
 });
 
 test("package.json requires this version, unless its range includes it", async () => {

@@ -77,14 +77,19 @@ function section(terminal: Terminal, title: string, lines: readonly string[]): v
   for (const line of lines) terminal.print(`  ${line}`);
 }
 
-/** @throws `E_COMMAND` unless everything is committed, so that the upgrade can be seen and taken back */
+/** What the update of the framework has changed before. */
+const OF_UPDATE = /(?:^|\/)(?:package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock)$/;
+
+/** @throws `E_COMMAND` unless everything else is committed, so that the upgrade can be seen and taken back */
 async function requireClean(root: string): Promise<void> {
   const status = await git(root, ["status", "--porcelain", "--", "."]);
   const remedy = "Commit first, so that you see what the upgrade changes, and can take it back; or add --force.";
   if (status === null || status.code !== 0) {
     throw new AshlarError("E_COMMAND", `There is no git repository here. Nothing was written. ${remedy}`);
   }
-  if (status.output.trim() !== "") {
+  // With two characters of status and a space before each path.
+  const changed = status.output.split("\n").map((line) => line.slice(3));
+  if (changed.some((path) => path !== "" && !OF_UPDATE.test(path))) {
     throw new AshlarError("E_COMMAND", `There are uncommitted changes. Nothing was written. ${remedy}`);
   }
 }

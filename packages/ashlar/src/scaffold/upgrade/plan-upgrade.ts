@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { packageVersion } from "../../support/index.ts";
+import { AshlarError, packageVersion } from "../../support/index.ts";
 import { Code } from "../edits/code.ts";
 import { codeOf, readIfThere } from "../existing-files.ts";
 import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files.ts";
@@ -50,13 +50,15 @@ export interface Upgrade {
  * by hand. Nothing is written.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application in it
+ * @throws `E_COMMAND` if there is no application in it, or a file of it can't be read as code
  */
 export async function planUpgrade(root: string): Promise<Upgrade> {
   const generated = await GeneratedFiles.read();
   const version = await packageVersion();
   return await WorkingCopy.of(root, async (copy) => {
     const had = await copy.texts();
+    requireApplication(root, had);
+    await requireCode(had);
     const notes: UpgradeNote[] = [];
     const outdated = new Set<string>();
     const changes = await changeCode(copy.root, had, version, { notes, outdated });
@@ -82,6 +84,34 @@ export async function writeUpgrade(root: string, { files }: Upgrade): Promise<vo
     if (before === null) await writeNewFile(root, { path, text });
     else await replaceFile(join(root, path), text);
   }
+}
+
+/** @throws `E_COMMAND` unless there is an application */
+function requireApplication(root: string, texts: ReadonlyMap<string, string>): void {
+  if (texts.has("app.ts") || texts.has("app.js")) return;
+  throw new AshlarError("E_COMMAND", `There is no app.ts in ${root}. Run the command in the application's folder.`);
+}
+
+/** The framework's own parts of an application, unlike scripts that browsers get. */
+const OWN_CODE = /^(?:app\.[jt]s|(?:app|config|routes|database|lang|tests)\/.+\.[jt]s)$/;
+
+/**
+ * Code that can't be read can't be upgraded, nor be told from code that lacks something.
+ *
+ * @throws `E_COMMAND` with every such file
+ */
+async function requireCode(texts: ReadonlyMap<string, string>): Promise<void> {
+  const problems: string[] = [];
+  for (const [path, text] of texts) {
+    if (!OWN_CODE.test(path)) continue;
+    await Code.of(text, path).catch((error: unknown) => {
+      if (!(error instanceof SyntaxError)) throw error;
+      const { loc } = error as { readonly loc?: { readonly line: number } };
+      problems.push(`${path}:${loc?.line ?? 1}: ${error.message.replace(/ \(\d+:\d+\)$/, "")}`);
+    });
+  }
+  if (problems.length === 0) return;
+  throw new AshlarError("E_COMMAND", `Correct this first, since it can't be read as code:\n${problems.join("\n")}`);
 }
 
 /** Makes the changes in the application's own code. */

@@ -1,6 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { planUpgrade } from "../../../scaffold/index.ts";
+import { AshlarError } from "../../../support/index.ts";
 import { type Check, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -24,7 +25,13 @@ export const UPGRADE: Check = {
     }
   },
   async run({ root }: Subject): Promise<Finding[]> {
-    const { outdated, notes } = await planUpgrade(root);
+    const plan = await planUpgrade(root).catch((error: unknown) => {
+      // Code that can't be read: the boot names it.
+      if (error instanceof AshlarError && error.code === "E_COMMAND") return null;
+      throw error;
+    });
+    if (plan === null) return [];
+    const { outdated, notes } = plan;
     if (outdated.length > 0) {
       const rest = outdated.length - NAMED;
       const names = [...outdated.slice(0, NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
