@@ -169,6 +169,27 @@ async function leaveSocketAt(path: string): Promise<void> {
   await once(spawn(process.execPath, ["-e", source, path]), "exit");
 }
 
+// Elsewhere, the system's own limit is lower.
+test.skipIf(process.platform !== "linux")(
+  "S150 a burst of connections waits for a process that is busy, instead of being dropped",
+  async () => {
+    const source = `import { createServer } from "node:net";
+      import { writeSync } from "node:fs";
+      import { listen } from ${JSON.stringify(join(import.meta.dirname, "listen.ts"))};
+      const { port } = await listen(createServer(), { port: 0, hostname: "127.0.0.1", isLocal: true });
+      writeSync(1, String(port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
+    const program = spawn(process.execPath, ["--input-type=module", "-e", source], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void program.kill("SIGKILL"));
+    const [port] = await once(program.stdout, "data");
+    const burst = Array.from({ length: 1000 }, () => connect(Number(port), "127.0.0.1"));
+    onTestFinished(() => burst.forEach((socket) => void socket.destroy()));
+    await Promise.all(burst.map((socket) => once(socket, "connect")));
+  },
+);
+
 // Elsewhere, a full queue is refused like a socket at which no process listens.
 test.skipIf(process.platform !== "linux")(
   "the socket of a program that is too busy to take connections is left alone",

@@ -39,6 +39,13 @@ const CREATION_MS = 100;
 /** The descriptor that systemd passes, if it passes one: sd_listen_fds(3). */
 const FIRST_INHERITED = 3;
 
+/**
+ * How many connections the system keeps until the process accepts them; it may have a lower limit (Linux: net.core.somaxconn).
+ * With Node's own 511, a burst of new connections from a proxy overflows it: the system drops them without a word, the proxy tries
+ * again after a second, and takes the server for a dead one.
+ */
+const BACKLOG = 4096;
+
 /** How often to try another port if any will do and the one bound for IPv4 is in use for IPv6. */
 const ATTEMPTS = 10;
 
@@ -74,7 +81,7 @@ async function listenAt(
   address: ListenAddress,
 ): Promise<number> {
   try {
-    server.listen(port, hostname ?? undefined);
+    server.listen(port, hostname ?? undefined, BACKLOG);
     await once(server, "listening");
     return (server.address() as AddressInfo).port;
   } catch (error) {
@@ -89,7 +96,7 @@ async function listenAtIPv6(server: Server, port: number, address: ListenAddress
   const second = createServer(options, (socket) => server.emit("connection", socket));
   second.maxConnections = server.maxConnections;
   try {
-    second.listen(port, "::1");
+    second.listen(port, "::1", BACKLOG);
     await once(second, "listening");
     return second;
   } catch (error) {
@@ -152,7 +159,7 @@ async function listenAtSocket(server: Server, path: string): Promise<string> {
   const where = isNamed ? path : resolve(path);
   if (!isNamed) await removeStale(where);
   try {
-    server.listen(where);
+    server.listen({ path: where, backlog: BACKLOG });
     await once(server, "listening");
     if (!isNamed) keepOthersSocket(server, where);
     return where;
