@@ -81,7 +81,6 @@ test.for([
   ["remove_phone_from_users", "users", 'dropColumn("phone")', 'addColumn("phone", "varchar(255)")'],
   ["drop_paid_on_from_order_lines", "order_lines", 'dropColumn("paid_on")', 'addColumn("paid_on", "varchar(255)")'],
   ["add_reply_to_to_mails", "to_mails", 'addColumn("reply", "varchar(255)")', 'dropColumn("reply")'],
-  ["change_orders", "change_orders", 'addColumn("name", "varchar(255)")', 'dropColumn("name")'],
 ] as const)("the migration %s changes the column it names, and changes it back", async ([name, table, up, down]) => {
   const { text } = await makeMigration(name, ".");
   expect(text).toContain("  // The type is a guess: change it to what the column holds.\n");
@@ -99,6 +98,19 @@ test.each([
   expect(text).toContain("export const transaction = false;\n");
   expect(text).toContain(`await createIndexConcurrently(database, "${table}", ["${column}"]);`);
   expect(text).toContain(`dropIndex("${table}_${column}").on("${table}").execute();`);
+});
+
+test.each([
+  "drop_orders",
+  "rename_users_to_people",
+  "add_phone",
+  "change_orders",
+  "index_users",
+  "normalize_names_in_users",
+])("the migration %s, whose name doesn't say what changes, is empty", async (name) => {
+  const { text } = await makeMigration(name, ".");
+  expect(text).toContain("The name doesn't say what changes");
+  expect(text).not.toContain("schema");
 });
 
 test("the migration of a renaming adds the new column beside the old one", async () => {

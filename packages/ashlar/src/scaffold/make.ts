@@ -62,8 +62,8 @@ export async function makeProvider(name: string): Promise<NewFile> {
  * A migration: `database/migrations/2026_01_31_120000_create_orders.ts`.
  *
  * @param name `create_orders` creates a table; `add_total_to_orders` adds a column to one, `remove_total_from_orders`
- * removes it, `rename_sum_to_total_in_orders` begins to rename it, and `index_total_on_orders` creates its index; other names
- * change a table
+ * removes it, `rename_sum_to_total_in_orders` begins to rename it, and `index_total_on_orders` creates its index; with other
+ * names it changes nothing yet
  * @param root the application's folder; the new migration is dated after the existing ones
  */
 export async function makeMigration(name: string, root: string): Promise<NewFile> {
@@ -80,10 +80,11 @@ async function migrationText(name: string): Promise<string> {
   const [, before, after, of] = /^rename_(.+?)_to_(.+?)_(?:in|on|of)_(.+)$/.exec(name) ?? [];
   const [, added, to] = /^add_(.+?)_to_(.+)$/.exec(name) ?? [];
   const [, removed, from] = /^(?:remove|drop)_(.+?)_from_(.+)$/.exec(name) ?? [];
-  const [, changed] = /_(?:to|from|in|on)_(.+)$/.exec(name) ?? [];
+  const [table, column] = [to ?? from ?? of, added ?? removed ?? after];
+  if (table === undefined || column === undefined) return await readStub("make/migration-empty.ts", {});
   return await readStub("make/migration.ts", {
-    table: to ?? from ?? of ?? changed ?? name,
-    column: added ?? removed ?? after ?? "name",
+    table,
+    column,
     removes: removed !== undefined,
     renames: before !== undefined,
     renamed: before ?? "",
