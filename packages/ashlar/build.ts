@@ -101,6 +101,10 @@ under its license.
 
 \`data/grafana-dashboard.json\` was written for this project and is under its license.
 
+## Generated files
+
+\`data/generated-files.json\` was made for this project, from the files that it generates, and is under its license.
+
 ## Bundled
 
 The files in \`dist/\` contain these packages.

@@ -5,6 +5,8 @@ import { type CompleteApplicationSettings, readApplicationSettings } from "./set
 
 const SETTING = /^config\/app\.ts: APP\.(\w+)/;
 const VARIABLE = /^Environment variable (\w+)/;
+/** What the application is run for decides what everything else has to be. */
+const ENVIRONMENT_NAME = /^(?:config\/app\.ts: APP\.environment|Environment variable (?:NODE|APP)_ENV)\b/;
 
 /** What stands for variables that an application can't do without. No request is ever served with them. */
 const STAND_INS: Readonly<Record<string, () => string>> = {
@@ -30,7 +32,7 @@ export function usableSettings(
     const settings = problems.try(() => readApplicationSettings(app, variables, hasRoot));
     if (settings !== undefined) return settings;
     const wrong = problems.places.filter((place) => !left.has(place));
-    if (wrong.length === 0) return undefined;
+    if (wrong.length === 0 || wrong.some((place) => ENVIRONMENT_NAME.test(place))) return undefined;
     for (const place of wrong) {
       left.add(place);
       app = without(app, SETTING.exec(place)?.[1]);
