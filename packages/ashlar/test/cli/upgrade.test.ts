@@ -1,3 +1,4 @@
+import { createHash, createHmac } from "node:crypto";
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -34,8 +35,27 @@ async function formerApplication(name: string): Promise<{ readonly root: string;
   const later = new Date(Date.now() + 3_600_000).toISOString();
   const before = new Date().toISOString();
   database.prepare("update sessions set expires_at = ?, last_used_at = ?, created_at = ?").run(later, before, before);
+  const token = reissued(former);
+  database.prepare("update users set api_token = ? where api_token = ?").run(digest(token), digest(former.token));
+  expect(database.prepare("select count(*) as count from users where api_token = ?").get(digest(token))).toEqual({
+    count: 1,
+  });
   database.close();
-  return { root, former };
+  return { root, former: { ...former, token } };
+}
+
+const digest = (token: string): string => createHash("sha256").update(token).digest("base64url");
+
+/** The token with the time at which it expires as far away as when it was issued. */
+function reissued({ token, environment }: Former): string {
+  const [header = "", payload = ""] = token.split(".");
+  const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as { iat: number; exp?: number };
+  if (claims.exp === undefined) return token;
+  const iat = Math.floor(Date.now() / 1000);
+  const renewed = { ...claims, iat, exp: iat + claims.exp - claims.iat };
+  const signed = `${header}.${Buffer.from(JSON.stringify(renewed)).toString("base64url")}`;
+  const [, secret = ""] = /^JWT_SECRET=(.+)$/m.exec(environment)!;
+  return `${signed}.${createHmac("sha512", secret).update(signed).digest("base64url")}`;
 }
 
 /** The text of a page, and its status, for the browser of the user who was logged in. */
