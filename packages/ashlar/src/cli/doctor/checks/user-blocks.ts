@@ -1,10 +1,9 @@
-import { blockedColumnOf, isModel } from "../../../auth/index.ts";
+import { blockedColumnOf } from "../../../auth/index.ts";
 import { columnsOf, type Database } from "../../../database/index.ts";
-import { isPlainObject } from "../../../support/index.ts";
 import { type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
+import { guardModels } from "./guard-models.ts";
 import { migrating } from "./limits.ts";
-import { tableOf } from "./user-tables.ts";
 
 /** The names that the migration of `ashlar auth --migrations` uses. */
 const USUAL = { table: "users", column: "blocked_at" };
@@ -12,13 +11,8 @@ const USUAL = { table: "users", column: "blocked_at" };
 /** The tables of all guards' users: with the column without which `users:block` fails on the night it is needed. */
 export async function userBlockFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const tables = new Set<string>();
-  for (const entry of Object.values(subject.settings("auth", "GUARDS"))) {
-    const model = isPlainObject(entry) ? entry.model : undefined;
-    const table = tableOf(model);
-    if (table === null || tables.has(table) || !isModel(Object(model))) continue;
-    tables.add(table);
-    const column = blockedColumnOf(model as object);
+  for (const [table, model] of guardModels(subject)) {
+    const column = blockedColumnOf(model);
     const { connection } = model as { readonly connection?: string | null };
     const columns = await columnsOf(database.connection(connection ?? undefined), table);
     // What lacks the whole table is told by others.

@@ -1,9 +1,8 @@
-import { findSpellings, isModel, ModelSpellings, type SpelledUserModel, type StoredText } from "../../../auth/index.ts";
+import { findSpellings, ModelSpellings, type SpelledUserModel, type StoredText } from "../../../auth/index.ts";
 import type { Database } from "../../../database/index.ts";
-import { isPlainObject } from "../../../support/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-import { tableOf } from "./user-tables.ts";
+import { guardModels } from "./guard-models.ts";
 
 /** How long users are looked through, in milliseconds: the command looks at all of them. */
 const LOOK_MS = 2000;
@@ -15,12 +14,7 @@ const RUN = "npx ashlar users:normalize";
 /** The users of all guards: found by what they log in with, and each mailbox with one account. */
 export async function userSpellingFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const tables = new Set<string>();
-  for (const entry of Object.values(subject.settings("auth", "GUARDS"))) {
-    const model = isPlainObject(entry) ? entry.model : undefined;
-    const table = tableOf(model);
-    if (table === null || tables.has(table) || !isModel(Object(model))) continue;
-    tables.add(table);
+  for (const [table, model] of guardModels(subject)) {
     const users = model as SpelledUserModel;
     const connection = database.connection(users.connection ?? undefined);
     const spelled = await ModelSpellings.of(users, connection);
