@@ -11,10 +11,10 @@ export async function run(context: CommandContext): Promise<void> {
   if (!args.includes("--waiting") || args.some((arg) => arg !== "--waiting" && arg !== "--yes")) {
     throw new AshlarError("E_COMMAND", USAGE);
   }
-  await requireOutbox(context);
+  const outbox = await requireOutbox(context);
   const application = await context.application();
   if (!args.includes("--yes")) {
-    const { waiting } = await (await requireOutbox(context)).counts();
+    const { waiting } = await outbox.counts();
     const what = waiting === 1 ? "1 mail that waits" : `${counted(waiting, "mail")} that wait`;
     throw new AshlarError("E_COMMAND", `This deletes ${what}, unsent. Nothing was done. Add --yes to do it.`);
   }
