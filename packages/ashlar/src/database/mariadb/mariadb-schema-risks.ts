@@ -1,4 +1,4 @@
-import { breakingRisk, isRequired, REQUIRED, statement } from "../schema-risks/breaking-changes.ts";
+import { breakingRisk, isRequired, statement } from "../schema-risks/breaking-changes.ts";
 import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 import { quoted } from "../schema-risks/sql-words.ts";
 
@@ -13,11 +13,11 @@ const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_
  * https://mariadb.com/kb/en/innodb-online-ddl-overview/
  */
 export function mariadbSchemaRisk(change: SchemaChange): SchemaRisk | null {
-  const { kind, table, name, definition, sql } = change;
+  const { kind, table, definition, sql } = change;
   const isOnline = ONLINE.test(definition);
   switch (kind) {
     case "addColumn":
-      if (isRequired(definition)) return { ...REQUIRED(`${table}.${name}`), lines: [] };
+      if (isRequired(definition)) return breakingRisk(change);
       return COPYING.test(definition) && !isOnline
         ? copying(
             table,

@@ -1,4 +1,4 @@
-import { breakingRisk, GUIDE, isRequired, REQUIRED, statement } from "../schema-risks/breaking-changes.ts";
+import { breakingRisk, GUIDE, isRequired, statement, unknownColumn } from "../schema-risks/breaking-changes.ts";
 import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 import { quoted } from "../schema-risks/sql-words.ts";
 
@@ -124,7 +124,7 @@ function rewriting(table: string, subject: string, remedy: string): SchemaRisk {
 }
 
 function requiredColumn(table: string, name: string | null): SchemaRisk {
-  const { problem, remedy } = REQUIRED(`${table}.${name}`);
+  const { problem, remedy } = unknownColumn(`${table}.${name}`);
   return {
     problem: `${problem} It fails at once if the table has rows.`,
     remedy: `${remedy.replace(/\.$/, "")}, in two more migrations:`,
@@ -154,7 +154,7 @@ function requireLines(table: string, name: string | null): string[] {
 }
 
 function uniqueColumn({ table, name, definition }: SchemaChange): SchemaRisk {
-  const required = isRequired(definition) ? ` ${REQUIRED(`${table}.${name}`).problem}` : "";
+  const required = isRequired(definition) ? ` ${unknownColumn(`${table}.${name}`).problem}` : "";
   return {
     problem: `Reads and writes of ${table} wait until the index of ${table}.${name} is built.${required}`,
     remedy: "Add the column without it, nullable. Then, in a migration of its own:",

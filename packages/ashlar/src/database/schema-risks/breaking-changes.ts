@@ -42,7 +42,7 @@ export function breakingRisk(change: SchemaChange): SchemaRisk | null {
         lines: [],
       };
     case "addColumn":
-      return isRequired(change.definition) ? { ...REQUIRED(column), lines: [] } : null;
+      return isRequired(change.definition) ? { ...unknownColumn(column), lines: [] } : null;
     case "writeRows":
       return {
         problem: `It changes every row of ${table}, and locks each until the ${change.inTransaction ? "migration" : "statement"} ends.`,
@@ -63,8 +63,8 @@ export function isRequired(definition: string): boolean {
   return !/\bdefault\b|\bgenerated\b|\bserial\b|\bauto_increment\b|\b(?:as|virtual|stored)\b/.test(definition);
 }
 
-/** What is true of a column that is required from the beginning. */
-export function REQUIRED(column: string): Pick<SchemaRisk, "problem" | "remedy"> {
+/** What is true of a column that is required from the beginning: the running version doesn't know it. */
+export function unknownColumn(column: string): Pick<SchemaRisk, "problem" | "remedy"> {
   return {
     problem: `An insert of the version that is running doesn't know ${column}, and fails, because it is "not null" without a default.`,
     remedy:

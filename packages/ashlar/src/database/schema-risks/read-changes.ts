@@ -127,7 +127,8 @@ const CONSTRAINTS = [
 function readAddition(table: string, reader: WordReader, definition: string): ReadChange[] {
   const named = reader.skip("constraint");
   if (named) reader.skip("if", "not", "exists");
-  const isNamed = named && !["unique", "primary", "foreign", "check"].includes(reader.rest()[0]?.text ?? "");
+  const next = reader.rest()[0]?.text;
+  const isNamed = named && !CONSTRAINTS.some(([word]) => word === next);
   const name = isNamed ? reader.name() : null;
   const [, kind] = CONSTRAINTS.find(([word]) => reader.skip(word)) ?? [];
   if (kind !== undefined) return [change(kind, table, { name, columns: listedNames(reader.rest()), definition })];

@@ -1,4 +1,4 @@
-import { breakingRisk, isRequired, REQUIRED } from "../schema-risks/breaking-changes.ts";
+import { breakingRisk, isRequired, unknownColumn } from "../schema-risks/breaking-changes.ts";
 import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
 
 const ONE_WRITER =
@@ -9,7 +9,7 @@ const MEASURE =
 
 /** What SQLite refuses, and what keeps its only writer: https://www.sqlite.org/lang_altertable.html */
 export function sqliteSchemaRisk(change: SchemaChange): SchemaRisk | null {
-  const { kind, table, name, definition } = change;
+  const { kind, table, name } = change;
   switch (kind) {
     case "createIndex":
       return { problem: `All rows of ${table} are read to build the index. ${ONE_WRITER}`, remedy: MEASURE, lines: [] };
@@ -40,25 +40,25 @@ export function sqliteSchemaRisk(change: SchemaChange): SchemaRisk | null {
     default:
       return null;
   }
+}
 
-  function columnRisk(_: SchemaChange): SchemaRisk | null {
-    const column = `${table}.${name}`;
-    if (isRequired(definition)) {
-      const { problem, remedy } = REQUIRED(column);
-      return { problem: `It fails: SQLite adds no "not null" column without a default. ${problem}`, remedy, lines: [] };
-    }
-    if (/\bunique\b|\bprimary key\b/.test(definition)) {
-      return {
-        problem: `It fails: SQLite adds no column that is unique or a primary key.`,
-        remedy: `Add ${column} without it, then create a unique index.`,
-        lines: [`await createIndexConcurrently(database, "${table}", ["${name}"], { unique: true });`],
-      };
-    }
-    if (!/\bdefault \(|\bdefault current_/.test(definition)) return null;
+function columnRisk({ table, name, definition }: SchemaChange): SchemaRisk | null {
+  const column = `${table}.${name}`;
+  if (isRequired(definition)) {
+    const { problem, remedy } = unknownColumn(column);
+    return { problem: `It fails: SQLite adds no "not null" column without a default. ${problem}`, remedy, lines: [] };
+  }
+  if (/\bunique\b|\bprimary key\b/.test(definition)) {
     return {
-      problem: `It fails if ${table} has rows: SQLite adds no column whose default is computed.`,
-      remedy: "Add it nullable, and fill in the rows.",
-      lines: [],
+      problem: `It fails: SQLite adds no column that is unique or a primary key.`,
+      remedy: `Add ${column} without it, then create a unique index.`,
+      lines: [`await createIndexConcurrently(database, "${table}", ["${name}"], { unique: true });`],
     };
   }
+  if (!/\bdefault \(|\bdefault current_/.test(definition)) return null;
+  return {
+    problem: `It fails if ${table} has rows: SQLite adds no column whose default is computed.`,
+    remedy: "Add it nullable, and fill in the rows.",
+    lines: [],
+  };
 }
