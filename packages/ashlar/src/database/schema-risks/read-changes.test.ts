@@ -12,6 +12,7 @@ describe("what a statement changes", () => {
     ['create table "orders" ("id" bigint)', { kind: "createTable", table: "orders" }],
     ["create unlogged table if not exists shop.orders (id int)", { kind: "createTable", table: "orders" }],
     ["drop table if exists `orders`", { kind: "dropTable", table: "orders" }],
+    ["drop table größen", { kind: "dropTable", table: "größen" }],
     [
       'alter table "orders" add column "phone" varchar(40) not null',
       { kind: "addColumn", table: "orders", name: "phone", definition: "varchar ( 40 ) not null" },

@@ -12,7 +12,7 @@ export interface SqlWord {
 const COMMENT = /--[^\n]*|\/\*[\s\S]*?\*\//;
 const TEXT = /'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$/;
 const NAME = /"((?:[^"]|"")*)"|`((?:[^`]|``)*)`/;
-const WORDS = new RegExp([COMMENT, TEXT, NAME, /[p{L}\w$]+|\S/].map(({ source }) => source).join("|"), "gu");
+const WORDS = new RegExp([COMMENT, TEXT, NAME, /[\p{L}\w$]+|\S/u].map(({ source }) => source).join("|"), "gu");
 
 /** The words of the statements in a text, without comments. Each statement is a list; none is empty. */
 export function sqlWords(sql: string): SqlWord[][] {
