@@ -121,7 +121,7 @@ async function machine(): Promise<string> {
   return createHash("sha256").update(id).digest("hex").slice(0, 8);
 }
 
-/** The socket gets its name once the process listens: whoever finds it refused knows that the process is gone. */
+/** The socket gets its name once the process listens, so a refused connection means that the process is gone. */
 async function showOwner(folder: string): Promise<Server | null> {
   const path = join(folder, OWNER);
   try {

@@ -9,7 +9,7 @@ export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
 export { Mailer, type QueueOptions } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
-export { countLost, LOST_KEY } from "./outbox/lost-key.ts";
+export { countLost, lostKey } from "./outbox/lost-key.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";
 export { OutboxSeal } from "./outbox/outbox-seal.ts";
 export type { OutboxOwner } from "./outbox/outbox-search.ts";

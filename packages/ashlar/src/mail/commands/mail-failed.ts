@@ -1,7 +1,7 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { counted } from "../../support/index.ts";
 import { recipientsOf } from "../mail-message.ts";
-import { LOST_KEY } from "../outbox/lost-key.ts";
+import { lostKey } from "../outbox/lost-key.ts";
 import { requireOutbox } from "./require-outbox.ts";
 
 /** How many are listed. */
@@ -22,6 +22,6 @@ export async function run(context: CommandContext): Promise<void> {
   if (failed > 0) print();
   print(`${counted(failed, "mail")} could not be sent, ${counted(waiting, "mail")} waiting.`);
   const lost = await outbox.lost();
-  if (lost > 0) print(`${counted(lost, "mail")} can't be opened: ${LOST_KEY} ${lost === 1 ? "it" : "them"}.`);
+  if (lost > 0) print(`${counted(lost, "mail")} can't be opened: ${lostKey(lost)}.`);
   if (failed > 0) print("Send them again: npx ashlar mail:retry <id…>, or npx ashlar mail:retry --all");
 }

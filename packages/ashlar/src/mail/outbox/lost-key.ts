@@ -5,8 +5,14 @@ import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 /** How many rows are opened, the oldest ones: those that were sealed with a key that is gone are among them. */
 const OPENED = 2000;
 
-/** Why a row can't be opened, and what brings it back. */
-export const LOST_KEY = "APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed";
+/**
+ * Why rows can't be opened, and what brings them back.
+ *
+ * @param count how many rows
+ */
+export function lostKey(count: number): string {
+  return `APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed ${count === 1 ? "it" : "them"}`;
+}
 
 /**
  * Counts the rows of the outbox, waiting or given up, that none of the application's keys opens, among the oldest 2,000. Each has

@@ -7,7 +7,7 @@ import type { DeliveryFailure } from "../delivery-failure.ts";
 import type { MailMessage } from "../mail-message.ts";
 import type { Mailable } from "../mailable.ts";
 import type { OutboxSettings } from "../settings.ts";
-import { countLost, LOST_KEY } from "./lost-key.ts";
+import { countLost, lostKey } from "./lost-key.ts";
 import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
@@ -221,10 +221,11 @@ export class Outbox {
   async #notOpened(row: Tried): Promise<RowResult> {
     if (!this.#isLossLogged) {
       this.#isLossLogged = true;
-      const remedy = `Mails in the outbox can't be opened: ${LOST_KEY} them. They are sent once it is there, and given up otherwise.`;
-      this.#options.logger.error({ mails: await this.lost() }, remedy);
+      const reason = `Mails in the outbox can't be opened: ${lostKey(2)}.`;
+      const mails = await this.lost();
+      this.#options.logger.error({ mails }, `${reason} They are sent once it is there, and given up otherwise.`);
     }
-    return this.#again(row, `It cannot be opened: ${LOST_KEY} it.`);
+    return this.#again(row, `It cannot be opened: ${lostKey(1)}.`);
   }
 
   #messageIn({ kind, content }: ClaimedRow): MailMessage | null {

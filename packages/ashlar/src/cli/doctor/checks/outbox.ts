@@ -1,5 +1,5 @@
 import { columnsOf, type Database } from "../../../database/index.ts";
-import { countLost, LOST_KEY, MAIL_OUTBOX_TABLE, MailProvider, OutboxSeal } from "../../../mail/index.ts";
+import { countLost, lostKey, MAIL_OUTBOX_TABLE, MailProvider, OutboxSeal } from "../../../mail/index.ts";
 import { counted } from "../../../support/index.ts";
 import { type Finding, warning } from "../finding.ts";
 import { appKeyOf, nextKeyOf, previousKeysOf } from "../secrets-of.ts";
@@ -29,7 +29,7 @@ async function lostFindings(subject: Subject, database: Database): Promise<Findi
   const seal = sealOf(subject);
   const lost = seal === null ? 0 : await countLost(database.connection(), seal);
   if (lost === 0) return [];
-  const problem = `${counted(lost, "mail")} in the outbox can't be opened: ${LOST_KEY} ${lost === 1 ? "it" : "them"}.`;
+  const problem = `${counted(lost, "mail")} in the outbox can't be opened: ${lostKey(lost)}.`;
   const note =
     "Add the former APP_KEY to APP_PREVIOUS_KEYS in .env, reload the servers, and run npx ashlar mail:retry --all. If it is gone " +
     "for good, so are these mails: they are given up after a day, and deleted later.";

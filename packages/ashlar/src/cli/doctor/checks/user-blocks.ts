@@ -15,7 +15,7 @@ export async function userBlockFindings(subject: Subject, database: Database): P
     const column = blockedColumnOf(model);
     const { connection } = model as { readonly connection?: string | null };
     const columns = await columnsOf(database.connection(connection ?? undefined), table);
-    // What lacks the whole table is told by others.
+    // Other checks report a missing table.
     if (column === null || columns.size === 0 || columns.has(column)) continue;
     const problem = `The table ${table} has no column ${column}, so its accounts can't be blocked.`;
     if (table === USUAL.table && column === USUAL.column) {
