@@ -379,22 +379,22 @@ describe("the stats", () => {
     const { container } = application;
     const mailer = container.make("mail");
     const mail = () => application.stats().mail;
-    expect(mail()).toEqual({ queued: 0, sent: 0, failed: 0, outbox: null });
+    expect(mail()).toEqual({ queued: 0, sent: 0, failed: 0, failedAttempts: 0, outbox: null });
     for (const address of ["jane@shop.example", "joe@shop.example"]) mailer.queue(new Welcome(), address);
     mailer.queue(new Other(), "jane@shop.example");
-    expect(mail()).toEqual({ queued: 3, sent: 0, failed: 0, outbox: null });
+    expect(mail()).toEqual({ queued: 3, sent: 0, failed: 0, failedAttempts: 0, outbox: null });
     await mailer.settled();
     await container.make("events").settled();
-    expect(mail()).toEqual({ queued: 0, sent: 2, failed: 1, outbox: null });
+    expect(mail()).toEqual({ queued: 0, sent: 2, failed: 1, failedAttempts: 0, outbox: null });
   });
 
   test("count only the mails that wait in an application without events", async () => {
     const application = await create("test", undefined, { providers: [ViewProvider, MailProvider] });
     const mailer = application.container.make("mail");
     mailer.queue(new Welcome(), "jane@shop.example");
-    expect(application.stats().mail).toEqual({ queued: 1, sent: 0, failed: 0, outbox: null });
+    expect(application.stats().mail).toEqual({ queued: 1, sent: 0, failed: 0, failedAttempts: 0, outbox: null });
     await mailer.settled();
-    expect(application.stats().mail).toEqual({ queued: 0, sent: 0, failed: 0, outbox: null });
+    expect(application.stats().mail).toEqual({ queued: 0, sent: 0, failed: 0, failedAttempts: 0, outbox: null });
   });
 });
 

@@ -130,7 +130,8 @@ test.each([
   const instead = { [command]: reply(response), ...(command === "HELO" && { EHLO: reply(response) }) };
   const { deliver } = await serve(instead, undefined, command === "STARTTLS");
   const failure = deliveryFailure(await deliver().catch((error: unknown) => error), "delivering");
-  expect(failure).toEqual({ reason: expect.stringContaining(response), isPermanent });
+  const isUnreachable = ["connected", "HELO", "STARTTLS"].includes(command) && { isUnreachable: true };
+  expect(failure).toEqual({ reason: expect.stringContaining(response), isPermanent, ...isUnreachable });
 });
 
 test.each([

@@ -69,6 +69,10 @@ test("every stub in the package renders without leftover directives", async () =
         }),
         ...values,
         removes: on,
+        renames: json,
+        renamed: "sum",
+        guard: "web",
+        guards: '"web"',
       });
       expect(text, path).not.toMatch(/\/\/#|%\{/);
     }

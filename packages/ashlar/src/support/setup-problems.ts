@@ -1,8 +1,5 @@
 import { AshlarError, ConfigurationError, type ErrorCode } from "./errors.ts";
 
-/** What something that can't be used without another thing says if that is missing. */
-const CONSEQUENCE: ErrorCode = "E_UNKNOWN_SERVICE";
-
 /**
  * Collects what is wrong with an application's setup, so that its author learns everything at once, and not one mistake per
  * start.
@@ -100,7 +97,8 @@ export class SetupProblems {
   /** A service that can't be made is asked for again and again, and says the same each time, perhaps after another place. */
   #isKnown(line: string, code: ErrorCode): boolean {
     if (this.#errors.some(({ message }) => line.includes(message))) return true;
-    return this.#failed.some((name) => code === CONSEQUENCE || line.includes(name));
+    // What can't be used without something that has failed says that it is missing, whatever that is called there.
+    return this.#failed.some((name) => code === "E_UNKNOWN_SERVICE" || line.includes(name));
   }
 }
 

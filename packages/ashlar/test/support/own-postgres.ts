@@ -11,8 +11,8 @@ import { freeze, thaw } from "./frozen-process.ts";
 
 /** Where Debian keeps the server's programs, by version. */
 const DEBIAN = "/usr/lib/postgresql";
-/** Settings of a server whose data need not survive. */
-const FAST = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "shared_buffers=16MB"];
+/** Settings of a server whose data need not survive the machine. What it has acknowledged survives its own end. */
+const FAST = ["fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
 
 /** A PostgreSQL server that a test may stop, freeze and break. */
 export interface OwnPostgres {

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { AshlarError } from "../../support/index.ts";
 import type { Dialect, Executor } from "../dialect.ts";
+import "../errors.ts";
 import { loadMigration, type MigrationFile } from "../migration-files.ts";
 import { boundTransaction, scopedKysely } from "../scoped-kysely.ts";
 
