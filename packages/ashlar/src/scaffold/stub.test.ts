@@ -73,6 +73,8 @@ test("every stub in the package renders without leftover directives", async () =
         renamed: "sum",
         guard: "web",
         guards: '"web"',
+        epoch: "0",
+        epochColumn: "access_epoch",
       });
       expect(text, path).not.toMatch(/\/\/#|%\{/);
     }
