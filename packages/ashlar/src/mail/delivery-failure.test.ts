@@ -63,6 +63,16 @@ describe("whether another attempt could succeed", () => {
     ["a greeting that doesn't come", { code: "ETIMEDOUT", command: "CONN", timeoutType: "GREETING_TIMEOUT" }, true],
     ["a refused login", { code: "EAUTH", command: "AUTH PLAIN", responseCode: 535, permanent: true }, true],
     ["an HTTP client's refused connection", { cause: Object.assign(new Error("no"), { syscall: "connect" }) }, true],
+    ["an HTTP client's expired certificate", { cause: smtpError("no", { code: "CERT_HAS_EXPIRED" }) }, true],
+    ["an HTTP client's wrong host", { cause: smtpError("no", { code: "ERR_TLS_CERT_ALTNAME_INVALID" }) }, true],
+    ["an HTTP client's untrusted server", { cause: smtpError("no", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }) }, true],
+    ["an HTTP client that finds no TLS", { cause: smtpError("no", { code: "ERR_SSL_WRONG_VERSION_NUMBER" }) }, true],
+    ["fetch that can't connect in time", { cause: smtpError("no", { code: "UND_ERR_CONNECT_TIMEOUT" }) }, true],
+    [
+      "an HTTP client's lost connection",
+      { cause: smtpError("no", { code: "ECONNRESET", syscall: "read" }) },
+      undefined,
+    ],
     // Some mail may be what the server can't take.
     ["a connection that is lost during a mail", { code: "ECONNECTION", command: "CONN" }, undefined],
     ["silence during a mail", { code: "ETIMEDOUT", command: "CONN", timeoutType: "SOCKET_TIMEOUT" }, undefined],

@@ -29,6 +29,8 @@ interface TransportError extends Error {
   readonly timeoutType?: string;
   /** Set by the SMTP transport; see {@link DeliveryFailure}. */
   readonly mayHaveArrived?: boolean;
+  /** Set by the SMTP transport if there was no connection for the mail; see {@link DeliveryFailure}. */
+  readonly isUnreachable?: boolean;
 }
 
 /**
@@ -81,6 +83,9 @@ const BEFORE_CONNECTION: ReadonlySet<string> = new Set(["connect", "getaddrinfo"
 const SETUP_TIMEOUTS: ReadonlySet<string> = new Set(["CONNECT_TIMEOUT", "GREETING_TIMEOUT", "UPGRADE_TIMEOUT"]);
 /** The commands before any mail; responses to `CONN` are the greeting. */
 const SETUP_COMMANDS: ReadonlySet<string> = new Set(["CONN", "EHLO", "HELO", "STARTTLS"]);
+/** A name that isn't found, `fetch` without a connection, and certificates and handshakes that fail (Node.js, OpenSSL). */
+const SETUP_CODES =
+  /^(?:EDNS$|UND_ERR_CONNECT_TIMEOUT$|CERT_|ERR_SSL_|ERR_TLS_|UNABLE_TO_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT)/;
 
 /**
  * Whether a failure is about the server, and not about the mail. A connection that is lost later isn't: some mail may be what
@@ -89,7 +94,8 @@ const SETUP_COMMANDS: ReadonlySet<string> = new Set(["CONN", "EHLO", "HELO", "ST
 function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, command = "", responseCode, syscall = "", timeoutType = "", cause } = error as TransportError;
-  if (BEFORE_CONNECTION.has(syscall) || SETUP_TIMEOUTS.has(timeoutType) || code === "EDNS") return true;
+  if ((error as TransportError).isUnreachable === true) return true;
+  if (BEFORE_CONNECTION.has(syscall) || SETUP_TIMEOUTS.has(timeoutType) || SETUP_CODES.test(String(code))) return true;
   // Of an HTTP client, the cause has the system's error.
   return (SETUP_COMMANDS.has(command) && responseCode !== undefined) || isUnreachable(cause);
 }

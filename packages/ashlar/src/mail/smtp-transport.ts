@@ -14,9 +14,16 @@ import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 
-interface TransmittedMail extends SendMailOptions {
-  /** Called when the whole mail was handed to the connection. */
-  readonly onTransmitted: () => void;
+/** How far an attempt to send a mail has come. */
+interface Progress {
+  /** What the pool does now: nothing yet, get a connection that is logged in, or send the mail over it. */
+  stage: "composing" | "connecting" | "sending";
+  /** Whether the whole mail was handed to the connection. */
+  isTransmitted: boolean;
+}
+
+interface TrackedMail extends SendMailOptions {
+  readonly progress: Progress;
 }
 
 interface SmtpConnection extends CompleteSmtpSettings {
@@ -48,17 +55,32 @@ export class SmtpTransport implements MailTransport {
 
   async deliver(message: MailMessage, { signal }: Pick<Delivery, "signal">): Promise<readonly string[]> {
     this.#pool ??= createPool(this.#settings);
-    const pool = await this.#pool;
-    let isTransmitted = false;
-    const mail: TransmittedMail = { ...mimeOptions(message), signal, onTransmitted: () => (isTransmitted = true) };
+    const pool = this.#pool;
     try {
-      return (await pool.sendMail(mail)).rejected;
+      return await this.#attempt(pool, message, signal);
+    } catch (error) {
+      // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
+      if (!isClosedConnection(error) || this.#pool !== pool || signal.aborted) throw error;
+      return await this.#attempt(pool, message, signal);
+    }
+  }
+
+  async #attempt(pool: Promise<Pool>, message: MailMessage, signal: AbortSignal): Promise<readonly string[]> {
+    const progress: Progress = { stage: "composing", isTransmitted: false };
+    const mail: TrackedMail = { ...mimeOptions(message), signal, progress };
+    try {
+      return (await (await pool).sendMail(mail)).rejected;
     } catch (error) {
       explainCertificate(error, this.#settings.where);
-      if (isTransmitted && error instanceof Error && !("responseCode" in error)) {
-        // RFC 5321 §6.1: the server may have accepted it, and only its response was lost.
-        Object.assign(error, { mayHaveArrived: true });
+      if (!(error instanceof Error)) throw error;
+      // Whatever fails before the mail's turn is about the server or the settings: a proxy that accepts connections for a server
+      // that is down, a reset during the TLS handshake, an expired certificate, a refused login. Our own end isn't.
+      if (progress.stage === "connecting" && this.#pool === pool && !signal.aborted) {
+        Object.assign(error, { isUnreachable: true });
+        if (isClosedConnection(error)) error.message = "The mail server closed the connection before its greeting.";
       }
+      // RFC 5321 §6.1: the server may have accepted it, and only its response was lost.
+      if (progress.isTransmitted && !("responseCode" in error)) Object.assign(error, { mayHaveArrived: true });
       throw error;
     }
   }
@@ -106,15 +128,26 @@ async function createPool(settings: SmtpConnection): Promise<Pool> {
     ...connectionOptions(settings),
     pool: true,
     maxConnections: settings.poolSize,
-    // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
-    maxRequeues: 1,
+    // The transport does it itself, because only the last attempt says whether the server can be reached.
+    maxRequeues: 0,
   });
   pool.use("stream", (mail, done) => {
-    const { onTransmitted } = mail.data as TransmittedMail;
-    mail.message!.processFunc((content) => content.once("end", onTransmitted));
+    const { progress } = mail.data as TrackedMail;
+    progress.stage = "connecting";
+    // The mail is read once there is a connection that is logged in.
+    mail.message!.processFunc((content) => {
+      progress.stage = "sending";
+      return content.once("end", () => (progress.isTransmitted = true));
+    });
     done();
   });
   return pool;
+}
+
+/** Whether the pool had a connection that ended without an error: before the greeting, or before a further mail was sent. */
+function isClosedConnection(error: unknown): boolean {
+  const { code, command } = Object(error) as { readonly code?: unknown; readonly command?: unknown };
+  return code === "ECONNECTION" && command === undefined;
 }
 
 function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {

@@ -1,6 +1,6 @@
 // An outage of the mail server: what happens to the mails meanwhile, and once it is back.
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { expect, onTestFinished, test } from "vitest";
 import { createApplication } from "../../src/boot/index.ts";
@@ -33,15 +33,32 @@ async function listen(port: number, accepted: string[]): Promise<SMTPServer> {
   return server;
 }
 
+/** What is at the server's port while it is down; returns how that ends. */
+const OUTAGES: readonly [string, (port: number) => Promise<() => Promise<void>>][] = [
+  ["nothing listens", async () => async () => {}],
+  [
+    "a proxy accepts connections and closes them",
+    async (port) => {
+      const proxy = createServer((socket) => socket.on("error", () => {}).end()).listen(port, "127.0.0.1");
+      await once(proxy, "listening");
+      return () => new Promise((resolve) => void proxy.close(() => resolve()));
+    },
+  ],
+];
+
 const closed = (server: SMTPServer) => new Promise<void>((resolve) => void server.close(() => resolve()));
 
 await onEachDatabase("an outage of the mail server", (engine) => {
-  test("costs one attempt at a time, and once it is over, the rest is sent without waiting for its own pause", async () => {
+  const title =
+    "costs one attempt at a time, and once it is over, the rest is sent without waiting for its own pause: %s";
+  test.each(OUTAGES)(title, async (_, begin) => {
     const own = await opened(engine);
     const accepted: string[] = [];
     const first = await listen(0, accepted);
     const { port } = first.server.address() as AddressInfo;
     await closed(first);
+    const end = await begin(port);
+    onTestFinished(end);
     const application = await createApplication({
       root: await folderWith({ "views/note.edge": "The note" }),
       providers: [EventProvider, DatabaseProvider, ViewProvider, MailProvider],
@@ -76,6 +93,7 @@ await onEachDatabase("an outage of the mail server", (engine) => {
     expect(failed).toBeLessThan(MAILS / 2);
     // S199: masked.
     expect(new Set(reasons.flat())).toEqual(new Set(["j…@shop.example"]));
+    await end();
     const again = await listen(port, accepted);
     onTestFinished(() => closed(again));
     await expect.poll(() => accepted.length, { timeout: 60_000 }).toBe(MAILS);
