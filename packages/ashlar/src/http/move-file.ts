@@ -45,12 +45,12 @@ async function fill(part: string, content: Content): Promise<boolean> {
   const handle = await open(part, "wx");
   try {
     if ("path" in content) {
-      const [made, source] = [await handle.stat(), await stat(content.path)];
       // As a new file would have: others may be meant to read it.
-      if (content.mayBeLinked && made.dev === source.dev && (await linked(content.path, part, made.mode))) return true;
+      const { mode } = await handle.stat();
+      if (content.mayBeLinked && (await linked(content.path, part, mode))) return true;
       await copyFile(content.path, part);
       // The copy has the original's permissions.
-      await handle.chmod(made.mode & 0o777);
+      await handle.chmod(mode & 0o777);
     } else {
       for await (const piece of content) await handle.writeFile(piece);
     }
@@ -60,7 +60,7 @@ async function fill(part: string, content: Content): Promise<boolean> {
   }
 }
 
-/** Gives a file a second name instead of the empty one that is there; not every file system can. */
+/** Gives a file a second name instead of the empty one that is there; not every file system can, and none for a file of another. */
 async function linked(path: string, part: string, mode: number): Promise<boolean> {
   const second = `${part}.link`;
   try {

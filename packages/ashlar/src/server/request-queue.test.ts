@@ -64,3 +64,113 @@ test("S50 without an overload, nothing is refused, however long it lasts", async
   const { handled, refused } = await load(1, 1000);
   expect([handled.length >= 999, refused]).toEqual([true, []]);
 });
+
+/** A queue with a limit of a second, whose clock moves only when told to, and with each request that it handles. */
+function stoppedQueue({ costMs = 0 } = {}) {
+  let time = Math.ceil(performance.now());
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
+  onTestFinished(() => clock.mockRestore());
+  const handledAt: number[] = [];
+  const refusedMs: number[] = [];
+  const startedAt = time;
+  const queue = new RequestQueue({
+    maxMs: 1000,
+    handle() {
+      handledAt.push(time - startedAt);
+      time += costMs;
+    },
+    refuse: (_message, _response, _waits, ageMs) => void refusedMs.push(ageMs),
+  });
+  return {
+    queue,
+    handledAt,
+    refusedMs,
+    pass(ms: number): void {
+      time += ms;
+    },
+    connect(acceptedMsAgo: number | null): Socket {
+      const socket = new Socket();
+      queue.connected(socket, acceptedMsAgo === null ? null : time - acceptedMsAgo);
+      return socket;
+    },
+    send(socket: Socket): void {
+      const message = new IncomingMessage(socket);
+      queue.add(message, new ServerResponse(message), false);
+    },
+  };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+}
+
+const MS_AGO = 1500;
+
+test.each([
+  { acceptedMsAgo: MS_AGO, isRefused: true },
+  { acceptedMsAgo: null, isRefused: false },
+])("S150 what a request has waited in another process counts: %o", async ({ acceptedMsAgo, isRefused }) => {
+  const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 30 });
+  const sockets = Array.from({ length: 20 }, () => connect(acceptedMsAgo));
+  // What was sent before is read in the next turn.
+  await turns(1);
+  for (const socket of sockets) send(socket);
+  while (queue.length > 0) await turns(1);
+  expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([isRefused, 20]);
+  expect(refusedMs.filter((ms) => ms < MS_AGO)).toEqual([]);
+});
+
+test("S150 only the first request of a connection has waited in another process", async () => {
+  const { refusedMs, handledAt, connect, send, pass } = stoppedQueue();
+  const socket = connect(MS_AGO);
+  send(socket);
+  await turns(1);
+  // What waits for longer than half a second is an overload, and what has waited for longer than a second is refused then.
+  pass(600);
+  send(socket);
+  await turns(2);
+  expect([handledAt.length, refusedMs]).toEqual([2, []]);
+});
+
+test("S150 a connection that says nothing for some turns was not waiting, whenever it was accepted", async () => {
+  const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 30 });
+  const sockets = Array.from({ length: 20 }, () => connect(MS_AGO));
+  await turns(10);
+  for (const socket of sockets) send(socket);
+  while (queue.length > 0) await turns(1);
+  expect([handledAt.length, refusedMs]).toEqual([20, []]);
+});
+
+test("S150 requests are handled every ten milliseconds, also if new connections come all the time", async () => {
+  const { handledAt, connect, send, pass } = stoppedQueue();
+  for (let turn = 0; turn < 40; turn++) {
+    send(connect(null));
+    await turns(1);
+    pass(1);
+  }
+  expect([...new Set(handledAt)]).toEqual([0, 10, 20, 30]);
+});
+
+test("S50 once a turn has handled requests for ten milliseconds, what else has come waits for the next one", async () => {
+  const { queue, handledAt, connect, send } = stoppedQueue({ costMs: 6 });
+  const socket = connect(null);
+  for (let count = 0; count < 5; count++) send(socket);
+  expect([handledAt, queue.length]).toEqual([[0, 6], 3]);
+  await turns(1);
+  expect([handledAt, queue.length]).toEqual([[0, 6, 12, 18], 1]);
+});
+
+test("S50 a request that is refused is not handled as well", async () => {
+  const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 10 });
+  const socket = connect(null);
+  let sent = 0;
+  for (let turn = 0; turn < 200; turn++) {
+    for (let count = 0; count < 6; count++) {
+      send(socket);
+      sent++;
+    }
+    await turns(1);
+  }
+  while (queue.length > 0) await turns(1);
+  expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([true, sent]);
+});

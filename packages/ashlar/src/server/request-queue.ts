@@ -122,7 +122,8 @@ export class RequestQueue {
     this.#turnBeforeAt = this.#lastTurnAt;
     this.#forgetSilent();
     const hadConnections = this.#hasConnections;
-    const isOver = !this.#hasRequests && !hadConnections && this.length === 0;
+    const hasNews = this.#hasRequests || hadConnections || this.#acceptedAt.size > 0;
+    const isOver = !hasNews && this.length === 0;
     this.#hasRequests = false;
     this.#hasConnections = false;
     this.#isTakingIn = hadConnections;

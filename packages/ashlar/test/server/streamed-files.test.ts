@@ -156,6 +156,23 @@ describe("a route that streams the files of a form", () => {
     expect(answer.status).toBe(status);
   });
 
+  test.each(["bytes", "text"] as const)(
+    "reads no more of a file into memory than of any other body: %s()",
+    async (how) => {
+      const route = Route.post("/films", async ({ request }) => {
+        const lengths: number[] = [];
+        for await (const part of request.parts()) lengths.push((await part[how]()).length);
+        return { lengths };
+      });
+      const limits = { maxBodyBytes: 60_000 };
+      const { server } = await uploadShop([route.streamsFiles().bodyLimit("10mb")], { limits });
+      const send = (size: number) => fetch(`${server.url}films`, post(formOf(["a", fileOf(10)], ["b", fileOf(size)])));
+      expect(await (await send(60_000)).json()).toEqual({ lengths: [10, 60_000] });
+      const refused = await send(60_001);
+      expect([refused.status, refused.headers.get("connection")]).toEqual([413, "close"]);
+    },
+  );
+
   test("skips what a handler leaves of a part, and a part that is read too late doesn't look complete", async () => {
     const route = Route.post("/films", async ({ request }) => {
       const fields: string[] = [];

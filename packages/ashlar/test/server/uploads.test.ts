@@ -305,6 +305,44 @@ describe("S196 what the bodies of all requests take", () => {
     await expect.poll(() => shop.application.bodies.usage.memoryBytes).toBe(0);
   });
 
+  /** Asks whether to send the body of a request, and returns the beginning of the response. */
+  const asked = async (port: number, head: string) => {
+    const { received, socket } = rawSocket(port, head);
+    await expect.poll(received).toContain("\r\n\r\n");
+    socket.destroy();
+    return received();
+  };
+
+  test("of the memory has a bound before anything is sent, for all that is not a form with large files", async () => {
+    const { route, begun, release } = waiting("/data");
+    const limits = { ...KILOBYTE, maxBodyBytes: 400_000, maxMultipartBytes: 400_000, maxMemoryBytes: 500_000 };
+    const shop = await uploadShop([route], { limits });
+    const first = fetch(`${shop.server.url}data`, json("x".repeat(300_000)));
+    await begun;
+    const fields = "Content-Type: application/json\r\nContent-Length: 300000\r\nExpect: 100-continue\r\n";
+    const refused = await asked(shop.server.port, `POST /data HTTP/1.1\r\nHost: x\r\n${fields}\r\n`);
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /);
+    // It needs the disk instead.
+    const form = await asked(shop.server.port, openForm("/data", 300_000, "Expect: 100-continue\r\n"));
+    expect(form).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    release();
+    await (await first).text();
+    await expect.poll(() => shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+  });
+
+  test("of the disk is not what a form needs whose files stay in memory", async () => {
+    const { route, begun, release } = waiting("/photos");
+    const limits = { maxFormMemoryBytes: 200_000, maxMultipartBytes: 300_000, maxDiskBytes: 300_000 };
+    const { server } = await uploadShop([route], { limits });
+    const first = fetch(`${server.url}photos`, post(formOf(["photo", fileOf(290_000)])));
+    await begun;
+    const ask = (length: number) => asked(server.port, openForm("/photos", length, "Expect: 100-continue\r\n"));
+    expect(await ask(200_000)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    expect(await ask(200_001)).toMatch(/^HTTP\/1\.1 503 /);
+    release();
+    expect(await (await first).text()).toBe("done");
+  });
+
   test("is given back when a body turns out to be too large", async () => {
     const { route } = waiting("/data");
     const shop = await uploadShop([route], { limits: { maxMemoryBytes: 2 * MEBIBYTE } });
