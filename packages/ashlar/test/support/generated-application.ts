@@ -6,11 +6,11 @@ import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
 import { shellEnvironment } from "./shell-environment.ts";
+import { typeProblems } from "./type-check.ts";
 
 export { freePort } from "./free-port.ts";
 
 const PACKAGE = join(import.meta.dirname, "..", "..");
-const TYPESCRIPT = join(PACKAGE, "../../node_modules/typescript/bin/tsc");
 
 /** The command of the package, as `npx ashlar` runs it. */
 export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
@@ -136,8 +136,7 @@ export async function serveHere(root: string, environment: Record<string, string
 
 /** Checks the types of an application, with its own compiler and settings. */
 export async function checkTypes(root: string): Promise<void> {
-  // The threads of one check do part of the work twice.
-  expect(await execute(root, process.execPath, [TYPESCRIPT, "--singleThreaded"])).toEqual({ code: 0, output: "" });
+  expect(await typeProblems(root)).toEqual([]);
 }
 
 /** Checks the types of an application, and runs its tests. */
