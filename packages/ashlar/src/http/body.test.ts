@@ -7,8 +7,16 @@ import { type Server, serve } from "srvx";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readBody } from "../../test/support/held-body.ts";
 import type { AshlarError } from "../support/index.ts";
-import { type BodyLimits, DEFAULT_BODY_LIMITS, NO_BODY, type RequestBody, refuseTooLarge } from "./body.ts";
+import {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  NO_BODY,
+  type RequestBody,
+  readBody as read,
+  refuseTooLarge,
+} from "./body.ts";
 import { hasBody } from "./body-source.ts";
+import { HeldBodies } from "./held-bodies.ts";
 
 type Payload = NonNullable<RequestInit["body"]>;
 
@@ -106,6 +114,51 @@ describe("readBody of a platform's Request", () => {
     });
     await expect(readBody(post(endless), LIMITS)).rejects.toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
     await expect.poll(() => cancelled).toBe(true);
+  });
+
+  const part = (name: string, more = "") =>
+    `--B\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${"x".repeat(20)}\r\n`;
+
+  test.each([
+    ["too many fields", part("a") + part("b"), false],
+    ["too many fields before the files that are left", part("a") + part("b"), true],
+    ["too many files", part("a", '; filename="a"') + part("b", '; filename="b"'), false],
+  ])("S42 reading stops at a form with %s", async (_, text, leavesFiles) => {
+    let canceled = false;
+    const endless = new ReadableStream({
+      start: (controller) => controller.enqueue(Buffer.from(text)),
+      pull: (controller) => controller.enqueue(Buffer.from(part("more"))),
+      cancel: () => {
+        canceled = true;
+      },
+    });
+    const limits = { ...LIMITS, maxMultipartBytes: 1_000_000, maxFields: 1, maxFiles: 1 };
+    const raw = post(endless, { "content-type": "multipart/form-data; boundary=B" });
+    await expect(readBody(raw, limits, { leavesFiles })).rejects.toMatchObject({ code: "E_INVALID_BODY" });
+    await expect.poll(() => canceled).toBe(true);
+  });
+
+  test("S196 what was announced and hasn't come is not held once the body is complete", async () => {
+    const bodies = new HeldBodies(DEFAULT_BODY_LIMITS);
+    const held = bodies.begin();
+    const headers = { "content-type": "application/json", "content-length": "50000" };
+    await read(post(streamed("[1,", "2]"), headers), DEFAULT_BODY_LIMITS, held);
+    expect(bodies.usage).toEqual({ memoryBytes: 5, diskBytes: 0 });
+    await held.release();
+    expect(bodies.usage.memoryBytes).toBe(0);
+  });
+
+  test("S196 the bytes of a form are held in addition to its files only as long as they are kept", async () => {
+    const text = `${part("a", '; filename="a"')}${part("b", '; filename="b"')}--B--\r\n`;
+    const form = () =>
+      post(streamed(...text.match(/[\s\S]{1,10}/g)!), { "content-type": "multipart/form-data; boundary=B" });
+    const usage = async (maxBodyBytes: number) => {
+      const bodies = new HeldBodies(DEFAULT_BODY_LIMITS);
+      const body = await read(form(), { ...DEFAULT_BODY_LIMITS, maxBodyBytes }, bodies.begin());
+      return [(body as { readonly bytes: Uint8Array | null }).bytes?.length ?? null, bodies.usage.memoryBytes];
+    };
+    expect(await usage(text.length)).toEqual([text.length, text.length + 40]);
+    expect(await usage(text.length - 1)).toEqual([null, 40]);
   });
 
   test("S42 a length beyond the limit is refused before a byte is read", async () => {

@@ -40,7 +40,7 @@ export function endWithResponse(
   const reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   const { stream } = byteStream({
     read: async () => (await reader.read()).value ?? null,
-    close: () => Promise.all([reader.cancel().catch(ignore), end()]),
+    close: () => Promise.all([reader.cancel(), end()]),
   });
   const { status, statusText, headers } = response;
   return new FastResponse(stream, { status, statusText, headers });
@@ -52,10 +52,8 @@ export function closeBodyWithResponse(raw: Request, response: Response): void {
   if (isNodeResponse(response)) return;
   const { body } = response;
   if (!(body instanceof ReadableStream)) return;
-  closeWithResponse(raw, () => {
-    // A locked body is closed by its reader; a response cloned since then has another body now.
-    if (!body.locked && response.body === body) body.cancel().catch(ignore);
-  });
+  // A locked one, such as that of a response which has been cloned since then, refuses: its reader closes it.
+  closeWithResponse(raw, () => void body.cancel().catch(ignore));
 }
 
 function ignore(): void {}

@@ -173,4 +173,16 @@ test("S50 a request that is refused is not handled as well", async () => {
   }
   while (queue.length > 0) await turns(1);
   expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([true, sent]);
+  // With each comes for how long it has waited.
+  expect(refusedMs.filter((ms) => ms < 0 || ms > 700)).toEqual([]);
+});
+
+test("S50 of thousands that wait, each is handled or refused once", async () => {
+  const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 1 });
+  const socket = connect(null);
+  for (let count = 0; count < 3000; count++) send(socket);
+  while (queue.length > 0) await turns(1);
+  expect(refusedMs.length + handledAt.length).toBe(3000);
+  // One each millisecond, for as long as a burst may take.
+  expect(handledAt.slice(0, 600)).toEqual(Array.from({ length: 600 }, (_, index) => index));
 });
