@@ -8,7 +8,7 @@ import { ashlar } from "../support/command-line.ts";
 import { doctor, mend } from "../support/doctor.ts";
 import { edit, execute, serve } from "../support/generated-application.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
-import { RUN_FOLDER } from "../support/run-folder.ts";
+import { RUN_FOLDER } from "../support/run-processes.ts";
 import { markdownSamples } from "../support/samples.ts";
 
 const PASSWORD = "a password of hers";

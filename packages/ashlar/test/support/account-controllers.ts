@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AuthControllers } from "../../src/auth/index.ts";
 import { pages } from "../../src/scaffold/stub-files.ts";
-import { RUN_FOLDER } from "./run-folder.ts";
+import { RUN_FOLDER } from "./run-processes.ts";
 
 // Once in each process, for all test files that share it.
 const folder: string = await mkdtemp(join(process.env[RUN_FOLDER]!, "accounts-"));

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { RUN_FOLDER } from "./run-folder.ts";
+import { RUN_FOLDER } from "./run-processes.ts";
 
 /** Below the ports that a system assigns to programs that don't choose one. */
 const [FIRST, END] = [12_000, 32_000];

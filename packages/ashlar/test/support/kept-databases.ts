@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { RUN_FOLDER } from "./run-processes.ts";
 
 /** What a database contained when it was kept. */
 export interface KeptContents {
@@ -61,9 +63,8 @@ export class KeptDatabases {
 
   /** Drops them all. */
   async drop(): Promise<void> {
-    for (const file of await readdir(this.#folder).catch(() => [])) {
-      await this.#server.drop(file.split(".")[0]!);
-    }
+    const files = await readdir(this.#folder).catch(() => []);
+    for (const name of new Set(files.map((file) => file.split(".")[0]!))) await this.#server.drop(name);
   }
 
   /** A free database with these contents. Of several processes that rename its file, one succeeds. */
@@ -89,6 +90,19 @@ export class KeptDatabases {
   #file(name: string, contents: string, state: "taken" | "free"): string {
     return join(this.#folder, `${name}.${contents}.${state}`);
   }
+}
+
+/**
+ * Lists a database among those of the run, if the statement creates one: if the run is interrupted, it is dropped as well.
+ *
+ * @param server the name of the {@link DatabaseServer}
+ */
+export function listCreated(server: string, statement: string): void {
+  const [, name] = /^create database (\w+)/i.exec(statement) ?? [];
+  const run = process.env[RUN_FOLDER];
+  if (name === undefined || run === undefined) return;
+  mkdirSync(join(run, server), { recursive: true });
+  writeFileSync(join(run, server, `${name}.created`), "");
 }
 
 const SUCCEEDS = [() => true, () => false] as const;

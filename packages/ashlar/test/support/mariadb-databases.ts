@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
-import type { DatabaseServer, KeptContents } from "./kept-databases.ts";
+import { type DatabaseServer, type KeptContents, listCreated } from "./kept-databases.ts";
 
 /** The server that tests create their databases on; configured by the variables that MariaDB's own client reads too. */
 export const MARIADB: Readonly<Record<"host" | "user" | "password", string>> & { readonly port: number } = {
@@ -21,6 +21,7 @@ export const mariadbServer: DatabaseServer = {
 
 /** Runs a statement outside of any database. */
 export async function administerMariadb(statement: string): Promise<void> {
+  listCreated(mariadbServer.name, statement);
   await inside(null, (client) => client.query(statement));
 }
 

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { DatabaseServer, KeptContents } from "./kept-databases.ts";
+import { type DatabaseServer, type KeptContents, listCreated } from "./kept-databases.ts";
 
 /** The server that tests create their databases on; configured by the variables that `psql` uses too. */
 export const POSTGRES: Readonly<Record<string, string | number>> = {
@@ -25,6 +25,7 @@ export const postgresServer: DatabaseServer = {
 
 /** Runs a statement on the server's own database. */
 export async function administer(statement: string): Promise<void> {
+  listCreated(postgresServer.name, statement);
   await inside(POSTGRES.database as string, (client) => client.query(statement));
 }
 

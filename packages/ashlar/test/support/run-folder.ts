@@ -1,12 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeptDatabases } from "./kept-databases.ts";
 import { mariadbServer } from "./mariadb-databases.ts";
 import { postgresServer } from "./postgres-databases.ts";
-
-/** The variable with the folder's path. */
-export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
+import { RUN_FOLDER } from "./run-processes.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
 /** The prefix of the folder's name, followed by the process id of the run. */
@@ -14,33 +14,43 @@ const PREFIX = ".generated-run-";
 
 /**
  * Creates a folder for one test run, for data shared by files that cannot know which of them is the last. It is
- * inside the package, so that generated code finds the framework by name.
+ * inside the package, so that generated code finds the framework by name. A process of its own removes it and the run's
+ * databases at the end; after an interruption, it also ends the processes that are left.
  *
- * @returns a function that removes it after the run
+ * @returns a function that waits for that process
  */
 export default async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[RUN_FOLDER] !== undefined) return undefined;
   await sweep();
   const folder = await mkdtemp(join(PACKAGE, `${PREFIX}${process.pid}-`));
+  // Detached, so that Ctrl+C does not end it.
+  const janitor = spawn(process.execPath, [join(import.meta.dirname, "run-janitor.ts"), folder], {
+    detached: true,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  janitor.unref();
   process.env[RUN_FOLDER] = folder;
   // Processes that tests start also share Node's compile cache of the framework's source.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
   return async () => {
     delete process.env[RUN_FOLDER];
-    await remove(folder);
+    const ended = once(janitor, "exit");
+    janitor.stdin.end("over");
+    await ended;
   };
 }
 
-/** Removes what runs left behind whose process was killed. */
+/** Removes what runs left behind that ended with their janitor, as when the machine was turned off. */
 async function sweep(): Promise<void> {
   for (const name of await readdir(PACKAGE)) {
     const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : 0;
     // A missing server must not keep a run from starting.
-    if (pid > 0 && !isRunning(pid)) await remove(join(PACKAGE, name)).catch(() => {});
+    if (pid > 0 && !isRunning(pid)) await removeRun(join(PACKAGE, name)).catch(() => {});
   }
 }
 
-async function remove(folder: string): Promise<void> {
+/** Drops a run's databases, and removes its folder. */
+export async function removeRun(folder: string): Promise<void> {
   for (const server of [postgresServer, mariadbServer]) await new KeptDatabases(server, folder).drop();
   await rm(folder, { recursive: true, force: true });
 }

@@ -9,7 +9,7 @@ import { resetDatabase } from "../../src/testing/index.ts";
 import { KeptDatabases } from "./kept-databases.ts";
 import { administerMariadb, MARIADB, mariadbServer } from "./mariadb-databases.ts";
 import { administer, POSTGRES, postgresServer } from "./postgres-databases.ts";
-import { RUN_FOLDER } from "./run-folder.ts";
+import { RUN_FOLDER } from "./run-processes.ts";
 
 /** A connection by name, with options that a test can read. */
 type TestConnection = NamedDialect & Readonly<Record<string, unknown>>;
