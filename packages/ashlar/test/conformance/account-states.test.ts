@@ -25,7 +25,7 @@ ${ACCOUNT_STATES.map(({ name, meaning }) => `- **${name}**: ${meaning}`).join("\
 second guard, the pages under its prefix respond the same.
 
 The requests are those of a browser in which the user had logged in, and confirmed a password if there was one, before the account
-came into its state. So a revoked account still passes pages that ask for a password. \`guest:\` marks requests of another browser, in
+came into its state, without the end of logins that may come with it. So a revoked account still passes pages that ask for a password. \`guest:\` marks requests of another browser, in
 which no one is logged in. \`x\` in a path stands for a token that was never issued, and "mailed before" for a link that was mailed
 before the state began.
 `;

@@ -49,6 +49,7 @@ const DEEDS: Readonly<Record<string, readonly [args: readonly string[], isAboutU
   "users:find": [[ADA.email], true],
   "users:show": [[ADA.email], true],
   "users:logout": [[ADA.email, "--reason", "asked"], true],
+  "users:void-password": [[ADA.email, "--reason", "asked"], true],
   "users:block": [[ADA.email, "--reason", "asked"], true],
   "users:unblock": [[ADA.email, "--reason", "asked"], true],
   "users:verify": [[ADA.email, "--reason", "asked"], true],
@@ -133,6 +134,25 @@ test("users:verify verifies the address that was shown, and no other, and tells 
   meanwhile = null;
   expect((await verify()).error).toBeNull();
   expect(events.of("auth.email_verified")).toMatchObject([{ guard: "web", user: { id: ADA.id }, address: null }]);
+});
+
+test("S205 users:void-password says what it can't do, and what remains to be done", async () => {
+  const accounts = await shop();
+  const voided = (text: string) =>
+    `The password of ${text} is no longer valid, and all access to the account has ended. No mail was sent.`;
+  await change(accounts, { email: null });
+  expect((await run(accounts, "users:void-password", "1")).output).toBe(
+    `${voided("Ada")}\nThe account has no address, so its owner can't set a new one by mail.`,
+  );
+  expect((await run(accounts, "users:void-password", "1")).error).toBe("The account of Ada has no password.");
+  // A link sets a password that was revoked, and maybe not a first one: an account that had none stays so.
+  await change(accounts, { password: null });
+  expect((await run(accounts, "users:void-password", "1")).error).toBe("The account of Ada has no password.");
+  expect((await accounts.user(1))!.passwordHash()).toBeNull();
+  await change(accounts, { password: "x", email: ADA.email, blocked_at: new Date().toISOString() });
+  expect((await run(accounts, "users:void-password", "1")).output).toContain(
+    "with a link that you mail, once it is unblocked: npx ashlar users:unblock 1, then npx ashlar mail:resend 1",
+  );
 });
 
 test("mail:resend sends nothing that would not work or isn't needed", async () => {

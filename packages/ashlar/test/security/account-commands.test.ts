@@ -138,6 +138,42 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
   });
 
+  test("S205 users:void-password ends every way in, tells no one but the log, and leaves a link as the only way back", async () => {
+    const client = await shop.loggedIn();
+    const old = await shop.resetLink(EMAIL);
+    const { data } = (await shop.visitor().postJson("/api/auth", { username: EMAIL, password: PASSWORD })).json as {
+      data: string;
+    };
+    await shop.mail.clear();
+    using captured = captureEvents(shop.application);
+    expect((await run("users:void-password", EMAIL, "--reason", "in a leaked list")).output).toContain(
+      `The password of ${EMAIL} is no longer valid, and all access to the account has ended. No mail was sent.`,
+    );
+    expect(captured.of("auth.command").map(({ command, by, reason }) => [command, by, reason])).toEqual([
+      ["users:void-password", "grace@desk", "in a leaked list"],
+    ]);
+    expect(captured.of("auth.password_changed")).toMatchObject([
+      { guard: "web", address: null, user: { email: EMAIL } },
+    ]);
+    expect(await shop.mail.all()).toEqual([]);
+    await client.assertGuest();
+    expect((await shop.visitor().withToken(data).getJson("/api/me")).status).toBe(401);
+    for (const password of [PASSWORD, "!", ""]) expect(await shop.logsIn(shop.visitor(), EMAIL, password)).toBe(false);
+    expect(await shop.resetsPassword(old, NEW_PASSWORD)).toBe(false);
+    expect((await run("users:show", EMAIL)).output).toContain("password  no");
+    expect((await run("mail:resend", EMAIL)).output).toBe(`A new link to set a password goes to ${EMAIL}.`);
+    expect(await shop.resetsPassword(await shop.linkTo(EMAIL), NEW_PASSWORD)).toBe(true);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
+  });
+
+  test("S205 a password is voided while the account is blocked, and doesn't come back when it is unblocked", async () => {
+    await run("users:block", EMAIL);
+    expect((await run("users:void-password", EMAIL, "--json")).error).toBeNull();
+    await run("users:unblock", EMAIL);
+    expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
+    expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
+  });
+
   test("users:verify verifies the address once", async () => {
     expect(await run("users:verify", EMAIL)).toEqual({ output: `${EMAIL} is verified.`, error: null });
     expect((await shop.user())!.hasVerifiedEmail()).toBe(true);
@@ -380,10 +416,33 @@ await onEachDatabase("the commands about accounts", (engine) => {
     for (const email of [EMAIL, BOB]) expect(await shop.logsIn(shop.visitor(), email, PASSWORD)).toBe(true);
   });
 
+  test("S205 access:end-all --void-passwords also makes all passwords invalid", async () => {
+    await bob();
+    const { output } = await run("access:end-all", "--void-passwords", "--yes");
+    expect(output).toContain("Their passwords are no longer valid.");
+    expect(output).not.toContain("- Passwords.");
+    for (const email of [EMAIL, BOB]) expect(await shop.logsIn(shop.visitor(), email, PASSWORD)).toBe(false);
+    expect(await shop.resetsPassword(await shop.resetLink(BOB), NEW_PASSWORD)).toBe(true);
+    expect(await shop.logsIn(shop.visitor(), BOB, NEW_PASSWORD)).toBe(true);
+    expect(JSON.parse((await run("access:end-all", "--yes", "--json")).output)).toMatchObject({
+      ended: { web: 2 },
+      passwordsVoided: false,
+      besides: expect.arrayContaining([expect.stringMatching(/^- Passwords\./)]),
+    });
+  });
+
   test("what names no account, or several, is refused", async () => {
     const named = new shop.User().fill({ name: "Eve", email: "eve@example.com" });
     await named.save();
-    for (const name of ["users:show", "users:logout", "users:block", "users:verify", "users:export", "users:erase"]) {
+    for (const name of [
+      "users:show",
+      "users:logout",
+      "users:void-password",
+      "users:block",
+      "users:verify",
+      "users:export",
+      "users:erase",
+    ]) {
       expect((await run(name, "nobody@example.com")).error).toMatch(/^There is no account "nobody@example.com"\./);
       expect((await run(name)).error).toMatch(/^Usage: /);
       expect((await run(name, EMAIL, "--unknown")).error).toContain("Unknown option");

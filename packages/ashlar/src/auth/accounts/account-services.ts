@@ -25,6 +25,7 @@ import { MailLimits } from "./mail-limits.ts";
 import { PasswordChange } from "./password-change.ts";
 import { PasswordReset } from "./password-reset.ts";
 import { PasswordResetTable } from "./password-reset-table.ts";
+import { PasswordVoiding } from "./password-voiding.ts";
 import { Registration } from "./registration.ts";
 import { RegistrationEpochs } from "./registration-epochs.ts";
 import { RemainingTokenSource } from "./remaining-tokens.ts";
@@ -68,6 +69,7 @@ export class AccountServices {
   readonly deviceLinks: DeviceLinks;
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
+  readonly passwordVoiding: PasswordVoiding;
   readonly userData: UserDataRegistry;
   readonly deletion: UserDeletion;
   readonly pruning: AccountPruning;
@@ -135,6 +137,7 @@ export class AccountServices {
     this.access = access;
     const events = () => (container.has("events") ? container.make("events") : null);
     this.blocks = new AccountBlocks({ users, access, events });
+    this.passwordVoiding = new PasswordVoiding({ users, access, events });
     this.enumerationPrevention = prevention;
     this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
     this.emailVerification = new EmailVerification({

@@ -1,10 +1,12 @@
-import { type Model, type ModelClass, tableHasColumn } from "../../database/index.ts";
+import { type Model, type ModelClass, type ModelQuery, tableHasColumn } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { type AccessHolder, endCredentials, makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountStore, AccountUser } from "../account-store.ts";
 import type { AuthenticatesStatics } from "../authenticates.ts";
+import { hasPassword } from "../credentials.ts";
 import { endAccess } from "../end-access.ts";
 import { endsWithRow } from "../stored-credentials.ts";
+import { NO_PASSWORD } from "../stored-hash.ts";
 import { isModel } from "../users-of.ts";
 import { writeColumns } from "../write-column.ts";
 
@@ -13,11 +15,20 @@ const BATCH = 5000;
 const STORE_BATCH = 200;
 
 type EndableModel = ModelClass<Model & AccessHolder> & AuthenticatesStatics;
+type Rows = ModelQuery<Model & AccessHolder>;
 
 /** The accounts whose access is to end. */
 export interface AccountsToEnd {
   readonly guard: string;
   readonly store: AccountStore;
+}
+
+/** How access to all accounts ends. */
+export interface EndAllOptions {
+  /** Whether their passwords become invalid, too; default: `false`. */
+  readonly voidsPasswords?: boolean;
+  /** How many rows a statement covers; default: 5000. */
+  readonly batch?: number;
 }
 
 /**
@@ -48,15 +59,17 @@ export async function requireEndable(all: readonly AccountsToEnd[]): Promise<voi
  * All accounts get the same new epoch. It is as unguessable as one of their own, and nothing that belongs to one account is
  * accepted for another, because it also names the account.
  *
- * @param batch how many rows a statement covers
  * @returns how many accounts there were
  */
-export async function endAccessToAll({ store }: AccountsToEnd, batch: number = BATCH): Promise<number> {
+export async function endAccessToAll({ store }: AccountsToEnd, options: EndAllOptions = {}): Promise<number> {
   const model = store.userClass;
-  return isModel(model) ? endRows(model as unknown as EndableModel, batch) : endOneByOne(store);
+  return isModel(model) ? endRows(model as unknown as EndableModel, options) : endOneByOne(store, options);
 }
 
-async function endRows(model: EndableModel, size: number): Promise<number> {
+async function endRows(
+  model: EndableModel,
+  { batch: size = BATCH, voidsPasswords = false }: EndAllOptions,
+): Promise<number> {
   const key = model.primaryKey as never;
   const sample = (await model.rows().orderBy(key).limit(1).get())[0];
   if (sample === undefined) return 0;
@@ -77,10 +90,21 @@ async function endRows(model: EndableModel, size: number): Promise<number> {
     const upTo = end === undefined ? null : end.authId();
     // No model's `save`: its hooks are for one user at a time.
     const batch = upTo === null ? rest() : rest().where(key, "<=" as never, upTo as never);
+    // First, so that no login with an old password comes after the end of all logins.
+    if (voidsPasswords) await voidPasswords(model, batch);
     ended += hasOwnCredentials ? await endEach(await batch.get(), changes) : await batch.update(changes as never);
     if (upTo === null) return ended;
     last = upTo;
   }
+}
+
+/** Accounts that never had a password stay so: a link may not set one for them, depending on the settings. */
+async function voidPasswords({ passwordColumn }: EndableModel, rows: Rows): Promise<void> {
+  const column = passwordColumn as never;
+  await rows
+    .whereNotNull(column)
+    .where(column, "<>" as never, "" as never)
+    .update({ [passwordColumn]: NO_PASSWORD } as never);
 }
 
 /** A class's own `endCredentials()` knows what else there is, one user at a time. */
@@ -95,12 +119,15 @@ async function endEach(
   return users.length;
 }
 
-async function endOneByOne(store: AccountStore): Promise<number> {
+async function endOneByOne(store: AccountStore, { voidsPasswords = false }: EndAllOptions): Promise<number> {
   let ended = 0;
   let last: AccountUser | undefined;
   while (true) {
     const users = await store.accountsAfter!(last?.authId() ?? null, STORE_BATCH);
-    for (const user of users) if ((await endAccess(store, user)) !== null) ended++;
+    for (const user of users) {
+      const changes = voidsPasswords && hasPassword(user) ? { passwordHash: NO_PASSWORD } : {};
+      if ((await endAccess(store, user, changes)) !== null) ended++;
+    }
     last = users.at(-1);
     if (last === undefined) return ended;
   }

@@ -33,6 +33,12 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
     load: () => import("./users-logout.ts"),
   },
   {
+    name: "users:void-password",
+    description: "Makes the password of an account invalid and ends all access to it, until its owner sets a new one.",
+    help: helpOf(USER, REASON),
+    load: () => import("./users-void-password.ts"),
+  },
+  {
     name: "users:block",
     description: "Blocks an account and ends all access to it, until it is unblocked.",
     help: helpOf(USER, REASON),
@@ -82,7 +88,11 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
   {
     name: "access:end-all",
     description: "Ends all access to all accounts, after a leak or a restore: logins, links in mails and tokens.",
-    help: helpOf(REASON, YES),
+    help: helpOf(
+      "  --void-passwords  also makes their passwords invalid, until their owners set new ones",
+      REASON,
+      YES,
+    ),
     load: () => import("./access-end-all.ts"),
   },
 ];

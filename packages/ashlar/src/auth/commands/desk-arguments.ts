@@ -6,9 +6,9 @@ import { AshlarError, currentDate, type RegisteredUser } from "../../support/ind
 import { auditText } from "../accounts/account-blocks.ts";
 
 /** Options that commands about accounts have in addition to those of {@link readDeskArguments}. */
-type DeskOption = "address" | "limit" | "mail" | "out" | "reason" | "yes";
+type DeskOption = "address" | "limit" | "mail" | "out" | "reason" | "void-passwords" | "yes";
 
-const FLAGS: readonly string[] = ["json", "yes"];
+const FLAGS: readonly string[] = ["json", "void-passwords", "yes"];
 
 /** What a command about accounts was called with. */
 export interface DeskArguments {
@@ -19,6 +19,8 @@ export interface DeskArguments {
   readonly guard: string | null;
   /** Whether the result is to be one JSON document. */
   readonly isJson: boolean;
+  /** Whether passwords are to be made invalid, too. */
+  readonly voidsPasswords: boolean;
   /** Whether not to ask before something that can't be undone. */
   readonly isSure: boolean;
   readonly values: Readonly<Partial<Record<DeskOption, string>>>;
@@ -43,12 +45,20 @@ export function readDeskArguments(
   ]);
   const { values, positionals } = parsed(args, Object.fromEntries(options), usage);
   if (positionals.length < least || positionals.length > most) throw new AshlarError("E_COMMAND", `Usage: ${usage}`);
-  const { by, guard, json, yes, ...rest } = values as Record<string, string | boolean | undefined>;
+  const {
+    by,
+    guard,
+    json,
+    yes,
+    "void-passwords": voids,
+    ...rest
+  } = values as Record<string, string | boolean | undefined>;
   return {
     positionals,
     by: typeof by === "string" && by.trim() !== "" ? by : caller(),
     guard: typeof guard === "string" ? guard : null,
     isJson: json === true,
+    voidsPasswords: voids === true,
     isSure: yes === true,
     values: rest as DeskArguments["values"],
   };
