@@ -7,16 +7,16 @@ const CALM_MS = 10_000;
 
 /** Which requests are refused, and why. */
 export interface RefusalWords {
-  /** A sentence for the log: what they waited for, and what is too small. */
-  readonly why: string;
+  /** A sentence for the log: what they waited for, and what is too small; `null` if the caller logs the first one. */
+  readonly why: string | null;
   /** What every line has, such as the name of a connection. */
   readonly bindings?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Logs that requests are refused because there are too many: a line when that begins, and another one, with their number, when
- * it is over, however many they were. A line for each, or even a stack, would cost as much as a response, and push
- * everything else out of the log.
+ * Logs that requests are refused because there are too many, or because what they need is down: a line when that begins, and
+ * another one, with their number, when it is over, however many they were. A line for each, or even a stack, would cost as
+ * much as a response, and push everything else out of the log.
  */
 export class RefusalLog {
   readonly #logger: Logger;
@@ -36,15 +36,17 @@ export class RefusalLog {
   /**
    * Counts a request that is refused.
    *
-   * @param waitedMs for how long it has waited
+   * @param waitedMs for how long it has waited; default: not at all
+   * @returns whether it is the first of an episode
    */
-  count(waitedMs: number): void {
+  count(waitedMs = 0): boolean {
     this.#refused++;
     this.#longestMs = Math.max(this.#longestMs, waitedMs);
     this.#refusedAt = performance.now();
-    if (this.#timer !== null) return;
+    if (this.#timer !== null) return false;
     this.#startedAt = this.#refusedAt;
     this.#timer = setTimeout(() => this.#look(), FIRST_MS).unref();
+    return true;
   }
 
   /** Says what hasn't been said yet: the process is about to end. */
@@ -55,7 +57,8 @@ export class RefusalLog {
   }
 
   #look(): void {
-    if (!this.#isLogged) this.#logger.warn(this.#line(), `Requests are refused with 503. ${this.#words.why}`);
+    const { why } = this.#words;
+    if (!this.#isLogged && why !== null) this.#logger.warn(this.#line(), `Requests are refused with 503. ${why}`);
     this.#isLogged = true;
     const calmMs = performance.now() - this.#refusedAt;
     if (calmMs >= CALM_MS) this.#end();
@@ -64,8 +67,13 @@ export class RefusalLog {
 
   #end(): void {
     const seconds = Math.round((this.#refusedAt - this.#startedAt) / 1000);
-    const line = { ...this.#line(), seconds };
-    this.#logger.warn(line, "Requests were refused with 503, because there were too many. That is over.");
+    const { why, bindings } = this.#words;
+    const over = "Requests were refused with 503, because there were too many. That is over.";
+    if (why !== null) this.#logger.warn({ ...this.#line(), seconds }, over);
+    else if (this.#refused > 1) {
+      const line = { ...bindings, refused: this.#refused, seconds };
+      this.#logger.warn(line, "Requests were refused with 503. The log has only the first of them.");
+    }
     this.#timer = null;
     this.#refused = 0;
     this.#longestMs = 0;

@@ -64,7 +64,8 @@ export const ACCOUNT_STATES: readonly AccountState[] = [
   },
   {
     name: "revoked",
-    meaning: "the password was made invalid, by `users:void-password` or an undone change of address, for example; both also end its logins.",
+    meaning:
+      "the password was made invalid, by `users:void-password` or an undone change of address, for example; both also end its logins.",
     isLoggedIn: true,
     columns: { password: "!", ...VERIFIED },
   },

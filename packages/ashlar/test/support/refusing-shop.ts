@@ -43,17 +43,23 @@ export async function shop(main: object, { waitSeconds = 0, lines = [] }: ShopOp
   return { application, lines };
 }
 
-/** The status, the time to wait, and the code of the response, as JSON and as a page, and of each line in the log. */
+/**
+ * The status, the time to wait, and the code of the response, as JSON and as a page; and what the log has of this code, which is
+ * one line for each episode.
+ */
 export async function refusal({ application, lines }: Shop, path: string): Promise<unknown> {
-  lines.length = 0;
   const seen: unknown[] = [];
+  let code: unknown;
   for (const accept of ["application/json", "text/html"]) {
     const request = new Request(`https://shop.example${path}`, { headers: { accept } });
     const response = await application.fetch(request, { address: "203.0.113.7" });
     const text = await response.text();
-    seen.push([response.status, response.headers.get("retry-after"), accept === "text/html" || JSON.parse(text).code]);
+    if (accept === "application/json") ({ code } = JSON.parse(text) as { code?: unknown });
+    seen.push([response.status, response.headers.get("retry-after"), accept === "text/html" || code]);
   }
-  return [seen, lines.map(({ level, code, msg }) => [level, code, String(msg).split(": ")[0]])];
+  const logged = lines.filter((line) => line.code === code && "err" in line);
+  const kinds = new Map(logged.map(({ level, msg }) => [`${level} ${msg}`, [level, code, String(msg).split(": ")[0]]]));
+  return [seen, [...kinds.values()]];
 }
 
 /** What {@link refusal} returns for a failure with a name. */
@@ -62,10 +68,7 @@ export const named = (code: string): unknown => [
     [503, "5", code],
     [503, "5", true],
   ],
-  [
-    ["warn", code, "The request was refused"],
-    ["warn", code, "The request was refused"],
-  ],
+  [["warn", code, "The request was refused"]],
 ];
 
 /** The status of a response. */

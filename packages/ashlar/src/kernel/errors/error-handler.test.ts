@@ -168,6 +168,31 @@ describe("production", () => {
   });
 });
 
+describe("S150 what is refused with 503 because something is down", () => {
+  const BEGINS = /^The request was refused: /;
+  const OVER = "Requests were refused with 503. The log has only the first of them.";
+
+  test("is one line with its cause, however many it is, and one with their number at the end", async () => {
+    const { application, lines } = await make("production");
+    for (let count = 0; count < 200; count++) expect((await ask(application, "/busy")).status).toBe(503);
+    expect(lines).toMatchObject([
+      { level: "warn", code: "E_OVERLOADED", path: "/busy", msg: expect.stringMatching(BEGINS) },
+    ]);
+    await application.shutdown();
+    expect(lines.slice(1)).toMatchObject([{ level: "warn", code: "E_OVERLOADED", refused: 200, msg: OVER }]);
+  });
+
+  test("leaves the line of any other failure in the log", async () => {
+    const { application, lines } = await make("production");
+    for (const path of ["/busy", "/boom", "/busy", "/boom"]) await ask(application, path);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(BEGINS),
+      "The request failed.",
+      "The request failed.",
+    ]);
+  });
+});
+
 describe("development", () => {
   test("a page shows error, cause, stack and source, with a policy that allows only its own scripts", async () => {
     const { application } = await make("development");

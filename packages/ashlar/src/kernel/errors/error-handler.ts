@@ -2,7 +2,7 @@ import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts"
 import { AshlarError, type MaybePromise, RefusedError } from "../../support/index.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
-import { RefusalLog } from "../refusal-log.ts";
+import { RefusalLog, type RefusalWords } from "../refusal-log.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
@@ -146,13 +146,16 @@ export class ErrorHandler {
   }
 
   #logRefusal({ refusal: { why, bindings, waitedMs } }: RefusedError): void {
-    const key = `${why} ${JSON.stringify(bindings)}`;
+    this.#refusalLog(`${why} ${JSON.stringify(bindings)}`, { why, bindings }).count(waitedMs);
+  }
+
+  #refusalLog(key: string, words: RefusalWords): RefusalLog {
     let log = this.#refusals.get(key);
     if (log === undefined) {
-      log = new RefusalLog(this.#logger, { why, bindings });
+      log = new RefusalLog(this.#logger, words);
       this.#refusals.set(key, log);
     }
-    log.count(waitedMs);
+    return log;
   }
 
   /** Logs what is not logged yet of what was refused. */
@@ -161,16 +164,19 @@ export class ErrorHandler {
   }
 
   #log(error: AshlarError, thrown: unknown, context: HttpContext, message: string | null = null): void {
+    // While a database or another service is down, requests fail by thousands, for one reason.
+    const { code, status } = error;
+    if (status === 503 && !this.#refusalLog(code, { why: null, bindings: { code } }).count()) return;
     const { request } = context;
     const data = {
       err: thrown,
-      code: error.code,
+      code,
       requestId: request.id,
       method: request.raw.method,
       path: this.#paths.of(context),
     };
     if (message !== null) this.#logger.error(data, message);
-    else if (error.status === 503) this.#logger.warn(data, `The request was refused: ${error.message}`);
+    else if (status === 503) this.#logger.warn(data, `The request was refused: ${error.message}`);
     else this.#logger.error(data, "The request failed.");
   }
 

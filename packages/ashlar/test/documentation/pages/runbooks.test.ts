@@ -60,6 +60,9 @@ withOwnPostgres("the runbook about a database that is gone", () => {
     const seen = ['"database":"failed"', '"code":"E_DATABASE_UNAVAILABLE"', "The request was refused:"];
     for (const one of seen) expect(page).toContain(one);
     for (const one of seen.slice(1)) expect(output()).toContain(one);
+    for (let count = 0; count < 20; count++) expect((await tokenFor(url)).status).toBe(503);
+    // However many fail, the log has the first one.
+    expect(output().split("The request was refused:")).toHaveLength(2);
     expect(page).toContain(begun);
 
     await postgres.start();
