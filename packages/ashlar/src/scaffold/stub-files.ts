@@ -242,5 +242,6 @@ export async function fileOf(path: string, stub: string, values: StubValues): Pr
 }
 
 function fromStubs(traits: ApplicationTraits, paths: readonly string[]): Promise<NewFile[]> {
-  return Promise.all(paths.map((path) => fileOf(path, `application/${path}`, stubValues(traits))));
+  const values = stubValues(traits);
+  return Promise.all(paths.map((path) => fileOf(path, `application/${path}`, values)));
 }

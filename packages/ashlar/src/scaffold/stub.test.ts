@@ -80,3 +80,15 @@ test("every stub in the package renders without leftover directives", async () =
     }
   }
 });
+
+test("a stub is rendered with the values given, also after it was rendered with others", async () => {
+  const rendered = async (name: string, table: string) => await readStub("make/model.ts", { class: name, table });
+  const [order, invoice, again] = [
+    await rendered("Order", "orders"),
+    await rendered("Invoice", "orders"),
+    await rendered("Order", "orders"),
+  ];
+  expect([order.includes("class Order"), invoice.includes("class Invoice")]).toEqual([true, true]);
+  expect(again).toBe(order);
+  await expect(readStub("make/model.ts", { class: "Order" })).rejects.toThrow('The stub uses "table"');
+});

@@ -8,8 +8,20 @@ export type StubValues = Readonly<Record<string, string | boolean>>;
 /** The folder of the stubs. */
 export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 
+/** A stub that was read. */
+interface Stub {
+  readonly text: string;
+  /** The names that it uses. */
+  readonly names: readonly string[];
+  /** What it was rendered to, by the values of these names. */
+  readonly rendered: Map<string, string>;
+}
+
 /** The stubs that were read, by path. */
-const TEXTS = new Map<string, Promise<string>>();
+const READ = new Map<string, Promise<Stub>>();
+
+/** How many renderings of a stub are kept: those of every combination of choices, for one application. */
+const MOST_RENDERED = 100;
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
 
@@ -46,8 +58,23 @@ function lookUp(values: StubValues, name: string): string | boolean {
  * @param values the values for the stub
  */
 export async function readStub(path: string, values: StubValues): Promise<string> {
-  // `ashlar auth` renders each stub for every combination of choices.
-  const text = TEXTS.get(path) ?? readFile(join(STUBS, `${path}.stub`), "utf8");
-  TEXTS.set(path, text);
-  return fillStub(await text, values);
+  const reading = READ.get(path) ?? read(path);
+  READ.set(path, reading);
+  const { text, names, rendered } = await reading;
+  // Commands that install a feature render each stub for every combination of choices, most of which it doesn't depend on.
+  const key = JSON.stringify(names.map((name) => values[name]));
+  const known = rendered.get(key);
+  if (known !== undefined) return known;
+  const filled = fillStub(text, values);
+  if (rendered.size >= MOST_RENDERED) rendered.clear();
+  rendered.set(key, filled);
+  return filled;
+}
+
+async function read(path: string): Promise<Stub> {
+  const text = await readFile(join(STUBS, `${path}.stub`), "utf8");
+  const names = new Set(
+    [...text.matchAll(/%\{(\w+)\}|\/\/#if\b\s*(\w+)/g)].map(([, value, choice]) => value ?? choice!),
+  );
+  return { text, names: [...names], rendered: new Map() };
 }
