@@ -1,0 +1,129 @@
+import { execFileSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname, join, posix } from "node:path";
+
+/** A test file that a change reaches. */
+export interface ReachedTest {
+  /** Relative to the repository's root. */
+  readonly file: string;
+  /** How many imports are between it and what has changed; 0 if it has changed itself. */
+  readonly distance: number;
+}
+
+const CODE = [
+  "packages/*/{bin,src,test}/**/*.{ts,js}",
+  "packages/*/*.ts",
+  "{scripts,bench}/**/*.ts",
+  "docs/.vitepress/*.ts",
+  "*.ts",
+];
+/** `from "…"`, `import "…"`, `import("…")`, unless only types are imported. */
+const IMPORT = /^(?:import|export) (?!type )[^;]*?from "([^"]+)"|\bimport\(?\s*"([^"]+)"/gm;
+const PUBLIC = "packages/ashlar/src/public";
+
+/**
+ * The files that differ from a commit, with those that git doesn't know yet.
+ *
+ * @param since a commit, or the name of a branch: what the two have in common counts
+ */
+export function changedFiles(root: string, since: string): string[] {
+  const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" });
+  const base = git("merge-base", since, "HEAD").trim();
+  const names = git("diff", "--name-only", "--no-renames", base) + git("ls-files", "--others", "--exclude-standard");
+  return [...new Set(names.split("\n").filter(Boolean))];
+}
+
+/**
+ * The test files that changed files reach through imports, nearest first. Pages, stubs and other files without imports reach
+ * the code that names them.
+ *
+ * @param root the repository
+ * @param changed paths relative to it
+ */
+export function reachedTests(root: string, changed: readonly string[]): ReachedTest[] {
+  const files = globSync(CODE, {
+    cwd: root,
+    exclude: (name) => /^(?:node_modules|\.generated-.*)$/.test(basename(name)),
+  });
+  const texts = new Map(files.map((file) => [file.replaceAll("\\", "/"), readFileSync(join(root, file), "utf8")]));
+  const importers = new Map<string, string[]>();
+  for (const [file, text] of texts) {
+    for (const target of importsOf(file, text)) importers.set(target, [...(importers.get(target) ?? []), file]);
+  }
+  const distances = new Map(changed.map((file) => [file, 0]));
+  // Further entries are added while it runs: breadth first.
+  for (const [file, distance] of distances) {
+    const next = texts.has(file) || importers.has(file) ? (importers.get(file) ?? []) : namedBy(file, texts);
+    for (const one of next) if (!distances.has(one)) distances.set(one, distance + 1);
+  }
+  return [...distances]
+    .filter(([file]) => file.endsWith(".test.ts") && texts.has(file))
+    .map(([file, distance]) => ({ file, distance }))
+    .sort((a, b) => a.distance - b.distance || (a.file < b.file ? -1 : 1));
+}
+
+/** The files that a module imports, relative to the repository. */
+function importsOf(file: string, text: string): string[] {
+  return [...text.matchAll(IMPORT)].flatMap(([, from, dynamic]) => {
+    const name = from ?? dynamic!;
+    if (name.startsWith(".")) return [posix.join(dirname(file), name)];
+    const [, feature = "index"] = /^ashlar(?:\/(\w+))?$/.exec(name) ?? [];
+    return name.split("/")[0] === "ashlar" ? [`${PUBLIC}/${feature}.ts`] : [];
+  });
+}
+
+/** A name in more files than this, such as `package.json`, is that of another file in most of them. */
+const MANY = 20;
+
+/** The code that names a file that isn't code: by its path, or its name, or that of the nearest folder. */
+function namedBy(file: string, texts: ReadonlyMap<string, string>): string[] {
+  const folders = dirname(file)
+    .split("/")
+    .filter((name) => name !== ".")
+    .toReversed();
+  for (const name of [file, basename(file), basename(file, ".stub"), ...folders]) {
+    const forms = [`"${name}`, `${name}"`, `/${name}\``];
+    const found = [...texts].filter(([, text]) => forms.some((form) => text.includes(form)));
+    if (found.length > 0 && found.length <= MANY) return found.map(([one]) => one);
+  }
+  return [];
+}
+
+/** How long a test file takes that has not run here yet, in seconds: more if it starts processes. */
+const [SLOW_SECONDS, QUICK_SECONDS] = [8, 0.4];
+
+/**
+ * The first of the tests that fit into a time; at least one.
+ *
+ * @param seconds how long they may take, all together
+ * @param durations how long they took before, in seconds
+ */
+export function fitting(
+  tests: readonly ReachedTest[],
+  seconds: number,
+  durations: Readonly<Record<string, number>>,
+): string[] {
+  let left = seconds;
+  const files = tests.map(({ file }) => file);
+  const fit = files.filter((file) => {
+    const takes = durations[file] ?? (/^packages\/\w+\/src\//.test(file) ? QUICK_SECONDS : SLOW_SECONDS);
+    if (takes > left) return false;
+    left -= takes;
+    return true;
+  });
+  return fit.length > 0 ? fit : files.slice(0, 1);
+}
+
+/** How long each test file took when it last ran here, in seconds, as Vitest notes it. */
+export function lastDurations(root: string): Record<string, number> {
+  const durations: Record<string, number> = {};
+  for (const file of globSync("node_modules/.vite/vitest/*/results.json", { cwd: root })) {
+    const { projects } = JSON.parse(readFileSync(join(root, file), "utf8")) as {
+      projects: Record<string, { files: Record<string, { duration: number }> }>;
+    };
+    for (const { files } of Object.values(projects)) {
+      for (const [name, { duration }] of Object.entries(files)) durations[name] = duration / 1000;
+    }
+  }
+  return durations;
+}
