@@ -329,32 +329,34 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("limits:clear", "--limit", "logn")).error).toContain("login");
   });
 
-  test("limits:clear forgets what was counted for an address alone, and only under the limit that was named", async () => {
+  test("limits:clear forgets what was counted for an address or an account alone, and only under the limit that was named", async () => {
     const throttle = shop.application.container.make("throttle");
-    const [own, other, account] = [
-      { address: "198.51.100.1" },
-      { address: "198.51.100.2" },
-      { realm: "web", account: EMAIL },
-    ];
+    const [own, other] = [{ address: "198.51.100.1" }, { address: "198.51.100.2" }];
+    const account = { realm: "web", account: EMAIL };
+    // Also attempts that name no account, and those of clients whose address isn't known.
+    const counted = [
+      ["register", own],
+      ["register", other],
+      ["login", own, 6],
+      ["login", account, 6],
+      ["login.account", account],
+    ] as const;
     const useUp = async () => {
-      for (const keys of [own, other]) await throttle.consume("register", keys, 60);
-      await throttle.consume("login.account", account, 101);
+      for (const [limit, keys, cost = 101] of counted) await throttle.consume(limit, keys, cost);
     };
-    const allowed = async () => [
-      (await throttle.peek("register", own)).allowed,
-      (await throttle.peek("register", other)).allowed,
-      (await throttle.peek("login.account", account)).allowed,
-    ];
+    const allowed = async () => {
+      return await Promise.all(counted.map(async ([limit, keys]) => (await throttle.peek(limit, keys)).allowed));
+    };
     await useUp();
-    await run("limits:clear", "--address", own.address, "--limit", "login");
-    await run("limits:clear", EMAIL, "--limit", "login");
-    expect(await allowed()).toEqual([false, false, false]);
+    await run("limits:clear", "--address", own.address, "--limit", "login.account");
+    await run("limits:clear", EMAIL, "--limit", "register");
+    expect(await allowed()).toEqual([false, false, false, false, false]);
     const told = await events(async () => {
       const { output } = await run("limits:clear", "--address", own.address, "--json");
       expect(JSON.parse(output)).toEqual({ guard: null, id: null, address: own.address, limit: null });
     });
     expect(told).toEqual([["limits:clear", "grace@desk", null, false]]);
-    expect(await allowed()).toEqual([true, false, false]);
+    expect(await allowed()).toEqual([true, false, true, false, false]);
     await useUp();
     const both = await events(async () => {
       expect((await run("limits:clear", EMAIL, "--address", own.address)).output).toBe(
@@ -362,7 +364,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
       );
     });
     expect(both).toEqual([["limits:clear", "grace@desk", null, true]]);
-    expect(await allowed()).toEqual([true, false, true]);
+    expect(await allowed()).toEqual([true, false, true, true, true]);
   });
 
   test("S193 mail:resend mails a new link, and the one before stops working", async () => {
