@@ -15,7 +15,7 @@ import { deleteUsersBy } from "./delete-users.ts";
 import { GuardRegistry } from "./guard-registry.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
-import { AUTH_MESSAGES } from "./messages.ts";
+import { AUTH_MESSAGES, message } from "./messages.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests, requireHashing } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
@@ -129,6 +129,10 @@ export class AuthProvider extends Provider {
       container.make("session").respondToExpired = (context) => respondToExpiredForm(context, guards);
       container.make("session").respondToError = (context, error) => {
         return respondToPendingStep(context, error, this.application.router!);
+      };
+      container.make("session").noteOfFailure = ({ request }) => {
+        const isLogout = guards.names.some((guard) => request.route()?.name === guards.pages.nameOf(guard, "logout"));
+        return isLogout ? message("auth.logout.failed") : null;
       };
     }
     // Templates link to the pages of the active guard: auth.route("login").

@@ -15,6 +15,7 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.login.already": "Sie waren bereits angemeldet, deshalb wurde das Formular nicht abgeschickt.",
   "auth.login.ended":
     "Sie waren abgemeldet, deshalb wurde das Formular nicht abgeschickt. Melden Sie sich an, und senden Sie es noch einmal.",
+  "auth.logout.failed": "Vielleicht sind Sie noch angemeldet.",
   "auth.logout.byLink":
     "Sie wurden nicht abgemeldet. Ein Link kann Sie nicht abmelden, denn jede andere Website könnte Sie darauf weiterleiten. Gehen Sie zurück, und verwenden Sie die Schaltfläche.",
   "auth.device.named": "{browser} auf {system}",

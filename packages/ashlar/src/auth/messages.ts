@@ -6,6 +6,7 @@ export const AUTH_MESSAGES = {
   "auth.login.blocked": "This account is blocked. Contact the operator of this site.",
   "auth.login.already": "You were already logged in, so the form was not submitted.",
   "auth.login.ended": "You were logged out, so the form was not submitted. Log in, and submit it again.",
+  "auth.logout.failed": "You may still be logged in.",
   "auth.logout.byLink":
     "You have not been logged out. A link can't log you out, because any other site could send you to it. Go back and use the button.",
   "auth.device.named": "{browser} on {system}",

@@ -1,4 +1,4 @@
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, markUserUnknown } from "../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser, restoreOnRollback } from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { isBlocked } from "./blocked-accounts.ts";
@@ -89,7 +89,10 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
 
   async #settleLater(retrieval: Promise<Authenticatable | null>): Promise<User | null> {
     this.#retrieval = retrieval;
-    const user = await retrieval;
+    const user = await retrieval.catch((error: unknown) => {
+      if (this.context.auth.guardName === this.name) markUserUnknown(this.context);
+      throw error;
+    });
     // A login or logout that finished during the lookup takes precedence.
     if (this.#retrieval === retrieval) this.#settle(user);
     this.#markResponse(user);

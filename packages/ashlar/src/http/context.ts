@@ -17,8 +17,8 @@ export interface PageToReturnTo {
   readonly url: string;
   /** What happened, and what to do there; `null` if the error says it. */
   readonly message: Message | null;
-  /** What becomes of what was typed; `null` if nothing was. */
-  readonly note: Message | null;
+  /** What may have changed, and what becomes of what was typed. */
+  readonly notes: readonly Message[];
 }
 
 /** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
@@ -45,6 +45,8 @@ export class HttpContext {
   provenUserId: string | null = null;
   /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
   visitor: Visitor | null = null;
+  /** @internal Whether a handler of the route has begun that may change something. */
+  wasHandled = false;
   /** @internal The page that the page of this request's error leads back to. */
   pageToReturnTo: PageToReturnTo | null = null;
   /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */

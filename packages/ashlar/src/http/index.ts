@@ -13,7 +13,7 @@ export { CheckedHeaders } from "./header-fields.ts";
 export { HeldBodies } from "./held-bodies.ts";
 export { parseHost } from "./host.ts";
 export { IpMiddleware } from "./ip-middleware.ts";
-export { declareHttpMessages } from "./messages.ts";
+export { declareHttpMessages, HTTP_MESSAGES } from "./messages.ts";
 export { OVERRIDING_METHODS } from "./method-override.ts";
 export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
 export { isInBackground, isNavigation, isSpeculative } from "./navigation.ts";
@@ -69,5 +69,5 @@ export type {
 export { truncatedAddress } from "./truncated-address.ts";
 export { isSameSite, parseOrigins, TrustedOrigins } from "./trusted-origins.ts";
 export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
-export { isUserUnknown, markUserUnknown } from "./unknown-user.ts";
+export { isUserUnknown, markUserUnknown, noticeUnknownUser, shownUser, treatsUnknownAsGuest } from "./unknown-user.ts";
 export { UploadedFile } from "./uploaded-file.ts";

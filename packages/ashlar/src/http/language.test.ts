@@ -136,7 +136,7 @@ test("errors are in the client's language, both as a problem document and as a p
   });
   const page = await (await ask("text/html")).text();
   expect(page).toContain('<html lang="de" dir="ltr">');
-  expect(page).toContain("<h1>Nicht gefunden</h1>");
+  expect(page).toContain("<h1>Seite nicht gefunden</h1>");
   expect(await (await ask("text/html", "en")).text()).toContain('<html lang="en" dir="ltr">');
 });
 

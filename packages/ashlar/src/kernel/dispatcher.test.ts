@@ -127,7 +127,7 @@ describe("HEAD, OPTIONS, 405, 404", () => {
     const application = await applicationOf(routes);
     const post = await ask(application, "/page", { method: "POST" });
     expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
-    expect(post.body).toContain("<h1>Method Not Allowed</h1>");
+    expect(post.body).toContain("<h1>This page can&#39;t be opened this way</h1>");
     const options = await ask(application, "/form", { method: "OPTIONS" });
     expect([options.status, options.headers.get("allow"), options.body]).toEqual([
       204,

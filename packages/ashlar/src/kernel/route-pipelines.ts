@@ -3,7 +3,7 @@ import { AshlarError, type ErrorCode } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import { Handlers } from "./handlers.ts";
 import type { RouteMiddleware } from "./http-kernel.ts";
-import { compose, composeWithBody, type MiddlewareInstances } from "./pipeline.ts";
+import { compose, composeWithBody, type MiddlewareInstances, type Run } from "./pipeline.ts";
 import { NamedMiddleware } from "./route-middleware.ts";
 import "../routing/index.ts";
 
@@ -24,7 +24,7 @@ export function buildRoutes(
   for (const route of routes) {
     try {
       const steps = named.stepsOf(route);
-      const handler = handlers.of(route);
+      const handler = mayChange(route) ? beginning(handlers.of(route)) : handlers.of(route);
       route.run = compose(steps, handler);
       route.runWithBody = composeWithBody(steps, handler);
     } catch (error) {
@@ -42,4 +42,16 @@ export function buildRoutes(
   const code = problems.every((problem) => problem.code === first.code) ? first.code : "E_INVALID_ROUTE";
   const texts = [...new Set(problems.map((problem) => problem.text))];
   throw new AshlarError(code, texts.join("\n"), { cause: first.cause });
+}
+
+function mayChange({ methods }: CompiledRoute): boolean {
+  return methods.some((method) => method !== "GET" && method !== "HEAD" && method !== "OPTIONS");
+}
+
+/** Records that a handler has begun. What fails before has changed nothing. */
+function beginning(handler: Run): Run {
+  return (context) => {
+    context.wasHandled = true;
+    return handler(context);
+  };
 }

@@ -59,6 +59,15 @@ describe("messages", () => {
   });
 
   test.each([
+    [{ bytes: 1 }, "1 byte"],
+    [{ bytes: 500 }, "500 bytes"],
+    [{ bytes: 1536 }, "1.5 kB"],
+    [{ bytes: 33_554_432 }, "32 MB"],
+    // A limit is never said to be more than it is.
+    [{ bytes: 33_554_431 }, "31.9 MB"],
+    [{ bytes: 20 * 1024 ** 3 }, "20 GB"],
+    [{ bytes: 3000 * 1024 ** 4 }, "3,000 TB"],
+    [{ bytes: 1, minutes: 2 }, '{"bytes":1,"minutes":2}'],
     [{ minutes: 1 }, "1 minute"],
     [{ minutes: 90 }, "90 minutes"],
     [{ minutes: 60 }, "1 hour"],

@@ -1,12 +1,23 @@
-import { type Duration, isMessage, jsonOf, type Message, type MessageParams, textOf } from "../support/index.ts";
+import {
+  type DataSize,
+  type Duration,
+  isMessage,
+  jsonOf,
+  type Message,
+  type MessageParams,
+  textOf,
+} from "../support/index.ts";
 import { fill, type Sentence } from "./sentence.ts";
+
+/** The units of sizes, each 1024 times the one before it. */
+const SIZE_UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
 /** Minutes in an hour and in a day. */
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
 /**
- * Formats sentences, numbers, dates and durations in one language. The formatters are created when they are first
+ * Formats sentences, numbers, dates, durations and sizes in one language. The formatters are created when they are first
  * needed.
  */
 export class Wording {
@@ -42,6 +53,7 @@ export class Wording {
     if (value instanceof Date) return this.#date(value);
     if (isMessage(value)) return nested(value);
     if (isDuration(value)) return this.#duration(value);
+    if (isDataSize(value)) return this.#size(value);
     return Object.prototype.toString.call(value) === "[object Object]" ? jsonOf(value) : textOf(value);
   }
 
@@ -66,6 +78,18 @@ export class Wording {
     const [number, unit] = "minutes" in value ? inLargestUnit(value.minutes) : ([value.seconds, "second"] as const);
     return new Intl.NumberFormat(this.#language, { style: "unit", unit, unitDisplay: "long" }).format(number);
   }
+
+  /** Rounded down, because it may be a limit. */
+  #size({ bytes }: DataSize): string {
+    let number = bytes;
+    let unit = 0;
+    while (number >= 1024 && unit < SIZE_UNITS.length - 1) {
+      number /= 1024;
+      unit++;
+    }
+    const format = { style: "unit", unit: SIZE_UNITS[unit]!, unitDisplay: unit === 0 ? "long" : "short" } as const;
+    return new Intl.NumberFormat(this.#language, format).format(Math.floor(number * 10) / 10);
+  }
 }
 
 /** The number that selects a plural form; `NaN`, which selects `other`, if a value is not a number. */
@@ -75,8 +99,16 @@ function numberOf(value: unknown): number {
 
 /** Reports whether a value has the one member of a duration, unlike an interval of a column. */
 function isDuration(value: object): value is Duration {
+  return isQuantity(value, "minutes") || isQuantity(value, "seconds");
+}
+
+function isDataSize(value: object): value is DataSize {
+  return isQuantity(value, "bytes");
+}
+
+function isQuantity(value: object, unit: string): boolean {
   const [[name, number] = [], ...others] = Object.entries(value);
-  return (name === "minutes" || name === "seconds") && Number.isFinite(number) && others.length === 0;
+  return name === unit && Number.isFinite(number) && others.length === 0;
 }
 
 /**

@@ -21,7 +21,7 @@ const EXPIRED_THERE = message("session.expiredThere");
 const EXPIRED_THERE_ALONE = message("session.expiredThereWithoutSession");
 
 /** What the error page says of what was typed, by how much of it is kept. */
-const NOTES: Readonly<Record<KeptInput, Message>> = {
+export const TYPED_NOTES: Readonly<Record<KeptInput, Message>> = {
   all: message("session.typedKept"),
   some: message("session.typedNotKept"),
   none: message("session.typedLost"),
@@ -118,21 +118,22 @@ function leadBack(
   context.pageToReturnTo = {
     url: context.services.urls.url(target),
     message: isExpired ? expired : null,
-    note: noteOf(context, held, refillableInput(input)),
+    notes: [noteOf(context, held, refillableInput(input))].filter((note) => note !== null),
   };
 }
 
 /** Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed. */
-function noteOf({ request }: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
+export function noteOf({ request }: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
   if (Object.keys(typed).length === 0) {
     const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
-    return isUnread ? NOTES.none : null;
+    return isUnread ? TYPED_NOTES.none : null;
   }
+  if (!held.isReadable) return TYPED_NOTES.none;
   const { isKnown } = held;
   const kept = held.flashTyped(typed);
   // There is nothing to begin a session for.
   if (kept === "none" && !isKnown) held.session.invalidate();
-  return NOTES[kept];
+  return TYPED_NOTES[kept];
 }
 
 function isRedirect({ status, headers }: Response): boolean {
@@ -155,10 +156,10 @@ function leadOn(held: RequestSession, shown: Response): Response {
  *
  * Security: one that nothing says this of is read only within a session, for its token.
  */
-async function readOwnForm(context: HttpContext, held: RequestSession): Promise<boolean> {
+export async function readOwnForm(context: HttpContext, held: RequestSession): Promise<boolean> {
   const { request } = context;
   const isOwn = isOwnForm(context, held);
-  if (!request.awaitsBody || !(isOwn || held.isKnown)) return isOwn;
+  if (!request.awaitsBody || !(isOwn || (held.isReadable && held.isKnown))) return isOwn;
   if (!(Number(request.header("content-length") ?? Number.NaN) <= MAX_TYPED_BYTES)) return isOwn;
   try {
     await request.loadBody();

@@ -86,7 +86,7 @@ describe.each(BASES)("S163 under the base path %j, a response to a form shows no
 
     test.each([
       ["an expired form", "/login", 419, "The page had expired, and nothing was changed. Go back to it"],
-      ["a throttled form", "/often", 429, "Too many requests."],
+      ["a throttled form", "/often", 429, "There were too many requests."],
     ])("within a session: %s", async (_, path, status, message) => {
       const browser = new Browser(await create(env));
       await browser.open(`${base}/login`);

@@ -68,7 +68,8 @@ function namedPage(context: HttpContext, held: RequestSession, router: Router, t
   const path = target.replace(/[?#].*$/s, "");
   const match = router.match("GET", path, requestAuthority(request.raw));
   if (match === null) return null;
-  const mayBeShown = path === request.getPath() || held.provesPage(pageAddress(context, path), sentToken(context));
+  const mayBeShown =
+    path === request.getPath() || (held.isReadable && held.provesPage(pageAddress(context, path), sentToken(context)));
   return { match, target, mayBeShown };
 }
 
@@ -96,7 +97,7 @@ export function sentPageOf({ request }: HttpContext): string | null {
 
 /** Reports whether the browser or the token says that a form was sent from a page of this site. */
 export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
-  return comesFromHere(context.request, context.origin) || held.matchesToken(sentToken(context));
+  return comesFromHere(context.request, context.origin) || (held.isReadable && held.matchesToken(sentToken(context)));
 }
 
 /**

@@ -16,6 +16,10 @@ export const MESSAGES: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E
     "Nicht alle Ihre Eingaben konnten behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt vielleicht auch den Rest.",
   "session.typedLost":
     "Ihre Eingaben konnten nicht behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt sie vielleicht wieder.",
+  "session.unprocessed": "Was Sie gesendet haben, wurde nicht verarbeitet, und es wurde nichts geändert.",
+  "session.uncertain":
+    "Es ist nicht sicher, ob verarbeitet wurde, was Sie gesendet haben. Prüfen Sie das, bevor Sie es noch einmal senden.",
+  "session.reload": "Sie können auch gleich diese Seite neu laden: Dann wird alles noch einmal gesendet.",
   "session.notUsed": "Die Seite war abgelaufen, deshalb wurde das Formular nicht abgeschickt.",
   "session.elsewhere":
     "Die Anfrage kam von einer anderen Website. Es wurde nichts geändert. Öffnen Sie die Seite hier, und senden Sie das Formular von hier aus.",

@@ -1,6 +1,6 @@
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container, Logger } from "../kernel/index.ts";
-import { ConfigurationError, type MaybePromise, now } from "../support/index.ts";
+import { ConfigurationError, type MaybePromise, type Message, now } from "../support/index.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
 import { endOf, type SessionKeeper, type SessionRecord } from "./session-keeper.ts";
 import type { CompleteSessionSettings } from "./settings.ts";
@@ -30,6 +30,8 @@ export class SessionManager {
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
   /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
   respondToError: (context: HttpContext, error: unknown) => HttpResponse | null = () => null;
+  /** @internal What a visitor should know of a form that the server has failed to process; `null` for most. */
+  noteOfFailure: (context: HttpContext) => Message | null = () => null;
 
   constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
     this.settings = settings;

@@ -1,8 +1,9 @@
-import type { HttpContext, Middleware, Next } from "../http/index.ts";
+import { type HttpContext, type Middleware, markUserUnknown, type Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import type { Router } from "../routing/index.ts";
 import { isThenable, type MaybePromise } from "../support/index.ts";
 import { backToForm } from "./back-to-form.ts";
+import { leadBackFromFailure, typedIsLost } from "./failed-form.ts";
 import { formAgain } from "./form-again.ts";
 import { heldSession, RequestSession } from "./request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
@@ -16,7 +17,8 @@ import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
  *
  * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
  * typed flashed, or the form itself (422) if that is more than the session can hold. If a form's page has expired (419), or the form was sent too often (429), the response is the form
- * itself, filled in. Callers that want JSON get the problem document.
+ * itself, filled in. If the server has failed, or the form is too large, the page of the error leads back to the form, which is
+ * filled in then. Callers that want JSON get the problem document.
  */
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
@@ -33,9 +35,11 @@ export class SessionMiddleware implements Middleware {
     if (heldSession(context) !== null) return next();
     const held = new RequestSession(context, this.#manager);
     const loading = held.load();
-    return loading instanceof Promise
-      ? loading.then(() => this.#run(context, held, next))
-      : this.#run(context, held, next);
+    if (!(loading instanceof Promise)) return this.#run(context, held, next);
+    return loading.then(
+      () => this.#run(context, held, next),
+      (error: unknown) => this.#unread(context, held, error),
+    );
   }
 
   #run(context: HttpContext, held: RequestSession, next: Next): unknown {
@@ -59,6 +63,13 @@ export class SessionMiddleware implements Middleware {
     return result;
   }
 
+  /** Nothing is known of a visitor whose session could not be read, and no user will be looked up. */
+  async #unread(context: HttpContext, held: RequestSession, error: unknown): Promise<never> {
+    markUserUnknown(context);
+    await this.#again(context, held, error);
+    throw error;
+  }
+
   async #failed(context: HttpContext, held: RequestSession, error: unknown): Promise<unknown> {
     const response = await this.#again(context, held, error);
     if (response !== null) {
@@ -69,6 +80,7 @@ export class SessionMiddleware implements Middleware {
       // What changed before the failure is saved.
       await held.close();
     } catch (second) {
+      typedIsLost(context);
       this.#manager.report(second);
     }
     throw error;
@@ -79,7 +91,8 @@ export class SessionMiddleware implements Middleware {
       return (
         (await backToForm(context, held, error, this.#router)) ??
         this.#manager.respondToError(context, error) ??
-        (await formAgain(context, held, error, this.#router))
+        (await formAgain(context, held, error, this.#router)) ??
+        (await leadBackFromFailure(context, held, error, this.#router))
       );
     } catch (second) {
       // The first failure is the one to report.

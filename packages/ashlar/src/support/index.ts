@@ -21,7 +21,14 @@ export {
 export { escapeHtml } from "./html.ts";
 export { isClass, isOrExtends, isThenable } from "./kinds.ts";
 export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.ts";
-export { type Duration, isMessage, type Message, type MessageParams, type MessageValue } from "./message.ts";
+export {
+  type DataSize,
+  type Duration,
+  isMessage,
+  type Message,
+  type MessageParams,
+  type MessageValue,
+} from "./message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
 export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./node-version.ts";
 export { PACKAGE_FOLDER, packageVersion } from "./package-folder.ts";

@@ -1,11 +1,14 @@
 /** A length of time. Minutes are written in the largest unit that fits: `2 days`, `24 hours`, `90 minutes`. */
 export type Duration = { readonly minutes: number } | { readonly seconds: number };
 
+/** An amount of data, written in the largest unit that fits: `500 bytes`, `1.5 kB`, `32 MB`. A kB has 1024 bytes. */
+export type DataSize = { readonly bytes: number };
+
 /**
- * What a sentence's placeholder can hold. Numbers, dates and durations are formatted for the language; `null`, and a date that
+ * What a sentence's placeholder can hold. Numbers, dates, durations and sizes are formatted for the language; `null`, and a date that
  * is invalid, are blank.
  */
-export type MessageValue = string | number | bigint | boolean | null | Date | Duration | Message;
+export type MessageValue = string | number | bigint | boolean | null | Date | Duration | DataSize | Message;
 
 /** Values for the placeholders of a sentence, by name. */
 export type MessageParams = Readonly<Record<string, MessageValue>>;

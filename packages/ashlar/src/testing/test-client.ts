@@ -185,10 +185,10 @@ export class TestClient {
       url.search = String(entriesBody(entries, false));
       return await this.send(method, url.href, { headers });
     }
-    return await this.send(method, url.href, {
-      headers: { ...headers, origin: url.origin },
-      body: entriesBody(entries, isMultipart),
-    });
+    const body = entriesBody(entries, isMultipart);
+    // Browsers say how long a form is. Of one with files, only the platform knows.
+    const length = body instanceof URLSearchParams ? { "content-length": String(Buffer.byteLength(String(body))) } : {};
+    return await this.send(method, url.href, { headers: { ...headers, ...length, origin: url.origin }, body });
   }
 
   /** A form's action has the path of `APP_URL`, which a selector may leave out, as all paths in tests. */

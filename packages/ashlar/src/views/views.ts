@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { HttpContext } from "../http/index.ts";
+import { type HttpContext, noticeUnknownUser, shownUser } from "../http/index.ts";
 import { AshlarError, declareErrors, dictionary, suggestion } from "../support/index.ts";
 import type { Engine, MarkupClass } from "./engine.ts";
 
@@ -130,7 +130,8 @@ export class Views {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
     // Read at the time of use: a handler may have logged a user in or out since the request began.
-    defineName(this.#classes.RequestState.prototype, "user", ({ context }) => context.currentUser);
+    defineName(this.#classes.RequestState.prototype, "user", ({ context }) => shownUser(context));
+    this.shareByRequest("isUserUnknown", noticeUnknownUser);
     this.shareByRequest("url", ({ services }) => services.urls.url.bind(services.urls));
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }

@@ -253,7 +253,7 @@ describe("a page that fails", () => {
       }),
     );
     const answer = await client.get("/busy");
-    expect([answer.status, answer.text.includes('<p class="status">503</p>')]).toEqual([503, true]);
+    expect([answer.status, isOfSite(answer.text)]).toEqual([503, true]);
     const warnings = logged.filter(({ level }) => level !== "info");
     expect(warnings).toMatchObject([{ code: "E_DATABASE_UNAVAILABLE", msg: "The request was refused: It is gone." }]);
   });
@@ -264,15 +264,42 @@ describe("a page that fails", () => {
     await kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
     onTestFinished(() => kysely.schema.alterTable("elsewhere").renameTo("logins").execute());
     const missing = await client.get("/nowhere");
-    expect([missing.status, isOfSite(missing.text)]).toEqual([404, false]);
+    expect([missing.status, isOfSite(missing.text)]).toEqual([404, true]);
+    expect(missing.text).not.toMatch(/Log in|Register|Log out/);
     expect(logged.filter(({ msg }) => msg === "An error page failed.")).toMatchObject([{ code: "E_DATABASE" }]);
     queries = [];
     await client.getJson("/home");
     const asked = queries.splice(0);
     const failed = await client.get("/home");
-    expect([failed.status, isOfSite(failed.text)]).toEqual([500, false]);
+    expect([failed.status, isOfSite(failed.text)]).toEqual([500, true]);
+    failed.assertSee("Something went wrong", "Go to the home page");
+    expect(failed.text).not.toMatch(/Log in|Register|Log out/);
     // The page makes no further queries to a database that has just failed.
     expect([asked.length > 0, queries]).toEqual([true, asked]);
     expect((await guest().get("/nowhere")).text).toContain("Log in");
+  });
+
+  test("because its layout treats a user who cannot be looked up as a guest is replaced by the plain one", async () => {
+    const client = await loggedIn();
+    // A layout from before templates were told.
+    const notice = "@if(!isUserUnknown)";
+    await edit(root, "views/layouts/main.edge", [notice, "@if(true)"]);
+    onTestFinished(() => edit(root, "views/layouts/main.edge", ["@if(true)", notice]));
+    onTestFinished(
+      application.container.make("database").onQuery(() => {
+        throw new DatabaseError("It is gone.", null, undefined, "E_DATABASE_UNAVAILABLE");
+      }),
+    );
+    for (const [path, status] of [
+      ["/home", 503],
+      ["/nowhere", 404],
+    ] as const) {
+      const answer = await client.get(path);
+      expect([answer.status, isOfSite(answer.text)]).toEqual([status, false]);
+      expect(answer.text).not.toContain("Log in");
+    }
+    // In the same words.
+    (await client.get("/home")).assertSee("Not available right now", "can't be reached right now");
+    expect(isOfSite((await guest().get("/busy")).text)).toBe(true);
   });
 });

@@ -7,7 +7,7 @@ import { developmentPage, stackLines } from "./development-page.ts";
 import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { statusTitle } from "./messages.ts";
-import { type Problem, problemOf } from "./problem.ts";
+import { type Problem, problemOf, visitorProblem } from "./problem.ts";
 import type { SitePages } from "./site-pages.ts";
 
 /**
@@ -131,15 +131,18 @@ export class ErrorHandler {
 
   /** Returns the site's page, or `null`. If rendering fails, that is logged; the error stays the first one. */
   #ofSite(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
-    const failed = (second: unknown): null => {
-      context.startedResponse?.forgetContent();
+    const report = (second: unknown): void => {
       const failure = asAshlarError(second);
       // If the stack refuses the request, for example because of a limit, nothing is broken.
       if (failure.status >= 500) this.#log(failure, second, context, "An error page failed.");
+    };
+    const failed = (second: unknown): null => {
+      context.startedResponse?.forgetContent();
+      report(second);
       return null;
     };
     try {
-      return this.#site?.page(error, context, reference)?.catch(failed) ?? null;
+      return this.#site?.page(error, context, reference, report)?.catch(failed) ?? null;
     } catch (second) {
       return failed(second);
     }
@@ -195,7 +198,7 @@ export class ErrorHandler {
  */
 export function refusal(more: Readonly<Record<string, string>> = {}): Response {
   const error = new AshlarError("E_SHUTTING_DOWN", undefined, { headers: { "retry-after": "5", connection: "close" } });
-  const response = respond(error, errorPage(problemOf(error)), PAGE_HEADERS, null);
+  const response = respond(error, errorPage(visitorProblem(error)), PAGE_HEADERS, null);
   for (const [name, value] of Object.entries(more)) response.headers.append(name, value);
   return response;
 }
@@ -217,7 +220,7 @@ function detailedProblem(error: AshlarError, thrown: unknown): Problem {
 
 function plainPage(error: AshlarError, reference: string | null, context: HttpContext): string {
   const { language, pageToReturnTo, t } = context;
-  return errorPage(problemOf(error, t), reference, language, t, pageToReturnTo);
+  return errorPage(visitorProblem(error, t), reference, language, t, pageToReturnTo);
 }
 
 function respond(

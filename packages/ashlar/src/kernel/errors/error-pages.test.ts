@@ -42,7 +42,7 @@ describe("errorPage", () => {
     const page = errorPage(problemOf(new ValidationError({})), null, undefined, undefined, {
       url,
       message: null,
-      note: null,
+      notes: [],
     });
     expect(page).toContain(
       '<p><a class="button" href="/search?q=&quot;a&quot;&amp;tags=&lt;b&gt;&amp;name=&#39;c&#39;">Back to the page</a></p>',

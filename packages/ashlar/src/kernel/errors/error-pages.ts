@@ -76,8 +76,8 @@ ${fieldList(problem)}${page === null ? "" : linkBack(page, t)}${reference === nu
 `;
 }
 
-function linkBack({ url, note }: PageToReturnTo, t: (message: Message) => string): string {
-  const text = note === null ? "" : `<p>${escapeHtml(t(note))}</p>\n`;
+function linkBack({ url, notes }: PageToReturnTo, t: (message: Message) => string): string {
+  const text = notes.length === 0 ? "" : `<p>${escapeHtml(notes.map(t).join(" "))}</p>\n`;
   return `${text}<p><a class="button" href="${escapeHtml(url)}">${escapeHtml(t(BACK))}</a></p>\n`;
 }
 

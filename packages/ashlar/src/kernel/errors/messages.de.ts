@@ -29,6 +29,10 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.title.500": "Etwas ist schiefgegangen",
   "errors.title.503": "Gerade nicht erreichbar",
 
+  "errors.page.E_BAD_REQUEST":
+    "Diese Anfrage lässt sich nicht lesen. Prüfen Sie die Adresse, oder beginnen Sie auf der Startseite.",
+  "errors.page.E_INVALID_BODY":
+    "Was Sie gesendet haben, ist nicht richtig angekommen. Gehen Sie zurück, und senden Sie es noch einmal.",
   "errors.page.E_UNAUTHENTICATED": "Diese Seite ist nur für angemeldete Benutzer.",
   "errors.page.E_FORBIDDEN": "Dazu fehlt Ihnen die Berechtigung.",
   "errors.page.E_NOT_FOUND":
@@ -38,6 +42,13 @@ export const MESSAGES: Readonly<Record<string, string>> = {
     "Gehen Sie zurück, und benutzen Sie den Link oder die Schaltfläche, die hierher führt.",
   "errors.page.E_PAYLOAD_TOO_LARGE":
     "Was Sie gesendet haben, ist zu groß. Gehen Sie zurück, und senden Sie weniger oder eine kleinere Datei.",
+  "errors.page.body.tooLarge":
+    "Was Sie gesendet haben, ist größer als {limit}. Gehen Sie zurück, und senden Sie weniger oder eine kleinere Datei.",
+  "errors.page.E_UNSUPPORTED_MEDIA_TYPE":
+    "Das lässt sich hier nicht senden. Gehen Sie zurück, und benutzen Sie das Formular.",
+  "errors.page.E_REDIS_UNAVAILABLE":
+    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+  "errors.page.E_SHUTTING_DOWN": "Die Website wird gerade neu gestartet. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_TOO_MANY_REQUESTS": "Das waren zu viele Anfragen. Versuchen Sie es später noch einmal.",
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
   "errors.reference": "Kennung: {id}",

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
-import type { Catalogue, Sentences } from "../../messages/index.ts";
-import { ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
+import { HTTP_MESSAGES } from "../../http/index.ts";
+import { type Catalogue, messagesOf, type Sentences } from "../../messages/index.ts";
+import { type AshlarError, ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
 
 /** The headings of pages. Problem documents have the names of the statuses instead (RFC 9457 §4.2.1). */
 const TITLES: Readonly<Record<number, string>> = {
@@ -18,8 +19,12 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Not available right now",
 };
 
-/** What a page says if the error says no more than its code. */
-const MESSAGES: Partial<Record<ErrorCode, string>> = {
+const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
+
+/** What a page says if the error says no more than its code, or only what helps a programmer. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  E_BAD_REQUEST: "This request can't be read. Check the address, or start from the home page.",
+  E_INVALID_BODY: "What you sent did not arrive as it should. Go back, and send it again.",
   E_UNAUTHENTICATED: "This is only for users who are logged in.",
   E_FORBIDDEN: "You don't have permission to do this.",
   E_NOT_FOUND: "There is no page at this address. Check it for typos, or start from the home page.",
@@ -27,8 +32,27 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   E_METHOD_NOT_ALLOWED: "Go back, and use the link or the button that leads here.",
   E_PAYLOAD_TOO_LARGE: "What you sent is too large. Go back, and send less or a smaller file.",
   E_TOO_MANY_REQUESTS: "There were too many requests. Try again later.",
+  E_UNSUPPORTED_MEDIA_TYPE: "This can't be sent here. Go back, and use the form.",
+  E_DATABASE_UNAVAILABLE: UNREACHABLE,
+  E_DATABASE_BUSY: UNREACHABLE,
+  E_DATABASE_CONFLICT: "Someone else was changing the same at this moment. Try again.",
+  E_DATABASE_READ_ONLY: "Nothing can be changed at the moment. Try again later.",
+  E_DATABASE_FULL: "There is no room for anything new at the moment. Try again later.",
+  E_DATABASE_DAMAGED: "What is needed for this can't be read at the moment. Try again later.",
+  E_REDIS_UNAVAILABLE: UNREACHABLE,
+  E_SHUTTING_DOWN: "The site is about to restart. Try again in a moment.",
   E_INTERNAL: "It wasn't your fault. Try again in a moment.",
 };
+
+/** What a page says of a body that is too large, if the limit is known. */
+const TOO_LARGE = {
+  "errors.page.body.tooLarge": "What you sent is larger than {limit}. Go back, and send less or a smaller file.",
+} as const;
+
+const tooLarge = messagesOf(TOO_LARGE);
+
+/** The framework's sentences about what was sent that only help a programmer, by the beginnings of their keys. */
+const TECHNICAL = /^(?:body|form|query|request)\.(?!multipart\.files$)/;
 
 const message = (rule: string, sentence: string): Message => ({ rule, params: {}, message: sentence });
 
@@ -54,6 +78,25 @@ export function pageMessage(code: ErrorCode): Message | null {
   return sentence === undefined ? null : message(`errors.page.${code}`, sentence);
 }
 
+/**
+ * What a page says of an error. The author's own sentence has precedence; one of the framework's that only helps a programmer
+ * is replaced. Programs get that one.
+ */
+export function visitorMessage({ code, detail, status }: AshlarError): Message {
+  const { rule, params } = detail;
+  if (status === 500) return pageMessage("E_INTERNAL")!;
+  const said = status > 500 ? codeSentence(code) : detail;
+  if (rule === "body.tooLarge") {
+    return tooLarge("errors.page.body.tooLarge", { limit: { bytes: Number(params.max) } });
+  }
+  const isTechnical = status > 500 || rule === `errors.${code}` || (rule !== null && isTechnicalRule(rule));
+  return (isTechnical ? pageMessage(code) : null) ?? said;
+}
+
+function isTechnicalRule(rule: string): boolean {
+  return TECHNICAL.test(rule) && Object.hasOwn(HTTP_MESSAGES, rule);
+}
+
 /** What finds a request in the log, under the page of its error. */
 export function referenceLine(id: string): Message {
   return { rule: "errors.reference", params: { id }, message: `Reference: ${id}` };
@@ -72,7 +115,8 @@ export function declareErrorMessages(catalogue: Catalogue): void {
     message("errors.reference", "Reference: {id}"),
     BACK,
   ];
-  const sentences: Sentences = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
+  const named = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
+  const sentences: Sentences = { ...named, ...TOO_LARGE };
   catalogue.declare(sentences, { de: () => import("./messages.de.ts") });
 }
 

@@ -8,7 +8,7 @@ import {
   type Message,
   ValidationError,
 } from "../../support/index.ts";
-import { codeSentence, statusTitle } from "./messages.ts";
+import { codeSentence, pageTitle, statusTitle, visitorMessage } from "./messages.ts";
 
 /** What a caller learns about a failure: the members of a problem document (RFC 9457 §3.1) and the error's code. */
 export interface Problem {
@@ -32,6 +32,11 @@ export function problemOf(error: AshlarError, t: (message: Message) => string = 
   if (status < 500) return { ...extensionsOf(error, t), ...base, detail: t(error.detail), code: error.code };
   const code = status === 500 ? "E_INTERNAL" : error.code;
   return { ...base, detail: t(codeSentence(code)), code };
+}
+
+/** The same in the words of a page: its heading, and what happened or what to do. */
+export function visitorProblem(error: AshlarError, t: (message: Message) => string = inEnglish): Problem {
+  return { ...problemOf(error, t), title: t(pageTitle(error.status)), detail: t(visitorMessage(error)) };
 }
 
 /** Of input that is not valid, `errors` has by field which rules were broken, their parameters, and the sentences. */

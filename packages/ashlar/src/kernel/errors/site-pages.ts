@@ -1,8 +1,14 @@
-import { type HttpContext, isResponse, isUserUnknown, pageContext, toResponse } from "../../http/index.ts";
+import {
+  type HttpContext,
+  isResponse,
+  isUserUnknown,
+  pageContext,
+  toResponse,
+  treatsUnknownAsGuest,
+} from "../../http/index.ts";
 import type { AshlarError, Message } from "../../support/index.ts";
 import { compose, type PipelineStep, type Run } from "../pipeline.ts";
-import { codeSentence, pageMessage, pageTitle } from "./messages.ts";
-import { fieldProblems, problemOf } from "./problem.ts";
+import { fieldProblems, visitorProblem } from "./problem.ts";
 
 /** The data of an error page's template. */
 export interface ErrorPageValues {
@@ -15,14 +21,14 @@ export interface ErrorPageValues {
   readonly problems: readonly Message[];
   /** Finds the request in the log; `null` if the visitor can solve the problem alone. */
   readonly reference: string | null;
-  /** The page of the form that was refused, to send it again from there; `null` for other errors. */
+  /** The page of the form that was refused or has failed, to send it again from there; `null` for other errors. */
   readonly formPage: LinkToForm | null;
 }
 
-/** What leads back to the page of a form that was refused. */
+/** What leads back to the page of a form that was refused or has failed. */
 export interface LinkToForm {
   readonly url: string;
-  /** What becomes of what was typed; empty if nothing was. */
+  /** Sentences about what may have changed, and about what becomes of what was typed; empty if there is nothing to say. */
   readonly note: string;
 }
 
@@ -66,24 +72,31 @@ export class SitePages {
    * Returns the page of an error, as a handler would.
    *
    * @param reference finds the request in the log
+   * @param report is told why the user could not be looked up for the page
    * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image was
-   *   requested, for example), or the page would have to look something up while the server is in trouble
+   *   requested, for example), the page would have to look something up while the server is in trouble, or its template
+   *   treats a user who could not be looked up as a guest
    */
-  page(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
+  page(
+    error: AshlarError,
+    context: HttpContext,
+    reference: string | null,
+    report: (failure: unknown) => void,
+  ): Promise<unknown> | null {
     const template = this.#templates.find(error.status);
-    if (template === null || !asksForPage(context) || isUserUnknown(context)) return null;
+    if (template === null || !asksForPage(context)) return null;
     const pending = { template, error, reference, isRendered: false };
     if (context.visitor !== null && context.request.route() !== null) return this.#render(context, pending);
-    return error.status >= 500 ? null : this.#renderBehindWeb(context, pending);
+    return error.status >= 500 ? null : this.#renderBehindWeb(context, pending, report);
   }
 
-  async #renderBehindWeb(context: HttpContext, pending: Pending): Promise<unknown> {
+  async #renderBehindWeb(context: HttpContext, pending: Pending, report: (failure: unknown) => void): Promise<unknown> {
     const { method } = context.request.raw;
     // Given a form, the stack would respond as it does to forms. Here, it is needed for the page only.
     const shown = method === "GET" || method === "HEAD" ? context : pageContext(context, null);
     this.#pending.set(shown, pending);
     this.#web ??= compose(this.#steps(), (page) => this.#render(page, this.#pending.get(page)!));
-    const result = await this.#web(shown);
+    const result = await this.#runWeb(this.#web, shown, report);
     if (!pending.isRendered || (isResponse(result) && result.status !== pending.error.status)) {
       // The stack returned another response, such as a redirect; the error's status stays.
       context.startedResponse?.forgetContent();
@@ -92,9 +105,25 @@ export class SitePages {
     return shown === context ? result : toResponse(shown, result);
   }
 
-  async #render(context: HttpContext, pending: Pending): Promise<string> {
+  /** Runs the stack. The page does without the user if that is what can't be looked up. */
+  async #runWeb(web: Run, shown: HttpContext, report: (failure: unknown) => void): Promise<unknown> {
+    try {
+      return await web(shown);
+    } catch (failure) {
+      if (!isUserUnknown(shown)) throw failure;
+      report(failure);
+      shown.startedResponse?.forgetContent();
+      return this.#render(shown, this.#pending.get(shown)!);
+    }
+  }
+
+  async #render(context: HttpContext, pending: Pending): Promise<string | null> {
     const { template, error, reference } = pending;
     const html = await this.#templates.render(context, template, valuesOf(error, reference, context));
+    if (treatsUnknownAsGuest(context)) {
+      context.startedResponse?.forgetContent();
+      return null;
+    }
     const { response, currentUser } = context;
     response.status(error.status).appendHeader("vary", "accept");
     response.header("cache-control", currentUser === null ? "no-store" : "private, no-store");
@@ -117,15 +146,14 @@ function valuesOf(
   reference: string | null,
   { pageToReturnTo: page, t }: HttpContext,
 ): ErrorPageValues {
-  const problem = problemOf(error, t);
-  const { status, detail, code } = problem;
-  const general = detail === t(codeSentence(code)) ? pageMessage(code) : null;
+  const problem = visitorProblem(error, t);
+  const { status, title, detail } = problem;
   return {
     status,
-    title: t(pageTitle(status)),
-    message: page?.message ? t(page.message) : general === null ? detail : t(general),
+    title,
+    message: page?.message ? t(page.message) : detail,
     problems: fieldProblems(problem).map(([, one]) => one),
     reference,
-    formPage: page && { url: page.url, note: page.note === null ? "" : t(page.note) },
+    formPage: page && { url: page.url, note: page.notes.map(t).join(" ") },
   };
 }
