@@ -282,9 +282,9 @@ describe("a page that fails", () => {
   test("because its layout treats a user who cannot be looked up as a guest is replaced by the plain one", async () => {
     const client = await loggedIn();
     // A layout from before templates were told.
-    const notice = "@if(!isUserUnknown)";
-    await edit(root, "views/layouts/main.edge", [notice, "@if(true)"]);
-    onTestFinished(() => edit(root, "views/layouts/main.edge", ["@if(true)", notice]));
+    const notice = "@elseif(!isUserUnknown)";
+    await edit(root, "views/layouts/main.edge", [notice, "@elseif(true)"]);
+    onTestFinished(() => edit(root, "views/layouts/main.edge", ["@elseif(true)", notice]));
     onTestFinished(
       application.container.make("database").onQuery(() => {
         throw new DatabaseError("It is gone.", null, undefined, "E_DATABASE_UNAVAILABLE");
