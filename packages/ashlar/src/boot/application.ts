@@ -18,6 +18,7 @@ import {
   addContextProperty,
   Background,
   beginApplication,
+  busyPages,
   Container,
   type ContextPropertyOptions,
   createContextClass,
@@ -448,7 +449,7 @@ export class Application {
   /** @internal What another process needs to refuse requests in place of this one. */
   get shedding(): SheddingFacts {
     const { server, basePath, trustedOrigins } = this.settings;
-    return sheddingFacts(server, basePath, originTable(this.#origins, trustedOrigins));
+    return sheddingFacts(server, basePath, originTable(this.#origins, trustedOrigins), busyPages(this.messages));
   }
 
   /** @internal Uses pages of the site for errors, unless {@link errorPage} sets another page. */
@@ -511,7 +512,7 @@ export class Application {
     const preflight = this.#origins.ofPreflight(asked);
     if (preflight !== null) return new FastResponse(null, { status: 204, headers: preflight });
     this.#stats.errors.count({ code: "E_SHUTTING_DOWN" });
-    return refusal(this.#origins.of(asked.origin));
+    return refusal(this.messages, request.headers.get("accept-language"), this.#origins.of(asked.origin));
   }
 
   /**

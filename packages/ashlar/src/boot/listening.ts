@@ -1,4 +1,5 @@
 import { type OriginHeaders, UNIX_PEER } from "../http/index.ts";
+import { busyPages } from "../kernel/index.ts";
 import {
   type ApplicationServer,
   type ConnectionSource,
@@ -87,7 +88,8 @@ export class Listening {
     const fd = options.fd ?? (isAsked || this.#servers.size > 0 ? null : server.fd);
     const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
     const { basePath } = settings;
-    const serving = { isLocal: environment === "development", source, origins: origins(), refused, basePath };
+    const pages = busyPages(application.messages);
+    const serving = { isLocal: environment === "development", source, origins: origins(), pages, refused, basePath };
     const running = await startServer(
       handler,
       { ...server, port, hostname, socket, fd },

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { OriginHeaders } from "../http/index.ts";
-import { type Logger, RefusalLog } from "../kernel/index.ts";
+import { type BusyPages, type Logger, RefusalLog } from "../kernel/index.ts";
 import type { CompleteHealthSettings } from "./health-settings.ts";
 import { lingerIfUnread } from "./lingering-close.ts";
 import type { NodeListener } from "./node-handler.ts";
-import { refusalOf } from "./refusal.ts";
+import { Refusals } from "./refusal.ts";
 import { RequestQueue } from "./request-queue.ts";
 
 /** Which requests are refused. */
@@ -16,6 +16,8 @@ export interface Shedding {
   readonly neverRefused: readonly string[];
   /** What pages of other origins may read. */
   readonly origins: OriginHeaders;
+  /** What visitors see; `null` for a line of text. */
+  readonly pages: BusyPages | null;
   /** Is told of each request that is refused. */
   readonly refused: () => void;
 }
@@ -35,13 +37,20 @@ export interface SheddingListener {
  */
 export function sheddingListener(
   handle: NodeListener,
-  { maxMs, neverRefused, origins, refused }: Shedding,
+  { maxMs, neverRefused, origins, pages, refused }: Shedding,
   logger: Logger,
 ): SheddingListener {
   const log = new RefusalLog(logger, overloadWords(maxMs));
+  const refusals = new Refusals(origins, pages);
   const refuse = (message: IncomingMessage, response: ServerResponse, waits: boolean, ageMs: number): void => {
-    const { accept, origin, "access-control-request-method": requestedMethod } = message.headers;
-    const { status, headers, body } = refusalOf({ method: message.method, accept, origin, requestedMethod }, origins);
+    const { method } = message;
+    const {
+      accept,
+      "accept-language": language,
+      origin,
+      "access-control-request-method": requestedMethod,
+    } = message.headers;
+    const { status, headers, body } = refusals.of({ method, accept, language, origin, requestedMethod });
     if (status === 503) {
       log.count(ageMs);
       refused();

@@ -1,9 +1,12 @@
 import { NO_ORIGIN_HEADERS, type OriginHeaders } from "../http/index.ts";
+import { type BusyPages, busyPageFor } from "../kernel/index.ts";
 
 /** What of a request decides how it is refused. */
 export interface RefusedRequest {
   readonly method: string | undefined;
   readonly accept: string | undefined;
+  /** `Accept-Language`. */
+  readonly language: string | undefined;
   readonly origin: string | undefined;
   /** `Access-Control-Request-Method`. */
   readonly requestedMethod: string | undefined;
@@ -25,31 +28,55 @@ const PROBLEM = JSON.stringify({
   code: "E_OVERLOADED",
 });
 
-const TEXT_REFUSAL = refusal(SENTENCE, "text/plain; charset=utf-8");
-const JSON_REFUSAL = refusal(PROBLEM, "application/problem+json");
+const TEXT_REFUSAL = refusal(SENTENCE, { "content-type": "text/plain; charset=utf-8" });
+const JSON_REFUSAL = refusal(PROBLEM, { "content-type": "application/problem+json" });
 
-function refusal(body: string, type: string): Refusal {
+function refusal(body: string, more: Readonly<Record<string, string>>): Refusal {
   const headers = {
     "retry-after": "1",
-    "content-type": type,
-    "content-length": String(body.length),
+    ...more,
+    "content-length": String(Buffer.byteLength(body)),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   };
   return { status: 503, headers, body };
 }
 
-/**
- * The response to a request that an overloaded server refuses: text, or a problem document for those that accept JSON.
- *
- * Preflight requests of trusted origins get their permission, which costs as little: without it, the browser would not send
- * the request that follows, and its page could not read that the server is busy, nor when to try again.
- */
-export function refusalOf(request: RefusedRequest, origins: OriginHeaders): Refusal {
-  const { method, accept, origin = null, requestedMethod = null } = request;
-  const plain = (accept?.includes("json") ?? false) ? JSON_REFUSAL : TEXT_REFUSAL;
-  if (origins === NO_ORIGIN_HEADERS) return plain;
-  const preflight = origins.ofPreflight({ method, origin, requestedMethod });
-  if (preflight !== null) return { status: 204, headers: preflight, body: "" };
-  return { ...plain, headers: { ...plain.headers, ...origins.of(origin) } };
+/** The responses to requests that an overloaded server refuses, made before it is overloaded. */
+export class Refusals {
+  readonly #origins: OriginHeaders;
+  readonly #pages: BusyPages | null;
+  readonly #made = new Map<string, Refusal>();
+
+  /** @param pages what visitors see; `null` for a line of text */
+  constructor(origins: OriginHeaders, pages: BusyPages | null) {
+    this.#origins = origins;
+    this.#pages = pages;
+    for (const { opened, sent } of Object.values(pages?.pages ?? {})) {
+      for (const page of [opened, sent]) this.#made.set(page, refusal(page, pages!.headers));
+    }
+  }
+
+  /**
+   * The response to a request: a page, a problem document for those that accept JSON, or text.
+   *
+   * Preflight requests of trusted origins get their permission, which costs as little: without it, the browser would not send
+   * the request that follows, and its page could not read that the server is busy, nor when to try again.
+   */
+  of(request: RefusedRequest): Refusal {
+    const { method, origin = null, requestedMethod = null } = request;
+    const plain = this.#plain(request);
+    if (this.#origins === NO_ORIGIN_HEADERS) return plain;
+    const preflight = this.#origins.ofPreflight({ method, origin, requestedMethod });
+    if (preflight !== null) return { status: 204, headers: preflight, body: "" };
+    return { ...plain, headers: { ...plain.headers, ...this.#origins.of(origin) } };
+  }
+
+  #plain({ method, accept = "", language }: RefusedRequest): Refusal {
+    if (this.#pages !== null && accept.includes("text/html")) {
+      const { opened, sent } = busyPageFor(this.#pages, language);
+      return this.#made.get(method === "GET" || method === "HEAD" ? opened : sent)!;
+    }
+    return accept.includes("json") ? JSON_REFUSAL : TEXT_REFUSAL;
+  }
 }

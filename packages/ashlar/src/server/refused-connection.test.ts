@@ -23,6 +23,7 @@ async function refusing(more: Partial<SheddingFacts> = {}): Promise<Refused> {
     maxMs: 1000,
     neverRefused: ["/up"],
     origins,
+    pages: null,
     headersTimeoutMs: 15_000,
     maxHeaderBytes: 2048,
     ...more,

@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
-import { type OriginHeaders, type OriginTable, originHeadersOf } from "../http/index.ts";
+import { type OriginTable, originHeadersOf } from "../http/index.ts";
+import type { BusyPages } from "../kernel/index.ts";
 import { stopReading } from "../node/index.ts";
 import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
-import { type Refusal, type RefusedRequest, refusalOf } from "./refusal.ts";
+import { type Refusal, Refusals, type RefusedRequest } from "./refusal.ts";
 import type { CompleteServerSettings } from "./settings.ts";
 
 /** What another process needs to refuse requests in place of the server that they are for. */
@@ -13,6 +14,8 @@ export interface SheddingFacts {
   readonly neverRefused: readonly string[];
   /** What pages of other origins may read. */
   readonly origins: OriginTable;
+  /** What visitors see; `null` for a line of text. */
+  readonly pages: BusyPages | null;
   /** For how long a client may take to send the headers of a request, in milliseconds. */
   readonly headersTimeoutMs: number;
   /** How long those may be, in bytes. */
@@ -24,9 +27,11 @@ export function sheddingFacts(
   { maxQueueMs, health, headersTimeoutSeconds, maxHeaderBytes }: CompleteServerSettings,
   basePath: string,
   origins: OriginTable,
+  pages: BusyPages,
 ): SheddingFacts {
   const neverRefused = neverRefusedPaths(health, basePath);
-  return { maxMs: maxQueueMs, neverRefused, origins, headersTimeoutMs: headersTimeoutSeconds * 1000, maxHeaderBytes };
+  const headersTimeoutMs = headersTimeoutSeconds * 1000;
+  return { maxMs: maxQueueMs, neverRefused, origins, pages, headersTimeoutMs, maxHeaderBytes };
 }
 
 /** What becomes of a connection that has waited too long. */
@@ -55,12 +60,12 @@ const END_OF_HEAD = "\r\n\r\n";
  */
 export class ConnectionRefuser {
   readonly #facts: SheddingFacts;
-  readonly #origins: OriginHeaders;
+  readonly #refusals: Refusals;
   readonly #texts = new WeakMap<Refusal, string>();
 
   constructor(facts: SheddingFacts) {
     this.#facts = facts;
-    this.#origins = originHeadersOf(facts.origins);
+    this.#refusals = new Refusals(originHeadersOf(facts.origins), facts.pages);
   }
 
   refuse(socket: Socket, { stillRefuses, accept, refused }: RefusedConnectionOptions): void {
@@ -91,7 +96,7 @@ export class ConnectionRefuser {
 
   /** Responds, and reads on until the client closes: a system that closes a connection with unread data resets it. */
   #respond(socket: Socket, request: RefusedHead): void {
-    const refusal = refusalOf(request, this.#origins);
+    const refusal = this.#refusals.of(request);
     let left = MAX_BYTES;
     socket.on("data", (piece: Buffer) => {
       left -= piece.length;
@@ -129,6 +134,7 @@ function requestOf(head: string): RefusedHead {
     method,
     path: pathOf(target),
     accept: field("accept"),
+    language: field("accept-language"),
     origin: field("origin"),
     requestedMethod: field("access-control-request-method"),
   };

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER } from "../http/index.ts";
-import { type Logger, logAbandoned } from "../kernel/index.ts";
+import { type BusyPages, type Logger, logAbandoned } from "../kernel/index.ts";
 import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
 import { type Listens, listen } from "./listen.ts";
 import { neverRefusedPaths, sheddingListener } from "./load-shedding.ts";
@@ -54,6 +54,8 @@ export interface ServerOptions {
   readonly source?: ConnectionSource | null;
   /** What pages of other origins may read of an overloaded server's refusals. */
   readonly origins?: OriginHeaders;
+  /** What visitors see of it then; default: a line of text. */
+  readonly pages?: BusyPages | null;
   /** Is told of each request that an overloaded server refuses. */
   readonly refused?: () => void;
   /** The path of `APP_URL`, which all of its paths begin with; default: none. */
@@ -79,6 +81,7 @@ export async function startServer(
     isLocal = false,
     source = null,
     origins = NO_ORIGIN_HEADERS,
+    pages = null,
     refused = () => {},
     basePath = "",
   }: ServerOptions = {},
@@ -98,7 +101,8 @@ export async function startServer(
   const handling = nodeHandler(handler, proxies, logger);
   const { maxQueueMs: maxMs, health } = settings;
   const neverRefused = neverRefusedPaths(health, basePath);
-  const shedding = maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, refused }, logger);
+  const shedding =
+    maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, pages, refused }, logger);
   const listener = shedding?.listener ?? handling;
   const node = createServer(options, listener);
   // The client is told to send its body only when it is about to be read: a refused request never sends one.

@@ -13,6 +13,7 @@ export default await createApplication({
   environment: { APP_ENV: "test", LOG_LEVEL: "info" },
   config: { app: { APP: { name: "Shop", server: { hostname: "127.0.0.1", maxQueueMs: 200 } } } },
   logger: createLogger({ name: "Shop", environment: "test", log: { level: "info", requests: false } }),
+  root: import.meta.dirname,
   routes: [
     Route.get("/", () => ({ pid: process.pid })),
     Route.get("/busy", () => {
@@ -25,13 +26,18 @@ export default await createApplication({
 });
 `;
 
+const GERMAN = `export const MESSAGES = { "errors.busy": "Zu viele auf einmal." };\n`;
+
+/** As a browser sends it when a page is opened. */
+const HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
 const CLOSE = "Host: a\r\nConnection: close\r\n\r\n";
 const FORM = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 3000000\r\n\r\n";
 
 async function serving(workers: number) {
   const port = await freePort();
   const args = [COMMAND, "serve", "--workers", String(workers), "--port", String(port)];
-  const instance = startProcess(folderWith({ "app.ts": APP }), process.execPath, args);
+  const instance = startProcess(folderWith({ "app.ts": APP, "lang/de.ts": GERMAN }), process.execPath, args);
   await instance.printed(/Shop is listening on (http:\S+)/);
   const { pid } = (await (await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } })).json()) as {
     pid: number;
@@ -88,6 +94,37 @@ test("S150 connections that have waited too long for a worker are refused by the
   // On a busy machine, the worker may have refused what was on its way to it.
   expect(counted.reduce((sum, line) => sum + Number(line.refused), 0)).toBe(all);
   expect(counted.find(({ worker }) => worker === undefined)!.refused).toBeGreaterThanOrEqual(refused.length);
+});
+
+test("S150 browsers get a page in their language from each process that refuses, others a line of text", async () => {
+  const { port, pid, stop } = await serving(1);
+  for (let count = 0; count < 5; count++) await rawSocket(port, `GET / HTTP/1.1\r\n${CLOSE}`).closed;
+  freeze(pid);
+  const asked = (method: string, accept: string, language: string) =>
+    rawSocket(
+      port,
+      `${method} / HTTP/1.1\r\nAccept: ${accept}\r\nAccept-Language: ${language}\r\nContent-Length: 0\r\n${CLOSE}`,
+    );
+  // What fills the channel of the worker, which refuses it itself.
+  const first = Array.from({ length: 40 }, () => asked("GET", HTML, "de-AT,de;q=0.9"));
+  for (const { socket } of first) await expect.poll(() => socket.readyState).toBe("open");
+  const read = asked("GET", HTML, "de-AT,de;q=0.9");
+  const sent = asked("POST", HTML, "en");
+  const api = asked("GET", "*/*", "de");
+  expect(await read.closed).toMatch(
+    /^HTTP\/1\.1 503 [\s\S]*^content-type: text\/html; charset=utf-8\r$[\s\S]*<html lang="de" dir="ltr">[\s\S]*Zu viele auf einmal\./m,
+  );
+  expect(await sent.closed).toMatch(/^HTTP\/1\.1 503 [\s\S]*<html lang="en"[\s\S]*go back, and send it again/m);
+  expect(await api.closed).toMatch(/^HTTP\/1\.1 503 [\s\S]*^content-type: text\/plain[\s\S]*try again in a moment\.$/m);
+  thaw(pid);
+  const late = (await Promise.all(first.map(({ closed }) => closed))).filter((answer) => statusOf(answer) === "503");
+  for (const answer of late) {
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
+    expect(body).toContain("Zu viele auf einmal.");
+    expect(head).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}\\r$`, "im"));
+  }
+  expect(late.length).toBeGreaterThan(0);
+  await stop();
 });
 
 test("S150 a burst that is too much is refused in part, and every request gets a response", async () => {

@@ -37,6 +37,7 @@ async function admitting(maxMs = MAX_MS) {
     maxMs,
     neverRefused: ["/up"],
     origins: { others: {}, trusted: {} },
+    pages: null,
     headersTimeoutMs: 15_000,
     maxHeaderBytes: 16_384,
   };

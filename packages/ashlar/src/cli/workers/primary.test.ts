@@ -23,6 +23,7 @@ const UNLIMITED: SheddingFacts = {
   maxMs: 0,
   neverRefused: ["/up"],
   origins: { others: {}, trusted: {} },
+  pages: null,
   headersTimeoutMs: 15_000,
   maxHeaderBytes: 16_384,
 };

@@ -1,4 +1,5 @@
 import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
+import type { Catalogue } from "../../messages/index.ts";
 import { AshlarError, type MaybePromise, RefusedError } from "../../support/index.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
@@ -194,11 +195,19 @@ export class ErrorHandler {
 /**
  * The response of an application that has shut down.
  *
+ * @param acceptLanguage `Accept-Language`, if it was sent
  * @param more headers that depend on the request's origin
  */
-export function refusal(more: Readonly<Record<string, string>> = {}): Response {
+export function refusal(
+  messages: Catalogue,
+  acceptLanguage: string | null,
+  more: Readonly<Record<string, string>> = {},
+): Response {
   const error = new AshlarError("E_SHUTTING_DOWN", undefined, { headers: { "retry-after": "5", connection: "close" } });
-  const response = respond(error, errorPage(visitorProblem(error)), PAGE_HEADERS, null);
+  const language = messages.negotiate(acceptLanguage);
+  const t = messages.translator(language);
+  const page = errorPage(visitorProblem(error, t), null, language, t);
+  const response = respond(error, page, PAGE_HEADERS, null);
   for (const [name, value] of Object.entries(more)) response.headers.append(name, value);
   return response;
 }

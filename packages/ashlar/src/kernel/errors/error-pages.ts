@@ -54,7 +54,19 @@ export function errorPage(
   t: (message: Message) => string = inEnglish,
   page: PageToReturnTo | null = null,
 ): string {
-  const title = escapeHtml(problem.title);
+  const text = `<p>${escapeHtml(page?.message ? t(page.message) : problem.detail)}</p>
+${fieldList(problem)}${page === null ? "" : linkBack(page, t)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}`;
+  return errorDocument(language, problem.status, problem.title, text);
+}
+
+/**
+ * The document of an error page.
+ *
+ * @param language of what it says
+ * @param html what it says under its heading
+ */
+export function errorDocument(language: string, status: number, heading: string, html: string): string {
+  const title = escapeHtml(heading);
   return `<!doctype html>
 <html lang="${escapeHtml(language)}" dir="${textDirection(language)}">
 <head>
@@ -67,10 +79,9 @@ export function errorPage(
 </head>
 <body>
 <main>
-<p class="status">${problem.status}</p>
+<p class="status">${status}</p>
 <h1>${title}</h1>
-<p>${escapeHtml(page?.message ? t(page.message) : problem.detail)}</p>
-${fieldList(problem)}${page === null ? "" : linkBack(page, t)}${reference === null ? "" : `<p class="reference">${escapeHtml(t(referenceLine(reference)))}</p>\n`}</main>
+${html}</main>
 </body>
 </html>
 `;

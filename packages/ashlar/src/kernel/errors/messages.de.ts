@@ -53,6 +53,11 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
   "errors.reference": "Kennung: {id}",
   "errors.back": "Zurück zur Seite",
+  "errors.busy": "Hier ist gerade sehr viel los. Versuchen Sie es in ein paar Sekunden noch einmal.",
+  "errors.busy.sent":
+    "Hier ist gerade sehr viel los, und was Sie gesendet haben, wurde nicht angenommen. Warten Sie ein paar Sekunden, gehen " +
+    "Sie zurück, und senden Sie es noch einmal.",
+  "errors.tryAgain": "Noch einmal versuchen",
 
   "errors.E_BAD_REQUEST": "Die Anfrage ist fehlerhaft.",
   "errors.E_INVALID_BODY": "Der Inhalt der Anfrage konnte nicht gelesen werden.",

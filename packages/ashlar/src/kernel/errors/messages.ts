@@ -105,6 +105,14 @@ export function referenceLine(id: string): Message {
 /** What leads back to the page of a form that was refused. */
 export const BACK: Message = message("errors.back", "Back to the page");
 
+/** What the pages of a server say that is too busy. */
+export const BUSY: Message = message("errors.busy", "This site is very busy right now. Try again in a few seconds.");
+export const NOT_SENT: Message = message(
+  "errors.busy.sent",
+  "This site is very busy right now, and what you sent was not accepted. Wait a few seconds, go back, and send it again.",
+);
+export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
+
 /** Declares all of these, once every code has been declared. Their German is that of the codes of the lower layers. */
 export function declareErrorMessages(catalogue: Catalogue): void {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter(isShown);
@@ -113,7 +121,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
     ...codes.flatMap((code) => [codeSentence(code), pageMessage(code) ?? []].flat()),
     ...statuses.flatMap((status) => [statusTitle(status), pageTitle(status)]),
     message("errors.reference", "Reference: {id}"),
-    BACK,
+    ...[BACK, BUSY, NOT_SENT, TRY_AGAIN],
   ];
   const named = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
   const sentences: Sentences = { ...named, ...TOO_LARGE };
