@@ -63,8 +63,7 @@ ${maxConnections === null ? site : limitedNginx(site, maxConnections)}
 const limitedNginx = (site: string, maxConnections: number): string =>
   site
     .replace("upstream shop {", "upstream shop {\n  zone shop 64k;")
-    .replaceAll(" max_fails", ` max_conns=${maxConnections} max_fails`)
-    .replace(/^ {2}location \/ \{[^}]*\}/m, fence("nginx", "@busy"));
+    .replaceAll(" max_fails", ` max_conns=${maxConnections} max_fails`);
 
 /**
  * The manual's configuration for HAProxy, without TLS.

@@ -1,5 +1,5 @@
 import { type Application, type ApplicationSettings, Inspection } from "../boot/index.ts";
-import { beforeSecret } from "../kernel/index.ts";
+import { AWAY_PAGE, beforeSecret, type PageSentences, TOO_LARGE_PAGE } from "../kernel/index.ts";
 import type { BodyPath, DeploymentFacts } from "../scaffold/index.ts";
 import { completeServerSettings } from "../server/index.ts";
 import { AshlarError } from "../support/index.ts";
@@ -47,8 +47,16 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "re
   const bodyPaths = bodyPathsOf(application, maxBodyBytes);
   const stored = bodyPaths.filter(({ isStreamed }) => !isStreamed).map(({ maxBytes }) => maxBytes);
   const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
+  const language = application.messages.defaultLanguage;
+  const t = application.messages.translator(language);
+  const page = ({ heading, text, again }: PageSentences) => ({
+    ...{ language, heading: t(heading), text: t(text) },
+    again: again === undefined ? null : t(again),
+  });
   return {
     title: settings.name,
+    away: page(AWAY_PAGE),
+    tooLarge: page(TOO_LARGE_PAGE),
     hosts: settings.hosts === null ? [] : settings.hosts.listed,
     port: server.port > 0 && server.port < LAST_PORT ? server.port : DEFAULT_PORT,
     up: server.health?.up ?? null,

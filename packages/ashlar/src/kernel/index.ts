@@ -15,7 +15,7 @@ export { type BusyPage, type BusyPages, busyPageFor, busyPages } from "./errors/
 export { ErrorCounts } from "./errors/error-counts.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
 export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
-export { declareErrorMessages } from "./errors/messages.ts";
+export { AWAY_PAGE, declareErrorMessages, type PageSentences, TOO_LARGE_PAGE } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
 export { ProxyList, throughProxies } from "./forwarded-request.ts";
 export { AnsweredError } from "./hosted-requests.ts";

@@ -53,6 +53,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
   "errors.reference": "Kennung: {id}",
   "errors.back": "Zurück zur Seite",
+  "errors.away": "Diese Seite ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.busy": "Hier ist gerade sehr viel los. Versuchen Sie es in ein paar Sekunden noch einmal.",
   "errors.busy.sent":
     "Hier ist gerade sehr viel los, und was Sie gesendet haben, wurde nicht angenommen. Warten Sie ein paar Sekunden, gehen " +

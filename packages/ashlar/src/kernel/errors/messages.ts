@@ -113,6 +113,21 @@ export const NOT_SENT: Message = message(
 );
 export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
 
+/** What a page says that something else sends in place of the application. */
+export interface PageSentences {
+  readonly heading: Message;
+  readonly text: Message;
+  /** The text of the link to what was asked for. */
+  readonly again?: Message;
+}
+
+const AWAY: Message = message("errors.away", "This site can't be reached right now. Try again in a moment.");
+
+/** What a proxy says that can't reach the application. */
+export const AWAY_PAGE: PageSentences = { heading: pageTitle(503), text: AWAY, again: TRY_AGAIN };
+/** What a proxy says of a body that it doesn't pass on. */
+export const TOO_LARGE_PAGE: PageSentences = { heading: pageTitle(413), text: pageMessage("E_PAYLOAD_TOO_LARGE")! };
+
 /** Declares all of these, once every code has been declared. Their German is that of the codes of the lower layers. */
 export function declareErrorMessages(catalogue: Catalogue): void {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter(isShown);
@@ -121,7 +136,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
     ...codes.flatMap((code) => [codeSentence(code), pageMessage(code) ?? []].flat()),
     ...statuses.flatMap((status) => [statusTitle(status), pageTitle(status)]),
     message("errors.reference", "Reference: {id}"),
-    ...[BACK, BUSY, NOT_SENT, TRY_AGAIN],
+    ...[AWAY, BACK, BUSY, NOT_SENT, TRY_AGAIN],
   ];
   const named = Object.fromEntries(messages.map(({ rule, message }) => [rule!, message]));
   const sentences: Sentences = { ...named, ...TOO_LARGE };

@@ -1,3 +1,5 @@
+import type { ProxyPage } from "./proxy-pages.ts";
+
 /** The path of a route whose bodies have a size of their own, or are streamed. */
 export interface BodyPath {
   /** As the route has it, such as `/photos/@id`, behind the path of `APP_URL`. */
@@ -12,6 +14,10 @@ export interface BodyPath {
 export interface DeploymentFacts {
   /** The application's name for people. */
   readonly title: string;
+  /** What visitors see while no instance can be reached. */
+  readonly away: ProxyPage;
+  /** What they see if they send more than any route accepts. */
+  readonly tooLarge: ProxyPage;
   /** The host that visitors use. */
   readonly domain: string;
   /** Further hosts, such as `*.shop.example`; `null` if the application decides about each. */

@@ -15,6 +15,8 @@ import { DEPLOYMENT_KINDS, deployedName, deploymentFiles } from "./deployment-fi
 
 const FACTS: DeploymentFacts = {
   title: "Shop",
+  away: { language: "en", heading: "Not available", text: "Wait a moment.", again: "Try again" },
+  tooLarge: { language: "en", heading: "Too much at once", text: "Send less.", again: null },
   domain: "shop.example",
   hosts: [],
   port: 3000,
@@ -98,6 +100,8 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
       expect(text.match(/location .*|client_max_body_size .*|proxy_request_buffering .*/g)).toEqual([
         "client_max_body_size 2m;",
         "location / {",
+        "location @away {",
+        "location @too_large {",
         'location ~ "^/photos/[^/]+(?:/.+)?/?$" {',
         "client_max_body_size 40960m;",
         "proxy_request_buffering off;",

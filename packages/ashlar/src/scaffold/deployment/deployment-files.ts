@@ -7,6 +7,7 @@ import { bodyLocations, nginxSize } from "./body-locations.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
+import { proxyPage } from "./proxy-pages.ts";
 
 /** What can be written for a deployment. */
 export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
@@ -125,6 +126,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     // systemd replaces what follows a percent sign.
     title: title.replaceAll("%", "%%"),
     domain,
+    awayPage: proxyPage(facts.away),
+    tooLargePage: proxyPage(facts.tooLarge),
     several: names.length > 1,
     hostsLookedUp: hosts === null,
     wildcards: wildcards.length > 0,

@@ -1,0 +1,31 @@
+import { textDirection } from "../../messages/index.ts";
+import { escapeHtml } from "../../support/index.ts";
+
+/** What a visitor is told by a proxy, in the application's default language. */
+export interface ProxyPage {
+  /** The language's tag. */
+  readonly language: string;
+  readonly heading: string;
+  readonly text: string;
+  /** The text of a link to the page that was asked for; `null` if another attempt would end the same way. */
+  readonly again: string | null;
+}
+
+const STYLE = "max-width:36rem;margin:20vh auto;padding:0 2rem;font:1.0625rem/1.6 system-ui,sans-serif";
+/** What some proxy reads as something else within a string: its end, a variable, a placeholder, an escape. */
+const SPECIAL = /["\\$`{}%]|[\r\n]+/g;
+
+/** Returns a page in one line that a proxy's configuration can have between double quotes, and Caddy's between back ticks. */
+export function proxyPage({ language, heading, text, again }: ProxyPage): string {
+  const title = inString(heading);
+  const link = again === null ? "" : `<p><a href=''>${inString(again)}</a></p>`;
+  return (
+    `<!doctype html><html lang='${inString(language)}' dir='${textDirection(language)}'><meta charset='utf-8'>` +
+    "<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='color-scheme' content='light dark'>" +
+    `<title>${title}</title><body style='${STYLE}'><h1>${title}</h1><p>${inString(text)}</p>${link}`
+  );
+}
+
+function inString(text: string): string {
+  return escapeHtml(text).replaceAll(SPECIAL, (found) => (found.trim() === "" ? " " : `&#${found.charCodeAt(0)};`));
+}
