@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { nodeExchange } from "../node/index.ts";
 import { peerAddress } from "./peer-address.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
@@ -30,5 +30,23 @@ export function mayBringIds(raw: Request, proxies: TrustedProxies): boolean {
 
 /** Returns the id of a request: the one it was sent with, or else a random UUID. */
 export function requestIdOf(raw: Request, proxies: TrustedProxies): string {
-  return sentRequestId(raw, proxies) ?? randomUUID();
+  return sentRequestId(raw, proxies) ?? randomUuid();
+}
+
+/** How many UUIDs are made at once: asking the system for random bytes, and writing them as text, costs most. */
+const AT_ONCE = 256;
+const DIGITS = 32;
+
+let digits = "";
+let used = 0;
+
+/** A random UUID (RFC 9562 §5.4), for a fraction of what `crypto.randomUUID` costs. */
+function randomUuid(): string {
+  if (used === digits.length) {
+    digits = randomBytes((AT_ONCE * DIGITS) / 2).toString("hex");
+    used = 0;
+  }
+  const own = digits.slice(used, used + DIGITS);
+  used += DIGITS;
+  return `${own.slice(0, 8)}-${own.slice(8, 12)}-4${own.slice(13, 16)}-8${own.slice(17, 20)}-${own.slice(20)}`;
 }

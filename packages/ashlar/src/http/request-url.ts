@@ -1,4 +1,4 @@
-import { nodeExchange, parsedUrl } from "../node/index.ts";
+import { nodeExchange, parsedUrl, plainTarget } from "../node/index.ts";
 
 /** A request's URL, split and otherwise unchanged. */
 export interface SplitUrl {
@@ -61,7 +61,10 @@ export function requestPath(raw: Request): string {
 
 /** Returns the path of a request's URL as the application's server got it, still percent-encoded. */
 export function sentPath(raw: Request): string {
-  return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
+  const target = plainTarget(raw);
+  if (target === null) return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
+  const question = target.indexOf("?");
+  return question === -1 ? target : target.slice(0, question);
 }
 
 /** Records that the path of a request begins with a base path, which does not belong to the path within the application. */
@@ -77,7 +80,11 @@ export function baseOf(raw: Request): string {
 
 /** Returns the query of a request's URL with its question mark; empty if there is none. */
 export function requestSearch(raw: Request): string {
-  return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
+  const target = plainTarget(raw);
+  if (target === null) return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
+  const question = target.indexOf("?");
+  // A question mark with nothing behind it is no query.
+  return question === -1 || question === target.length - 1 ? "" : target.slice(question);
 }
 
 /**

@@ -127,10 +127,10 @@ export class Dispatcher {
   }
 
   #dispatch(raw: Request): Response | Promise<Response> {
-    const startedAt = performance.now();
+    const startedAt = startOf(raw);
     if (this.#requestedOrigins === null) return this.#respond(raw, startedAt);
     const failed = (error: unknown) => {
-      return this.#decide(this.#contextOf(raw, null, startedAt), () => Promise.reject(error), startedAt);
+      return this.#decide(this.#contextOf(raw, null), () => Promise.reject(error), startedAt);
     };
     return this.#requestedOrigins.runFor(raw, () => this.#respond(raw, startedAt), failed);
   }
@@ -144,8 +144,7 @@ export class Dispatcher {
     if (path === "/*" && asksAboutServer(raw)) return this.#aboutServer(raw, startedAt);
     if (!this.#mounts.isEmpty) {
       const mount = this.#mounts.find(path, raw);
-      if (mount !== null)
-        return this.#decide(this.#contextOf(raw, null, startedAt), () => forward(raw, mount), startedAt);
+      if (mount !== null) return this.#decide(this.#contextOf(raw, null), () => forward(raw, mount), startedAt);
     }
     const probed = this.#probes?.respond(path, raw) ?? null;
     if (probed !== null) return probed;
@@ -153,10 +152,10 @@ export class Dispatcher {
     try {
       match = this.#match(raw, raw.method, path);
     } catch (error) {
-      return this.#decide(this.#contextOf(raw, null, startedAt), () => Promise.reject(error), startedAt);
+      return this.#decide(this.#contextOf(raw, null), () => Promise.reject(error), startedAt);
     }
     if (match === null) return this.#unmatched(raw, path, startedAt);
-    const context = this.#contextOf(raw, match, startedAt);
+    const context = this.#contextOf(raw, match);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
     // A body that the handler streams can't ask for another method.
     const others = isStreamed(match.route) ? NONE : this.#overriding(raw, path);
@@ -191,22 +190,22 @@ export class Dispatcher {
     const probed = this.#probes?.respond(path, raw) ?? null;
     if (probed !== null) return probed;
     const respond = () => Promise.reject(new UnmatchedError([], false));
-    return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
+    return this.#decide(this.#contextOf(raw, null), respond, startedAt);
   }
 
   #aboutServer(raw: Request, startedAt: number): Response | Promise<Response> {
     const respond = () => allowing(withOptions(this.#router.methods()));
-    return this.#decide(this.#contextOf(raw, null, startedAt), respond, startedAt);
+    return this.#decide(this.#contextOf(raw, null), respond, startedAt);
   }
 
   /** Responds to a request whose target others could read as another path. */
   #refuse(raw: Request, startedAt: number): Response | Promise<Response> {
-    return this.#failed(this.#unseenContext(raw, startedAt), ambiguousTarget(), startedAt);
+    return this.#failed(this.#unseenContext(raw), ambiguousTarget(), startedAt);
   }
 
   /** Creates the context of a response that no middleware sees. */
-  #unseenContext(raw: Request, startedAt = 0): HttpContext {
-    const context = this.#contextOf(raw, null, startedAt);
+  #unseenContext(raw: Request): HttpContext {
+    const context = this.#contextOf(raw, null);
     this.#dependencies.cors?.permit(context);
     return context;
   }
@@ -224,7 +223,7 @@ export class Dispatcher {
     return context;
   }
 
-  #contextOf(raw: Request, match: RouteMatch | null, startedAt: number): HttpContext {
+  #contextOf(raw: Request, match: RouteMatch | null): HttpContext {
     const context = this.#newContext(raw, match);
     const served = servedExchange(raw);
     if (served === undefined) {
@@ -234,7 +233,7 @@ export class Dispatcher {
     // A handler may pass its request on to another application, which then produces part of the response.
     if (served !== undefined && served.context === null) {
       served.context = context;
-      watchUntilEnded(served, this.#watch, startedAt);
+      watchUntilEnded(served, this.#watch);
     }
     // Now, because an unhandled error may need it when the request is no longer at hand.
     void context.request.id;
@@ -347,7 +346,7 @@ export class Dispatcher {
   }
 
   #unmatched(raw: Request, path: string, startedAt: number): Response | Promise<Response> {
-    const context = this.#contextOf(raw, null, startedAt);
+    const context = this.#contextOf(raw, null);
     const others = this.#overriding(raw, path);
     if (others.length > 0) return this.#withBody(context, path, null, others, startedAt);
     return this.#decide(context, () => this.#withoutRoute(raw, path), startedAt);
@@ -375,6 +374,12 @@ export class Dispatcher {
     if (apiPrefix !== null && (path === apiPrefix || path.startsWith(`${apiPrefix}/`))) return true;
     return allowed.some((method) => this.#match(raw, method, path)?.route.respondsWithJson ?? false);
   }
+}
+
+/** When a request came in: to the server, or, if it comes from a handler of another application or without one, now. */
+function startOf(raw: Request): number {
+  const served = servedExchange(raw);
+  return served === undefined || served.context !== null ? performance.now() : served.startedAt;
 }
 
 /** Whether a handler reads the body, or a part of it. */

@@ -19,7 +19,7 @@ export interface ServedExchange extends NodeExchange {
   /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */
   watch: RequestWatch | null;
   /** When the request came in, by `performance.now()`. */
-  startedAt: number;
+  readonly startedAt: number;
   /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
   bytes: number | null;
   /** Its neighbors among the requests of its connection that have not ended: the one that came in after it, and before it. */
@@ -37,12 +37,9 @@ const UNFINISHED: unique symbol = Symbol("unfinished");
 /**
  * Makes a watch be told when a request has ended: when its response is out, or, since the connection knows of the request,
  * when that ends before.
- *
- * @param startedAt when the request came in, by `performance.now()`
  */
-export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch, startedAt: number): void {
+export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch): void {
   exchange.watch = watch;
-  exchange.startedAt = startedAt;
   const socket: ServedSocket = exchange.req.socket;
   const latest = socket[UNFINISHED] ?? null;
   if (latest !== null) latest.later = exchange;

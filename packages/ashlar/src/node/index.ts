@@ -4,6 +4,7 @@ export {
   nodeExchange,
   type PreparedResponse,
   parsedUrl,
+  plainTarget,
   preparedByNode,
   requestForFile,
   stopReading,

@@ -11,6 +11,7 @@ import {
   isNodeResponse,
   nodeExchange,
   parsedUrl,
+  plainTarget,
   preparedByNode,
   stopReading,
   takenBytes,
@@ -32,6 +33,38 @@ async function served(path: string): Promise<{ request: Request; req: IncomingMe
   fetch(`http://127.0.0.1:${port}${path}`).catch(() => {});
   return await promise;
 }
+
+/** Targets of each character that a client may send, at each place in a path and in a query. */
+const TARGETS = ["/", "/a/b?c=d", "/?", "/a?", "/.a", "/a.b", "/./b", "/a/../b", "/a/..", "/a?b=/../c"].concat(
+  Array.from({ length: 127 - 33 }, (_, index) => String.fromCharCode(33 + index)).flatMap((one) => [
+    `/a${one}b`,
+    `/${one}`.replace("//", "/"),
+    `/a/${one}/b`,
+    `/a?b${one}c`,
+    `/%2${one}/b`,
+  ]),
+);
+
+test("a target that is called plain is what a URL parser makes of it", async () => {
+  const { req, res } = (await served("/")) as { req: IncomingMessage & { url: string }; res: ServerResponse };
+  const plain = TARGETS.filter((url) => {
+    req.url = url;
+    const request = new NodeRequest({ req, res });
+    const target = plainTarget(request);
+    if (target === null) return false;
+    const { pathname, search } = new URL(`http://localhost${target}`);
+    expect(target).toBe(pathname + (target.endsWith("?") ? "?" : search));
+    expect(parsedUrl(request)!.pathname).toBe(pathname);
+    return true;
+  });
+  // Of letters, digits and most marks; not of escapes, dots after a slash, and what a parser escapes.
+  expect(plain).toEqual(
+    expect.arrayContaining(["/", "/a/b?c=d", "/a?", "/a.b", "/a-b", "/a~b", "/a?b=c", "/azb", "/a9b"]),
+  );
+  for (const one of ["/.a", "/./b", "/a/../b", "/a/..", "/a%b", "/a?b'c", "/a\\b", "/a#b", '/a"b', "/a?b=/../c"]) {
+    expect(plain).not.toContain(one);
+  }
+});
 
 test("a request from srvx has the message and the response of node:http, and its parsed URL", async () => {
   const { request, req, res } = await served("/orders/7%20a?from=x%20y");

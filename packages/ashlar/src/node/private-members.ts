@@ -58,6 +58,21 @@ export function parsedUrl(raw: Request): { readonly pathname: string; readonly s
 }
 
 /**
+ * A target that is a path and a query as they are: the URL Standard would change nothing in it. Escapes are left to a parser,
+ * as are apostrophes, which it escapes in queries only.
+ */
+const PLAIN_TARGET = /^\/(?:[!$&(-\-/-;=?-Z_a-z~]|(?<!\/)\.)*$/;
+
+/**
+ * The target of a request that srvx made, if it is a path and perhaps a query which no URL parser would change; `null` for
+ * others. Most are, and then no URL is made.
+ */
+export function plainTarget(raw: Request): string | null {
+  const target = nodeExchange(raw)?.req?.url;
+  return target !== undefined && PLAIN_TARGET.test(target) ? target : null;
+}
+
+/**
  * Returns what srvx needs of a request to serve a file: method, headers, and the file's path instead of the URL's. srvx decodes
  * it as a URL, which would leave escapes of `#`, `?`, `&` and others as they are.
  *

@@ -149,13 +149,12 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       awaitsContinue: waits,
       context: null,
       watch: null,
-      startedAt: 0,
+      startedAt: batch.begin(),
       bytes: null,
       later: null,
       earlier: null,
     };
     const request = new NodeRequest(exchange);
-    batch.begin();
     try {
       const result = requestTraces.run(trace, fetch, request);
       if (result instanceof Promise) {

@@ -51,8 +51,12 @@ export class ResponseBatch {
     this.#clock = clock;
   }
 
-  /** Records that a handler starts. */
-  begin(): void {
+  /**
+   * Records that a handler starts.
+   *
+   * @returns the time by the clock
+   */
+  begin(): number {
     const now = this.#clock();
     // A handler that has not ended yet goes on in a later turn.
     if (this.#isHandling) this.#measure(now);
@@ -60,6 +64,7 @@ export class ResponseBatch {
     this.#steppedAt = now;
     this.#schedule();
     if (now - this.#waitingSince > LONGEST_WAIT_MS) this.#flush();
+    return now;
   }
 
   /** Sends a response, now or at the end of the turn. */
