@@ -25,6 +25,14 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.password_reset");
   audit.add("auth.password_changed");
   audit.add("auth.blocked", ({ by, reason }) => ({ by, reason }));
-  audit.add("auth.command", ({ command, by, reason }) => ({ command, by, ...(reason !== null && { reason }) }));
+  audit.add("auth.command", ({ command, by, reason, identifier, found, limit, clientAddress }) => ({
+    command,
+    by,
+    ...(reason !== null && { reason }),
+    ...audit.typed(identifier),
+    ...(found !== null && { found }),
+    ...(limit !== null && { limit }),
+    ...audit.addressed("clientAddress", clientAddress),
+  }));
   audit.add("auth.unblocked", ({ by, reason }) => ({ by, reason }));
 }

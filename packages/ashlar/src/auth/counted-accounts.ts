@@ -128,14 +128,20 @@ export function countedKeysOf(guards: GuardRegistry, guard: string, user: Authen
     guards.names.filter((name) => keepsSameRows(guards.modelOf(name)!, model)).map((name) => guards.realmOf(name)),
   );
   const byKey = { realm: guards.rowsOf(guard), account: keyAccount(user.authId()) };
-  const epoch = accessEpochOf(user);
-  const steps = new Set(guards.names.flatMap((name) => guards.stepsOf(name).map((step) => step.name)));
   return [
     ...[...realms].flatMap((realm) => [...names].map((account) => ({ realm, account }))),
     ...addresses.map((account) => ({ account })),
     byKey,
-    ...[...steps].flatMap((step) => [step, `${step}\0${epoch}`].map((subject) => ({ ...byKey, subject }))),
+    ...stepKeysOf(guards, guard, user),
   ];
+}
+
+/** The keys by which the proofs are counted that login steps ask a user for. */
+export function stepKeysOf(guards: GuardRegistry, guard: string, user: Authenticatable): readonly ThrottleKeys[] {
+  const byKey = { realm: guards.rowsOf(guard), account: keyAccount(user.authId()) };
+  const epoch = accessEpochOf(user);
+  const steps = new Set(guards.names.flatMap((name) => guards.stepsOf(name).map((step) => step.name)));
+  return [...steps].flatMap((step) => [step, `${step}\0${epoch}`].map((subject) => ({ ...byKey, subject })));
 }
 
 /** A text that names one account of a realm. */

@@ -69,6 +69,14 @@ export interface AccountCommandEvent {
   readonly by: string;
   /** Why, as passed; `null` if no reason was. */
   readonly reason: string | null;
+  /** What `users:find` looked for; else `null`. */
+  readonly identifier: string | null;
+  /** How many accounts `users:find` has found, up to 20; else `null`. */
+  readonly found: number | null;
+  /** The limit that `limits:clear` has cleared; `null` if all, or for another command. */
+  readonly limit: string | null;
+  /** The client's address for which `limits:clear` has cleared limits; `null` if for none, or for another command. */
+  readonly clientAddress: string | null;
 }
 
 declare module "../events/event-map.ts" {

@@ -74,6 +74,12 @@ export class AuditLog {
     return this.#settings.identifiers && identifier !== null ? { identifier } : {};
   }
 
+  /** @internal A further client's address, as the configuration says that addresses are written; nothing for `null`. */
+  addressed(name: string, address: string | null): AuditDetails {
+    const logged = loggedAddress(address, this.#settings.addresses);
+    return logged === null ? {} : { [name]: logged };
+  }
+
   #write(event: EventName, payload: Common, details: AuditDetails): void {
     const { user, guard = null, userId = userKey(user ?? null) } = payload;
     const address = loggedAddress(payload.address ?? null, this.#settings.addresses);

@@ -174,6 +174,53 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
   });
 
+  test("users:show says why an account is refused, and what ends it", async () => {
+    const { id } = (await shop.user())!;
+    const unverified = { reason: "not_verified", seconds: null, remedy: `mail:resend ${id} --mail verifyEmail` };
+    const refusals = async (...args: string[]) =>
+      (JSON.parse((await run("users:show", EMAIL, "--json", ...args)).output) as { refusals: object[] }).refusals;
+    expect(await refusals()).toEqual([unverified]);
+    for (let count = 0; count < 5; count++) await shop.logsIn(shop.visitor(), EMAIL, "wrong");
+    const address = "203.0.113.7";
+    const remedy = `limits:clear ${id} --address ${address}`;
+    expect(await refusals()).toEqual([unverified]);
+    expect(await refusals("--address", address)).toEqual([
+      unverified,
+      { reason: "address", seconds: expect.any(Number), remedy },
+    ]);
+    const { output } = await run("users:show", EMAIL, "--address", address);
+    expect(output).toMatch(
+      /^refused {3}too many wrong passwords from this address, for another \d+ seconds: npx ashlar limits:clear /m,
+    );
+    expect((await run("limits:clear", EMAIL, "--address", address)).error).toBeNull();
+    expect(await refusals("--address", address)).toEqual([unverified]);
+    await run("users:void-password", EMAIL);
+    await run("users:block", EMAIL);
+    expect(await refusals()).toEqual([
+      { reason: "blocked", seconds: null, remedy: `users:unblock ${id}` },
+      { reason: "no_password", seconds: null, remedy: `mail:resend ${id}` },
+      unverified,
+    ]);
+    expect((await run("users:show", EMAIL, "--address", "x")).error).toBe('"x" is not an IP address.');
+  });
+
+  test("S195 the audit lines of users:find and limits:clear say what was looked for, found and cleared", async () => {
+    using captured = captureEvents(shop.application);
+    await run("users:find", "example.com");
+    await run("users:find", "eve@example.com");
+    await run("limits:clear", EMAIL, "--address", "203.0.113.7", "--limit", "login");
+    await run("limits:clear", "--limit", "register");
+    const details = captured
+      .of("auth.command")
+      .map((told) => [told.identifier, told.found, told.limit, told.clientAddress]);
+    expect(details).toEqual([
+      ["example.com", 1, null, null],
+      ["eve@example.com", 0, null, null],
+      [null, null, "login", "203.0.113.7"],
+      [null, null, "register", null],
+    ]);
+  });
+
   test("users:verify verifies the address once", async () => {
     expect(await run("users:verify", EMAIL)).toEqual({ output: `${EMAIL} is verified.`, error: null });
     expect((await shop.user())!.hasVerifiedEmail()).toBe(true);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { EventProvider } from "../../src/public/events.ts";
 import { createApplication, createLogger, Route } from "../../src/public/index.ts";
 import { AccountShop, EMAIL, PASSWORD } from "../support/account-shop.ts";
+import { desk } from "../support/desk.ts";
 import { everythingAboutAccounts, ONE_RENEWAL } from "../support/everything-about-accounts.ts";
 import { edit } from "../support/generated-application.ts";
 import { sqlite } from "../support/services.ts";
@@ -113,6 +114,34 @@ test("S81 identifiers are written and addresses cut if the configuration says so
     ["auth.failed", EMAIL, "203.0.113.0"],
     ["auth.password_reset_requested", "nobody@example.com", "203.0.113.0"],
   ]);
+});
+
+test("S81 what commands looked for and cleared is written as identifiers and addresses are", async () => {
+  const cut = await open('{ audit: true, identifiers: true, addresses: "truncated" }');
+  onTestFinished(() => cut.shop.close());
+  for (const [{ shop, lines }, identifier, clientAddress] of [
+    [usual, undefined, "203.0.113.7"],
+    [cut, "ada@", "203.0.113.0"],
+  ] as const) {
+    await shop.reset();
+    await desk(shop.application, "users:find", "ada@", "--by", "grace");
+    await desk(
+      shop.application,
+      "limits:clear",
+      EMAIL,
+      "--address",
+      "203.0.113.7",
+      "--limit",
+      "login",
+      "--by",
+      "grace",
+    );
+    const common = { event: "auth.command", by: "grace", guard: "web", userId: expect.any(String) };
+    expect(lines().map(({ requestId: _, ...line }) => line)).toEqual([
+      { ...common, guard: undefined, command: "users:find", found: 1, identifier },
+      { ...common, command: "limits:clear", limit: "login", clientAddress },
+    ]);
+  }
 });
 
 test("audit lines can be turned off, and events are counted all the same", async () => {

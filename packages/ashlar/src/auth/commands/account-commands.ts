@@ -22,8 +22,8 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
   },
   {
     name: "users:show",
-    description: "Shows the state of an account, its logins, and what is stored about it.",
-    help: helpOf(USER),
+    description: "Shows the state of an account, why it is refused, its logins, and what is stored about it.",
+    help: helpOf(USER, "  --address <ip>    the client's address, for limits that count by it"),
     load: () => import("./users-show.ts"),
   },
   {

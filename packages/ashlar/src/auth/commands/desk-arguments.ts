@@ -115,6 +115,14 @@ export interface DeskDeed {
   /** The account; `null` if it was about none, or about several. */
   readonly user: object | null;
   readonly reason?: string | null;
+  /** What was looked for. */
+  readonly identifier?: string;
+  /** How many accounts were found. */
+  readonly found?: number;
+  /** The limit that was cleared. */
+  readonly limit?: string | null;
+  /** The client's address for which limits were cleared. */
+  readonly clientAddress?: string | null;
 }
 
 /** Tells that a command was run, and by whom, once it has taken effect. */
@@ -130,6 +138,10 @@ export async function tellDeed({ container }: Application, deed: DeskDeed): Prom
     guard,
     user: deed.user as RegisteredUser | null,
     reason,
+    identifier: deed.identifier === undefined ? null : auditText(deed.identifier),
+    found: deed.found ?? null,
+    limit: deed.limit ?? null,
+    clientAddress: deed.clientAddress ?? null,
   };
   await container.make("events").emit("auth.command", told);
 }

@@ -24,7 +24,7 @@ export async function run(context: CommandContext): Promise<void> {
   const throttle = throttleOf(application);
   if (isOfAll && limit !== null) {
     await forgetLimit(throttle, limit);
-    await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null });
+    await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null, limit });
     const lines = [`Everything that was counted under ${limit} is forgotten, for all accounts and addresses.`];
     printResult(context, read.isJson, { guard: null, id: null, address, limit }, lines);
     return;
@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<void> {
   const account = text === undefined ? null : await findAccount(application, text, read.guard);
   await throttle.forget(keysFor(application, account, address), limit);
   const [guard, user] = [account?.guard ?? null, account?.user ?? null];
-  await tellDeed(application, { command: "limits:clear", by: read.by, guard, user });
+  await tellDeed(application, { command: "limits:clear", by: read.by, guard, user, limit, clientAddress: address });
   const about = [...(user === null ? [] : [`the account of ${labelOf(user)}`]), ...(address === null ? [] : [address])];
   const under = limit === null ? "" : ` under ${limit}`;
   const lines = [`What was counted for ${about.join(" and ")}${under} is forgotten.`];
@@ -43,7 +43,8 @@ export async function run(context: CommandContext): Promise<void> {
   printResult(context, read.isJson, { guard, id: user === null ? null : String(user.authId()), address, limit }, lines);
 }
 
-function addressOf({ values }: DeskArguments): string | null {
+/** The client's address of `--address`; `null` without it. */
+export function addressOf({ values }: DeskArguments): string | null {
   if (values.address === undefined) return null;
   const address = canonicalAddress(values.address);
   if (address === null) throw new AshlarError("E_COMMAND", `"${shown(values.address)}" is not an IP address.`);

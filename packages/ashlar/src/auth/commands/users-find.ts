@@ -10,7 +10,8 @@ export async function run(context: CommandContext): Promise<void> {
   const application = await context.application();
   const text = positionals[0]!;
   const found = await searchAccounts(application, text, guard);
-  await tellDeed(application, { command: "users:find", by, guard, user: found.length === 1 ? found[0]!.user : null });
+  const user = found.length === 1 ? found[0]!.user : null;
+  await tellDeed(application, { command: "users:find", by, guard, user, identifier: text, found: found.length });
   if (found.length === 0) throw new AshlarError("E_COMMAND", `There is no account "${shown(text)}".`);
   const lines = found.map((one) =>
     one.guard === found[0]!.guard ? summaryLine(one) : `${summaryLine(one)} (${one.guard})`,

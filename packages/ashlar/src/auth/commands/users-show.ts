@@ -3,26 +3,47 @@ import { deviceName } from "../logins/device-name.ts";
 import { subjectOf, summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount } from "./find-accounts.ts";
-import { refusalOf } from "./guess-refusal.ts";
+import { addressOf } from "./limits-clear.ts";
+import { type LoginRefusal, loginRefusals } from "./login-refusals.ts";
 
-/** `users:show`: says what state an account is in, where its user is logged in, and what features store about it. */
+const WHY: Readonly<Record<LoginRefusal["reason"], string>> = {
+  blocked: "the account is blocked",
+  closed: "the account is closed",
+  no_password: "the account has no password",
+  not_verified: "the address is not verified (logs in, but not to what asks for that)",
+  guesses: "too many wrong passwords from unknown devices",
+  address: "too many wrong passwords from this address",
+  steps: "too many wrong codes of a login step",
+};
+
+/**
+ * `users:show`: says what state an account is in, why its user is refused, where the user is logged in, and what features store
+ * about it.
+ */
 export async function run(context: CommandContext): Promise<void> {
-  const { by, guard, isJson, positionals } = readDeskArguments(context, "users:show <user>");
+  const read = readDeskArguments(context, "users:show <user> [--address <ip>]", ["address"]);
+  const { by, guard, isJson, positionals } = read;
+  const address = addressOf(read);
   const application = await context.application();
   const account = await findAccount(application, positionals[0]!, guard);
-  const shownAccount = await everythingAbout(application, account);
+  const shownAccount = await everythingAbout(application, account, address);
   await tellDeed(application, { command: "users:show", by, guard: account.guard, user: account.user });
   printResult(context, isJson, shownAccount, linesOf(shownAccount));
 }
 
-async function everythingAbout(application: Application, account: FoundAccount) {
+async function everythingAbout(application: Application, account: FoundAccount, address: string | null) {
   const { userData } = application.container.make("accounts");
   const data = await userData.export(subjectOf(application, account));
   const { logins = [], ...rest } = data;
+  const refusals = await loginRefusals(application, account, address);
+  const { container } = application;
   return {
     ...summaryOf(account),
     // When a password is compared again, if guesses at the account are used up.
-    guessesUsedUpForSeconds: await refusalOf(application, account),
+    guessesUsedUpForSeconds: refusals.find(({ reason }) => reason === "guesses")?.seconds ?? null,
+    refusals,
+    // Then a server counts for itself, and a command can't see it.
+    countsInMemory: container.has("throttle") && container.make("throttle").store.isLocal === true,
     // Rows whose access has ended in another way are left until they are pruned.
     logins: logins.filter((login) => login.is_valid === true),
     stored: Object.fromEntries(Object.entries(rest).map(([name, rows]) => [name, rows.length])),
@@ -30,7 +51,7 @@ async function everythingAbout(application: Application, account: FoundAccount) 
 }
 
 function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[] {
-  const { guard, id, name, email, isVerified, createdAt, blockedAt, guessesUsedUpForSeconds: wait } = account;
+  const { guard, id, name, email, isVerified, createdAt, blockedAt, refusals } = account;
   const yesOrNo = (is: boolean) => (is ? "yes" : "no");
   const lines = [
     `id        ${id} (${guard})`,
@@ -40,7 +61,13 @@ function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[]
     `blocked   ${account.isBlocked ? (blockedAt === null ? "yes" : `since ${blockedAt.toISOString()}`) : "no"}`,
     ...(account.isClosed ? ["closed    yes"] : []),
     ...(createdAt === null ? [] : [`created   ${createdAt.toISOString()}`]),
-    ...(wait === null ? [] : [`guesses   used up for another ${wait} seconds: npx ashlar limits:clear ${id}`]),
+    ...refusals.map(({ reason, seconds, remedy }) => {
+      const until = seconds === null ? "" : `, for another ${seconds} seconds`;
+      return `refused   ${WHY[reason]}${until}${remedy === null ? "" : `: npx ashlar ${remedy}`}`;
+    }),
+    ...(account.countsInMemory
+      ? ["limits    are counted in the memory of each server, where this command can't look"]
+      : []),
     `logins    ${account.logins.length}`,
   ];
   for (const { user_agent: agent, ip, last_used_at: at } of account.logins) {

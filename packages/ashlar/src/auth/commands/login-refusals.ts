@@ -1,0 +1,73 @@
+import type { Application } from "../../boot/index.ts";
+import { isVerifiable } from "../accounts/account-user.ts";
+import { isBlocked } from "../blocked-accounts.ts";
+import { isClosed } from "../closed-accounts.ts";
+import { identifiersOf, stepKeysOf } from "../counted-accounts.ts";
+import { hasPassword } from "../credentials.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import type { FoundAccount } from "./find-accounts.ts";
+
+/** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */
+export interface LoginRefusal {
+  readonly reason: "blocked" | "closed" | "no_password" | "not_verified" | "guesses" | "address" | "steps";
+  /** For how many seconds yet; `null` if it doesn't end by itself. */
+  readonly seconds: number | null;
+  /** The command that ends it; `null` if none does. */
+  readonly remedy: string | null;
+}
+
+/**
+ * Returns everything that refuses a user now.
+ *
+ * @param address the client's address, for what is counted by it; `null` leaves that out
+ */
+export async function loginRefusals(
+  application: Application,
+  account: FoundAccount,
+  address: string | null,
+): Promise<readonly LoginRefusal[]> {
+  const { user } = account;
+  const id = String(user.authId());
+  const isUnverified = isVerifiable(user) && !user.hasVerifiedEmail();
+  const states: readonly (LoginRefusal | false)[] = [
+    isBlocked(user) && { reason: "blocked", seconds: null, remedy: `users:unblock ${id}` },
+    isClosed(user) && { reason: "closed", seconds: null, remedy: null },
+    !hasPassword(user) && { reason: "no_password", seconds: null, remedy: `mail:resend ${id}` },
+    isUnverified && { reason: "not_verified", seconds: null, remedy: `mail:resend ${id} --mail verifyEmail` },
+  ];
+  return [...states.filter((state) => state !== false), ...(await usedUpLimits(application, account, address))];
+}
+
+/** Limits of logins that the account, or the address, has used up. */
+async function usedUpLimits(
+  { container }: Application,
+  { guard, user }: FoundAccount,
+  address: string | null,
+): Promise<readonly LoginRefusal[]> {
+  if (!container.has("throttle")) return [];
+  const [guards, throttle] = [container.make("auth"), container.make("throttle")];
+  const id = String(user.authId());
+  const accounts = identifiersOf(user, guards.modelOf(guard)!).map((account) => ({
+    realm: guards.realmOf(guard),
+    account,
+  }));
+  const steps = stepKeysOf(guards, guard, user);
+  const from = address === null ? [] : accounts.map((keys) => ({ ...keys, address }));
+  const looks = [
+    { reason: "guesses", limits: [ACCOUNT_LIMIT], keys: accounts, remedy: `limits:clear ${id}` },
+    { reason: "address", limits: [PASSWORD_LIMIT], keys: from, remedy: `limits:clear ${id} --address ${address}` },
+    { reason: "steps", limits: [STEP_LIMIT, STEP_TOTAL_LIMIT], keys: steps, remedy: `limits:clear ${id}` },
+  ] as const;
+  const found: LoginRefusal[] = [];
+  for (const { reason, limits, keys: all, remedy } of looks) {
+    let seconds: number | null = null;
+    for (const keys of all) {
+      for (const limit of limits) {
+        const { allowed, resetInSeconds } = await throttle.peek(limit, keys);
+        if (!allowed) seconds = Math.max(seconds ?? 0, resetInSeconds);
+      }
+    }
+    if (seconds !== null) found.push({ reason, seconds, remedy });
+  }
+  return found;
+}
