@@ -1,10 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { HTTP_MESSAGES } from "../../http/index.ts";
-import type { Catalogue, Sentences } from "../../messages/index.ts";
 import { type Catalogue, messagesOf, type Sentences } from "../../messages/index.ts";
 import { type AshlarError, ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
-import "../../http/index.ts";
-import { ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
 
 /** The headings of pages. Problem documents have the names of the statuses instead (RFC 9457 §4.2.1). */
 const TITLES: Readonly<Record<number, string>> = {
