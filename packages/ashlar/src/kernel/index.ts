@@ -11,7 +11,7 @@ export { Background } from "./background.ts";
 export { Container, type Services } from "./container.ts";
 export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./context-class.ts";
 export { Dispatcher, type Probes, type StaticFiles } from "./dispatcher.ts";
-export { type BusyPage, type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
+export { type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
 export { ErrorCounts } from "./errors/error-counts.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
 export { ISOLATION_HEADERS } from "./errors/error-pages.ts";

@@ -13,7 +13,7 @@ export interface BusyPages {
 }
 
 /** The page in one language. */
-export interface BusyPage {
+interface BusyPage {
   /** For those who opened a page, which they can do again. */
   readonly opened: string;
   /** For those who sent something, which has changed nothing. */
