@@ -22,7 +22,7 @@ export function proxyPage({ language, heading, text, again }: ProxyPage): string
   return (
     `<!doctype html><html lang='${inString(language)}' dir='${textDirection(language)}'><meta charset='utf-8'>` +
     "<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='color-scheme' content='light dark'>" +
-    `<title>${title}</title><body style='${STYLE}'><h1>${title}</h1><p>${inString(text)}</p>${link}`
+    `<title>${title}</title><body style='${STYLE}'><h1 style='line-height:1.2'>${title}</h1><p>${inString(text)}</p>${link}`
   );
 }
 
