@@ -9,6 +9,8 @@ import { loadApplication } from "./load-application.ts";
 export interface DeploymentChoices {
   /** The host that visitors use; default: that of `APP_URL`, if it is https. */
   readonly domain?: string | undefined;
+  /** How many requests an instance gets at once; `null` for any number. */
+  readonly maxRequests: number | null;
   /** Whether a Redis server belongs to it. */
   readonly redis: boolean;
 }
@@ -29,13 +31,14 @@ const HOST =
 export async function deploymentFacts(root: string, choices: DeploymentChoices): Promise<DeploymentFacts> {
   const application = await new Inspection().run(() => loadApplication(root));
   try {
-    return { ...factsOf(application), domain: domainOf(application, choices.domain), redis: choices.redis };
+    const { domain, maxRequests, redis } = choices;
+    return { ...factsOf(application), domain: domainOf(application, domain), maxRequests, redis };
   } finally {
     await application.shutdown();
   }
 }
 
-function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "redis"> {
+function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "maxRequests" | "redis"> {
   const { settings, container, router } = application;
   // Where this runs is development, as a rule, and there the default is another.
   const { APP } = application.config.optionalSection("app", ["APP"]) as { readonly APP?: ApplicationSettings };

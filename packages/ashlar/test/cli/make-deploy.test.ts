@@ -74,9 +74,30 @@ describe("files", () => {
       const { code, errors } = await ashlar(root, "make:deploy", `--domain=${domain}`);
       expect([code, errors]).toEqual([1, `"${domain}" is not a host name. Write it like --domain shop.example`]);
     }
+    for (const number of ["0", "-1", "1.5", "10000", "many"]) {
+      const { code, errors } = await ashlar(root, "make:deploy", `--max-requests=${number}`);
+      expect([code, errors]).toEqual([1, expect.stringContaining("It must be a whole number from 1 to 9999.")]);
+    }
     await rm(join(root, "app.ts"));
     expect((await ashlar(root, "make:deploy")).errors).toContain("There is no app.ts");
     expect(existsSync(join(root, "deploy"))).toBe(false);
+  });
+
+  test("--max-requests limits what nginx and HAProxy send to each instance, also in Compose", async () => {
+    const root = await generatedApplication();
+    const limits = async (): Promise<string[]> => {
+      const paths = ["deploy/nginx.conf", "deploy/nginx.compose.conf", "deploy/haproxy.cfg"];
+      const texts = await Promise.all(paths.map((path) => read(root, path)));
+      return texts.map((text) => (text.match(/ (?:max_conns=|maxconn )\d+/g) ?? []).join());
+    };
+    await ashlar(root, "make:deploy");
+    expect(await limits()).toEqual(["", "", ""]);
+    await ashlar(root, "make:deploy", "--max-requests", "64", "--force");
+    expect(await limits()).toEqual([
+      " max_conns=64, max_conns=64",
+      " max_conns=64, max_conns=64",
+      " maxconn 64, maxconn 64",
+    ]);
   });
 
   test("the command ends, even if the application has a timer", async () => {

@@ -1,4 +1,4 @@
-import { Argument, Command } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import {
   DEPLOYMENT_KINDS,
   type DeploymentKind,
@@ -11,11 +11,25 @@ import { deploymentFacts } from "../deployment-facts.ts";
 import { printDiff, printWritten } from "../install-command.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 
+/** HAProxy and nginx count far more, but no process has use for so many at once. */
+const MOST_REQUESTS = 9999;
+
 interface Options {
   readonly domain?: string;
+  readonly maxRequests?: number | null;
   readonly redis: boolean;
   readonly dryRun?: true;
   readonly force?: true;
+}
+
+function parseRequests(text: string): number {
+  if (/^[1-9]\d*$/.test(text) && Number(text) <= MOST_REQUESTS) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST_REQUESTS}.`);
+}
+
+function maxRequestsOption(): Option {
+  const description = "how many requests nginx and HAProxy send to an instance at once; they refuse what is beyond";
+  return new Option("--max-requests <number>", description).argParser(parseRequests);
 }
 
 /** `make:deploy`: writes the files that an application is deployed with, and prints what to do with them. */
@@ -26,11 +40,12 @@ export function makeDeployCommand(terminal: Terminal): Command {
     )
     .addArgument(new Argument("[what...]", "what to write; default: everything").choices(DEPLOYMENT_KINDS))
     .option("--domain <host>", "the host that visitors use, instead of that of APP_URL")
+    .addOption(maxRequestsOption())
     .option("--no-redis", "leave the Redis server out of compose.yaml")
     .option("--dry-run", "print what would change without writing anything")
     .option("--force", "overwrite existing files that differ")
-    .action(async (what: DeploymentKind[], { domain, redis, dryRun, force }: Options) => {
-      const facts = await deploymentFacts(terminal.root, { domain, redis });
+    .action(async (what: DeploymentKind[], { domain, maxRequests = null, redis, dryRun, force }: Options) => {
+      const facts = await deploymentFacts(terminal.root, { domain, maxRequests, redis });
       const kinds = what.length === 0 ? possibleKinds(facts) : what;
       const plan = await planDeployment(terminal.root, kinds, facts);
       if (dryRun) return await printDiff(terminal, plan);

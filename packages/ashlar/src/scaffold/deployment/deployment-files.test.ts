@@ -19,6 +19,7 @@ const FACTS: DeploymentFacts = {
   tooLarge: { language: "en", heading: "Too much at once", text: "Send less.", again: null },
   domain: "shop.example",
   hosts: [],
+  maxRequests: null,
   port: 3000,
   up: "/up",
   ready: "/ready",

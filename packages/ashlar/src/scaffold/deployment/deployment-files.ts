@@ -119,7 +119,8 @@ function kubernetesTemplates(values: StubValues): Template[] {
 }
 
 function commonValues(facts: DeploymentFacts): Record<string, string | boolean> {
-  const { title, domain, hosts, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, dialect } = facts;
+  const { title, domain, hosts, maxRequests, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, dialect } =
+    facts;
   const names = namesOf(domain, hosts);
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
@@ -136,6 +137,9 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     plainNames: names.filter((name) => !wildcards.includes(name)).join(" "),
     // Without their asterisks.
     parentNames: wildcards.map((name) => name.slice(1)).join(" "),
+    limited: maxRequests !== null,
+    nginxLimit: maxRequests === null ? "" : ` max_conns=${maxRequests}`,
+    haproxyLimit: maxRequests === null ? "" : ` maxconn ${maxRequests}`,
     port: String(port),
     up: up !== null,
     upPath: up ?? "",

@@ -20,7 +20,15 @@ const FILES = { nginx: "nginx.conf", haproxy: "haproxy.cfg", caddy: "Caddyfile" 
 async function configuration(name: ProxyName): Promise<string> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
   const facts = {
-    ...{ title: "Shop", away: AWAY, tooLarge: TOO_LARGE, domain: HOST, hosts: [], port: await freePort() },
+    ...{
+      title: "Shop",
+      away: AWAY,
+      tooLarge: TOO_LARGE,
+      domain: HOST,
+      hosts: [],
+      maxRequests: null,
+      port: await freePort(),
+    },
     ...{ up: "/up", ready: "/ready", drainSeconds: 5, shutdownSeconds: 10, secretPaths: [], maxBodyBytes: 1024 ** 2 },
     ...{ uploadBytes: 0, bodyPaths: [], connection: null, dialect: null, redis: false },
   };
