@@ -89,10 +89,14 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
 
   async #settleLater(retrieval: Promise<Authenticatable | null>): Promise<User | null> {
     this.#retrieval = retrieval;
-    const user = await retrieval.catch((error: unknown) => {
+    let user: Authenticatable | null;
+    try {
+      // Nothing may be between: others who wait for the same lookup go on in the same turn, and rely on what is settled here.
+      user = await retrieval;
+    } catch (error) {
       if (this.context.auth.guardName === this.name) markUserUnknown(this.context);
       throw error;
-    });
+    }
     // A login or logout that finished during the lookup takes precedence.
     if (this.#retrieval === retrieval) this.#settle(user);
     this.#markResponse(user);
