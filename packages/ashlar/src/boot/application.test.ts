@@ -244,7 +244,7 @@ describe("shutdown", () => {
       "5",
       "close",
     ]);
-    expect(await response.text()).toContain("The server is shutting down.");
+    expect(await response.text()).toContain("The site is about to restart. Try again in a moment.");
   });
 });
 

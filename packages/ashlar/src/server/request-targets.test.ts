@@ -95,7 +95,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     expect(handled).toEqual([]);
     // Node.js itself refuses what no URL contains.
     if (logged === null) return;
-    expect(answer).toContain("The address of the request can be read in more than one way.");
+    expect(answer).toContain("This request can&#39;t be read. Check the address, or start from the home page.");
     await expect.poll(paths).toEqual([[400, logged]]);
     expect(JSON.stringify(lines)).not.toMatch(/secret|swordfish|Ab3d/);
   });
