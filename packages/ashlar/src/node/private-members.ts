@@ -58,10 +58,10 @@ export function parsedUrl(raw: Request): { readonly pathname: string; readonly s
 }
 
 /**
- * A target that is a path and a query as they are: the URL Standard would change nothing in it. Escapes are left to a parser,
+ * What the URL Standard may change in a path or a query, and where a segment `.` or `..` can begin. Escapes are left to a parser,
  * as are apostrophes, which it escapes in queries only.
  */
-const PLAIN_TARGET = /^\/(?:[!$&(-\-/-;=?-Z_a-z~]|(?<!\/)\.)*$/;
+const NOT_PLAIN = /[^!$&(-;=?-Z_a-z~]|\/\./;
 
 /**
  * The target of a request that srvx made, if it is a path and perhaps a query which no URL parser would change; `null` for
@@ -69,7 +69,7 @@ const PLAIN_TARGET = /^\/(?:[!$&(-\-/-;=?-Z_a-z~]|(?<!\/)\.)*$/;
  */
 export function plainTarget(raw: Request): string | null {
   const target = nodeExchange(raw)?.req?.url;
-  return target !== undefined && PLAIN_TARGET.test(target) ? target : null;
+  return target !== undefined && target.charCodeAt(0) === 47 && !NOT_PLAIN.test(target) ? target : null;
 }
 
 /**
