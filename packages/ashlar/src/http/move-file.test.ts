@@ -1,8 +1,8 @@
-import crypto from "node:crypto";
 import fs, { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { guessedUuid } from "../../test/support/guessed-uuid.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { asDiskFull, type Content, type MoveOptions, writeWhole } from "./move-file.ts";
 
@@ -78,13 +78,7 @@ test("S197 a file is never written through what is there under its hidden name",
   const victim = join(folder, "victim");
   await writeFile(victim, "mine");
   await mkdir(join(folder, "photos"));
-  const name = "00000000-0000-4000-8000-000000000000";
-  const guessed = vi.spyOn(crypto, "randomUUID").mockReturnValue(name);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    guessed.mockRestore();
-    syncBuiltinESMExports();
-  });
+  const name = guessedUuid();
   await symlink(victim, join(folder, "photos", `.${name}.part`));
   await expect(write(join(folder, "photos/photo.jpg"), "theirs")).rejects.toMatchObject({ code: "EEXIST" });
   expect(await readFile(victim, "utf8")).toBe("mine");

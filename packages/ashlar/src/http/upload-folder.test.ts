@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import crypto, { randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import {
@@ -16,10 +16,10 @@ import {
   utimes,
   writeFile,
 } from "node:fs/promises";
-import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { guessedUuid } from "../../test/support/guessed-uuid.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { UploadFolder } from "./upload-folder.ts";
 
@@ -199,13 +199,7 @@ test("S197 a file is never one that is there already", async () => {
   const { folder, path } = await open(await temporaryFolder());
   const victim = join(dirname(dirname(path)), "victim");
   await writeFile(victim, "mine");
-  const name = "00000000-0000-4000-8000-000000000000";
-  const guessed = vi.spyOn(crypto, "randomUUID").mockReturnValue(name);
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    guessed.mockRestore();
-    syncBuiltinESMExports();
-  });
+  const name = guessedUuid();
   await symlink(victim, join(dirname(path), name));
   await expect(folder.create()).rejects.toMatchObject({ code: "EEXIST" });
   expect(await readFile(victim, "utf8")).toBe("mine");

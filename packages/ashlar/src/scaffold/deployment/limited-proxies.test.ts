@@ -1,11 +1,10 @@
 // `make:deploy --max-requests`: what a proxy does with requests beyond those that an instance gets at once.
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { request } from "node:https";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { HOST, startProxy } from "../../../test/support/deployed-proxies.ts";
+import { startProxy } from "../../../test/support/deployed-proxies.ts";
+import { askProxy, proxyFacts } from "../../../test/support/proxy-facts.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { deploymentFiles } from "./deployment-files.ts";
@@ -15,11 +14,7 @@ const AWAY: ProxyPage = { language: "en", heading: "Away", text: "Wait.", again:
 
 async function configuration(name: "nginx" | "haproxy", port: number, maxRequests: number | null): Promise<string> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
-  const facts = {
-    ...{ title: "Shop", away: AWAY, tooLarge: AWAY, domain: HOST, hosts: [], maxRequests, port },
-    ...{ up: "/up", ready: null, drainSeconds: 5, shutdownSeconds: 10, secretPaths: [], maxBodyBytes: 1024 ** 2 },
-    ...{ uploadBytes: 0, bodyPaths: [], connection: null, dialect: null, redis: false },
-  };
+  const facts = proxyFacts(port, { away: AWAY, tooLarge: AWAY, ready: null, maxRequests });
   const [file] = await deploymentFiles(root, [name], facts);
   return file!.text;
 }
@@ -39,36 +34,29 @@ async function holding(): Promise<{ port: number; held: ServerResponse[] }> {
   return { port: (server.address() as AddressInfo).port, held };
 }
 
-async function ask(port: number, path: string): Promise<IncomingMessage> {
-  const connection = { host: "127.0.0.1", port, servername: HOST, rejectUnauthorized: false, agent: false };
-  const sent = request({ ...connection, path, headers: { host: HOST } }).end();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return response;
-}
-
 for (const name of ["nginx", "haproxy"] as const) {
   withProgram(name, () => {
     test(`${name} refuses what is beyond with a page, and goes on when there is room again`, async () => {
       const { port, held } = await holding();
       const { secure } = await startProxy(name, await configuration(name, port, 2));
       // It may not listen yet.
-      await expect.poll(() => ask(secure, "/").then(textOf).catch(String)).toBe("done");
-      const first = [ask(secure, "/held"), ask(secure, "/held")];
+      await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
+      const first = [askProxy(secure, "/held"), askProxy(secure, "/held")];
       await expect.poll(() => held.length).toBe(2);
-      const refused = await ask(secure, "/held");
+      const refused = await askProxy(secure, "/held");
       expect([refused.statusCode, refused.headers["retry-after"]]).toEqual([503, "5"]);
       expect(await textOf(refused)).toBe(proxyPage(AWAY));
       expect(held).toHaveLength(2);
       for (const response of held) response.end("late");
       expect(await Promise.all(first.map(async (one) => await textOf(await one)))).toEqual(["late", "late"]);
-      await expect.poll(() => ask(secure, "/").then(textOf)).toBe("done");
+      await expect.poll(() => askProxy(secure, "/").then(textOf)).toBe("done");
     });
 
     test(`${name} sends any number of requests to an instance by default`, async () => {
       const { port, held } = await holding();
       const { secure } = await startProxy(name, await configuration(name, port, null));
-      await expect.poll(() => ask(secure, "/").then(textOf).catch(String)).toBe("done");
-      const all = Array.from({ length: 100 }, () => ask(secure, "/held"));
+      await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
+      const all = Array.from({ length: 100 }, () => askProxy(secure, "/held"));
       await expect.poll(() => held.length).toBe(100);
       for (const response of held) response.end("late");
       for (const one of await Promise.all(all)) expect(await textOf(one)).toBe("late");

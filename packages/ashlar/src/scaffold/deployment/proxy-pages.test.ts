@@ -1,11 +1,10 @@
 // What visitors see of the proxies themselves, with the configurations that `ashlar make:deploy` writes.
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import { text as textOf } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { HOST, type ProxyName, startProxy } from "../../../test/support/deployed-proxies.ts";
+import { type ProxyName, startProxy } from "../../../test/support/deployed-proxies.ts";
 import { freePort } from "../../../test/support/free-port.ts";
+import { askProxy, proxyFacts } from "../../../test/support/proxy-facts.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { deploymentFiles } from "./deployment-files.ts";
@@ -19,34 +18,13 @@ const FILES = { nginx: "nginx.conf", haproxy: "haproxy.cfg", caddy: "Caddyfile" 
 
 async function configuration(name: ProxyName): Promise<string> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
-  const facts = {
-    ...{
-      title: "Shop",
-      away: AWAY,
-      tooLarge: TOO_LARGE,
-      domain: HOST,
-      hosts: [],
-      maxRequests: null,
-      port: await freePort(),
-    },
-    ...{ up: "/up", ready: "/ready", drainSeconds: 5, shutdownSeconds: 10, secretPaths: [], maxBodyBytes: 1024 ** 2 },
-    ...{ uploadBytes: 0, bodyPaths: [], connection: null, dialect: null, redis: false },
-  };
+  const facts = proxyFacts(await freePort(), { away: AWAY, tooLarge: TOO_LARGE });
   const [file] = await deploymentFiles(root, [name], facts);
   expect(file!.path).toBe(`deploy/${FILES[name]}`);
   return file!.text;
 }
 
-async function ask(port: number, length = 0): Promise<IncomingMessage> {
-  const connection = { host: "127.0.0.1", port, servername: HOST, rejectUnauthorized: false, agent: false };
-  const headers = { host: HOST, "content-length": String(length) };
-  const sent = request({ ...connection, path: "/orders", method: length === 0 ? "GET" : "POST", headers });
-  sent.on("error", () => {});
-  if (length === 0) sent.end();
-  else sent.flushHeaders();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
-  return response;
-}
+const ask = (port: number, length = 0): Promise<IncomingMessage> => askProxy(port, "/orders", length);
 
 /** What a browser shows of a page: its text, with the entities that it has read. */
 const shown = (html: string): string =>
