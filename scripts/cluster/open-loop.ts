@@ -26,7 +26,7 @@ export interface OpenLoop {
 export interface PhaseResult {
   /** How many were sent. */
   readonly sent: number;
-  /** How many were not, because no connection was free within two seconds: there are too few for the rate. */
+  /** How many were not, because no connection was free within two seconds, or until the phase was over: there are too few. */
   readonly unsent: number;
   /** For how long the others waited for a connection. */
   readonly waitedP99: number | null;
@@ -210,10 +210,13 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
       next();
       await sleep(TICK_MS);
     }
+    // Otherwise, what could not be sent would be part of the next phase's load.
+    for (const due of waiting.slice(first)) due.phase.unsent++;
+    waiting = [];
+    first = 0;
   }
   const deadline = performance.now() + PATIENCE_MS;
-  while ((counts.some(({ open }) => open > 0) || first < waiting.length) && performance.now() < deadline) {
-    next();
+  while (counts.some(({ open }) => open > 0) && performance.now() < deadline) {
     await sleep(TICK_MS);
   }
   const results = counts.map(resultOf);

@@ -27,13 +27,9 @@ withProgram("nginx", () => {
     "S150 an overload behind nginx, with %i workers, is refused in part, and every request gets a response",
     (workers) => overloaded("nginx", workers),
   );
-  test("S150 an overload behind nginx with limited connections is refused by it, and every request gets a response", () =>
-    overloaded("limited nginx", 0));
 });
 
 withProgram("haproxy", () => {
   test("S150 an overload behind HAProxy is refused in part, and every request gets a response", () =>
     overloaded("haproxy", 2));
-  test("S150 an overload behind HAProxy with limited connections is refused by it, and every request gets a response", () =>
-    overloaded("limited haproxy", 0));
 });

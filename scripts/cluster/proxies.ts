@@ -26,14 +26,8 @@ const withPorts = (text: string, [one, two]: readonly [number, number]): string 
 
 /**
  * The manual's `upstream` for two instances, and its server, without TLS and logs.
- *
- * @param maxConnections how many connections to each instance may be open at once; `null` for any number
  */
-export async function startNginx(
-  folder: string,
-  ports: readonly [number, number],
-  maxConnections: number | null = null,
-): Promise<RunningProxy> {
+export async function startNginx(folder: string, ports: readonly [number, number]): Promise<RunningProxy> {
   const port = await freePort();
   const configuration = withPorts(fence("nginx", "proxy_pass http://shop"), ports);
   const [upstream] = /^upstream [^}]*\}/m.exec(configuration)!;
@@ -44,12 +38,12 @@ export async function startNginx(
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
-  const site = `${upstream}\n${plain}`;
   const text = `daemon off; pid ${folder}/nginx.pid; error_log ${folder}/nginx-errors.log; worker_processes 1;
 events { worker_connections 20000; }
 http {
 access_log off; ${temporary.join(" ")}
-${maxConnections === null ? site : limitedNginx(site, maxConnections)}
+${upstream}
+${plain}
 }
 `;
   writeFileSync(join(folder, "nginx.conf"), text);
@@ -59,35 +53,15 @@ ${maxConnections === null ? site : limitedNginx(site, maxConnections)}
   return await responding({ port, program });
 }
 
-/** As the manual limits how many connections nginx opens to an instance. */
-const limitedNginx = (site: string, maxConnections: number): string =>
-  site
-    .replace("upstream shop {", "upstream shop {\n  zone shop 64k;")
-    .replaceAll(" max_fails", ` max_conns=${maxConnections} max_fails`);
-
-/**
- * The manual's configuration for HAProxy, without TLS.
- *
- * @param maxConnections how many connections to each instance may be open at once; `null` for any number
- */
-export async function startHaproxy(
-  folder: string,
-  ports: readonly [number, number],
-  maxConnections: number | null = null,
-): Promise<RunningProxy> {
+/** The manual's configuration for HAProxy, without TLS. */
+export async function startHaproxy(folder: string, ports: readonly [number, number]): Promise<RunningProxy> {
   const port = await freePort();
-  const unlimited = withPorts(fence("haproxy", "backend shop"), ports)
+  const text = withPorts(fence("haproxy", "backend shop"), ports)
     .replace("bind :80\n", `bind 127.0.0.1:${port}\n`)
     .replace(/^ *bind :443 .*\n/m, "")
     .replace(/^ *http-request (?:redirect|reject) .*\n/gm, "")
     .replace(/^ *(?:user|group|log|option httplog)\b.*\n/gm, "")
     .replace("X-Forwarded-Proto https", "X-Forwarded-Proto http");
-  const text =
-    maxConnections === null
-      ? unlimited
-      : unlimited
-          .replace("timeout connect", "timeout queue 250ms\n  timeout connect")
-          .replaceAll(/^ {2}server .*/gm, `$& maxconn ${maxConnections}`);
   writeFileSync(join(folder, "haproxy.cfg"), text);
   const program = startProgram("haproxy", ["-db", "-f", join(folder, "haproxy.cfg")], { cwd: folder });
   return await responding({ port, program });

@@ -75,7 +75,7 @@ export class ConnectionSlots {
       throw this.#refusal(problem, 0);
     }
     const line = begins ? this.#beginning : this.#underway;
-    if (begins) this.#requireShortLine();
+    if (begins && this.#stands()) throw this.#refusal(TOO_MANY, 0);
     await new Promise<void>((resolve, reject) => {
       const since = performance.now();
       const refuse = (problem: string): void => {
@@ -130,17 +130,16 @@ export class ConnectionSlots {
     return undefined;
   }
 
-  /** Refuses a request that would wait behind others for too long. */
-  #requireShortLine(): void {
+  /** Whether a request that begins now would wait behind others for too long. */
+  readonly #stands = (): boolean => {
     const [first] = this.#beginning;
     const now = performance.now();
-    if (first === undefined || !this.#delay?.refusesBehind(now - first.since, this.#beginning.size, now)) return;
-    throw this.#refusal(TOO_MANY, 0);
-  }
+    return first !== undefined && this.#delay?.refusesBehind(now - first.since, this.#beginning.size, now) === true;
+  };
 
   #refusal(problem: string, waitedMs: number): RefusedError {
     const why = `More requests than the connections to the database can serve: raise poolSize, or make statements quicker.`;
-    return RefusedError.of(problem, { why, bindings: { connection: this.#where }, waitedMs });
+    return RefusedError.of(problem, { why, bindings: { connection: this.#where }, waitedMs, stands: this.#stands });
   }
 }
 

@@ -155,6 +155,9 @@ export class Dispatcher {
       return this.#decide(this.#contextOf(raw, null), () => Promise.reject(error), startedAt);
     }
     if (match === null) return this.#unmatched(raw, path, startedAt);
+    const { busyRoutes } = this.#errors;
+    const busy = busyRoutes.areNone ? null : busyRoutes.errorOf(match.route, raw);
+    if (busy !== null) return this.#failed(this.#unseenContext(raw, match), busy, startedAt);
     const context = this.#contextOf(raw, match);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
     // A body that the handler streams can't ask for another method.
@@ -204,8 +207,8 @@ export class Dispatcher {
   }
 
   /** Creates the context of a response that no middleware sees. */
-  #unseenContext(raw: Request): HttpContext {
-    const context = this.#contextOf(raw, null);
+  #unseenContext(raw: Request, match: RouteMatch | null = null): HttpContext {
+    const context = this.#contextOf(raw, match);
     this.#dependencies.cors?.permit(context);
     return context;
   }

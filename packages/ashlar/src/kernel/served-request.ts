@@ -14,6 +14,8 @@ export interface ServedExchange extends NodeExchange {
   readonly trace: RequestTrace;
   /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
   awaitsContinue: boolean;
+  /** Whether it is refused because there are too many. */
+  isRefused: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
   /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */

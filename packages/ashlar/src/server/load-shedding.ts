@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { OriginHeaders } from "../http/index.ts";
 import { type BusyPages, type Logger, RefusalLog } from "../kernel/index.ts";
 import type { CompleteHealthSettings } from "./health-settings.ts";
+import type { HeldRefusals } from "./held-refusals.ts";
 import { lingerIfUnread } from "./lingering-close.ts";
 import type { NodeListener } from "./node-handler.ts";
 import { Refusals } from "./refusal.ts";
@@ -18,6 +19,8 @@ export interface Shedding {
   readonly origins: OriginHeaders;
   /** What visitors see; `null` for a line of text. */
   readonly pages: BusyPages | null;
+  /** Sends the refusals. */
+  readonly held: HeldRefusals;
   /** Is told of each request that is refused. */
   readonly refused: () => void;
 }
@@ -37,7 +40,7 @@ export interface SheddingListener {
  */
 export function sheddingListener(
   handle: NodeListener,
-  { maxMs, neverRefused, origins, pages, refused }: Shedding,
+  { maxMs, neverRefused, origins, pages, held, refused }: Shedding,
   logger: Logger,
 ): SheddingListener {
   const log = new RefusalLog(logger, overloadWords(maxMs));
@@ -55,8 +58,10 @@ export function sheddingListener(
       log.count(ageMs);
       refused();
     }
-    lingerIfUnread(message, response, waits);
-    response.writeHead(status, headers).end(body);
+    held.add(() => {
+      lingerIfUnread(message, response, waits);
+      response.writeHead(status, headers).end(body);
+    });
   };
   const queue = new RequestQueue({ maxMs, handle, refuse });
   const listener: NodeListener = (message, response, waits = false) => {

@@ -21,6 +21,7 @@ import {
 } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
 import type { MaybePromise } from "../support/index.ts";
+import { HeldRefusals } from "./held-refusals.ts";
 import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
@@ -50,7 +51,12 @@ export type NodeListener = (message: IncomingMessage, response: ServerResponse, 
  * A response in one piece is written together with its headers in one call, which covers most responses and costs the
  * least. Responses of quick handlers are written together; see {@link ResponseBatch}.
  */
-export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, logger: Logger): NodeListener {
+export function nodeHandler(
+  handler: RequestHandler,
+  proxies: TrustedProxies,
+  logger: Logger,
+  held: HeldRefusals = new HeldRefusals(0),
+): NodeListener {
   const { fetch, rescue, application = null } = handler;
   const trusted = proxies.isEmpty ? false : new ProxyList(proxies);
   const hasValidHost = hostCheck(trusted !== false);
@@ -131,6 +137,11 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
 
   const batch = new ResponseBatch(send);
 
+  function finished(response: ServerResponse, result: Response, request: Request, exchange: ServedExchange): void {
+    if (exchange.isRefused) held.add(() => batch.add([response, result, request]));
+    else batch.add([response, result, request]);
+  }
+
   return (message, response, waits = false) => {
     // A request after one whose response closed the connection.
     if (isLingering(message.socket)) return;
@@ -147,6 +158,7 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       trustProxy: trusted,
       trace,
       awaitsContinue: waits,
+      isRefused: false,
       context: null,
       watch: null,
       startedAt: batch.begin(),
@@ -159,10 +171,10 @@ export function nodeHandler(handler: RequestHandler, proxies: TrustedProxies, lo
       const result = requestTraces.run(trace, fetch, request);
       if (result instanceof Promise) {
         result.then(
-          (settled) => batch.add([response, settled, request]),
+          (settled) => finished(response, settled, request, exchange),
           (error) => broken(exchange, response, error),
         );
-      } else batch.add([response, result as Response, request]);
+      } else finished(response, result as Response, request, exchange);
     } catch (error) {
       broken(exchange, response, error);
     }

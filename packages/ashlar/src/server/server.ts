@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER } from "../http/index.ts";
 import { type BusyPages, type Logger, logAbandoned } from "../kernel/index.ts";
 import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
+import { HeldRefusals } from "./held-refusals.ts";
 import { type Listens, listen } from "./listen.ts";
 import { neverRefusedPaths, sheddingListener } from "./load-shedding.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
@@ -98,11 +99,12 @@ export async function startServer(
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
-  const handling = nodeHandler(handler, proxies, logger);
   const { maxQueueMs: maxMs, health } = settings;
+  const held = new HeldRefusals(maxMs);
+  const handling = nodeHandler(handler, proxies, logger, held);
   const neverRefused = neverRefusedPaths(health, basePath);
   const shedding =
-    maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, pages, refused }, logger);
+    maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, pages, held, refused }, logger);
   const listener = shedding?.listener ?? handling;
   const node = createServer(options, listener);
   // The client is told to send its body only when it is about to be read: a refused request never sends one.
@@ -139,8 +141,10 @@ export async function startServer(
   let isDraining = false;
   let ended: Promise<CutConnections> | null = null;
   const drain = (): void => {
-    if (!isDraining) closeAfterResponses(closing);
+    if (isDraining) return;
     isDraining = true;
+    closeAfterResponses(closing);
+    held.release();
   };
   const end = (timeoutSeconds: number): Promise<CutConnections> => {
     drain();

@@ -152,6 +152,8 @@ export interface Refusal {
   readonly bindings: Readonly<Record<string, unknown>>;
   /** For how long the request has waited, in milliseconds. */
   readonly waitedMs: number;
+  /** Reports whether another one like it would be refused now; default: not known. */
+  readonly stands?: () => boolean;
 }
 
 /**

@@ -91,7 +91,11 @@ describe("files", () => {
       return texts.map((text) => (text.match(/ (?:max_conns=|maxconn )\d+/g) ?? []).join());
     };
     await ashlar(root, "make:deploy");
-    expect(await limits()).toEqual(["", "", ""]);
+    expect(await limits()).toEqual([
+      " max_conns=256, max_conns=256",
+      " max_conns=256, max_conns=256",
+      " maxconn 256, maxconn 256",
+    ]);
     await ashlar(root, "make:deploy", "--max-requests", "64", "--force");
     expect(await limits()).toEqual([
       " max_conns=64, max_conns=64",
@@ -124,8 +128,8 @@ describe("what the application says", () => {
     expect(await ashlar(root, "make:deploy")).toMatchObject({ code: 0, errors: "" });
     const nginx = await read(root, "deploy/nginx.conf");
     expect(nginx).toContain("upstream corner-shop {");
-    expect(nginx).toContain("server 127.0.0.1:8080 max_fails=1 fail_timeout=12s;");
-    expect(nginx).toContain("server 127.0.0.1:8081 max_fails=1 fail_timeout=12s;");
+    expect(nginx).toContain("server 127.0.0.1:8080 max_conns=256 max_fails=1 fail_timeout=12s;");
+    expect(nginx).toContain("server 127.0.0.1:8081 max_conns=256 max_fails=1 fail_timeout=12s;");
     expect(nginx).toContain("keepalive_timeout 24s;");
     expect(nginx).toContain("client_max_body_size 20m;");
     expect(nginx).toContain("ssl_certificate /etc/letsencrypt/live/corner.example/fullchain.pem;");

@@ -11,12 +11,14 @@ import { deploymentFacts } from "../deployment-facts.ts";
 import { printDiff, printWritten } from "../install-command.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 
+/** Enough for requests that wait for something else, and few enough that an instance can refuse what of it is too much. */
+const USUAL_REQUESTS = 256;
 /** HAProxy and nginx count far more, but no process has use for so many at once. */
 const MOST_REQUESTS = 9999;
 
 interface Options {
   readonly domain?: string;
-  readonly maxRequests?: number | null;
+  readonly maxRequests: number;
   readonly redis: boolean;
   readonly dryRun?: true;
   readonly force?: true;
@@ -29,7 +31,7 @@ function parseRequests(text: string): number {
 
 function maxRequestsOption(): Option {
   const description = "how many requests nginx and HAProxy send to an instance at once; they refuse what is beyond";
-  return new Option("--max-requests <number>", description).argParser(parseRequests);
+  return new Option("--max-requests <number>", description).argParser(parseRequests).default(USUAL_REQUESTS);
 }
 
 /** `make:deploy`: writes the files that an application is deployed with, and prints what to do with them. */
@@ -44,7 +46,7 @@ export function makeDeployCommand(terminal: Terminal): Command {
     .option("--no-redis", "leave the Redis server out of compose.yaml")
     .option("--dry-run", "print what would change without writing anything")
     .option("--force", "overwrite existing files that differ")
-    .action(async (what: DeploymentKind[], { domain, maxRequests = null, redis, dryRun, force }: Options) => {
+    .action(async (what: DeploymentKind[], { domain, maxRequests, redis, dryRun, force }: Options) => {
       const facts = await deploymentFacts(terminal.root, { domain, maxRequests, redis });
       const kinds = what.length === 0 ? possibleKinds(facts) : what;
       const plan = await planDeployment(terminal.root, kinds, facts);

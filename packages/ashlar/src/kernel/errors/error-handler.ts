@@ -1,9 +1,11 @@
 import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
 import type { Catalogue } from "../../messages/index.ts";
 import { AshlarError, type MaybePromise, RefusedError } from "../../support/index.ts";
+import { BusyRoutes } from "../busy-routes.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
 import { RefusalLog, type RefusalWords } from "../refusal-log.ts";
+import { servedExchange } from "../served-request.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
@@ -24,6 +26,8 @@ export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => un
 
 /** Turns whatever was thrown into a response, counts it, and logs the errors that the application caused. */
 export class ErrorHandler {
+  /** Those whose requests have ended with a {@link RefusedError} lately. */
+  readonly busyRoutes: BusyRoutes = new BusyRoutes();
   readonly #logger: Logger;
   readonly #showsDetails: (raw: Request) => boolean;
   readonly #paths: LoggablePaths;
@@ -66,7 +70,7 @@ export class ErrorHandler {
     const error = asAshlarError(thrown);
     this.#counts.count(error);
     try {
-      if (error instanceof RefusedError) this.#logRefusal(error);
+      if (error instanceof RefusedError) this.#refused(error, context);
       else if (error.status >= 500) this.#log(error, thrown, context);
       // What the handler had set for its own response does not apply to this one.
       context.startedResponse?.forgetContent();
@@ -149,7 +153,12 @@ export class ErrorHandler {
     }
   }
 
-  #logRefusal({ refusal: { why, bindings, waitedMs } }: RefusedError): void {
+  #refused(error: RefusedError, { request }: HttpContext): void {
+    const { why, bindings, waitedMs } = error.refusal;
+    const served = servedExchange(request.raw);
+    const route = request.route();
+    if (served !== undefined) served.isRefused = true;
+    if (route !== null) this.busyRoutes.refused(route, request.raw, error);
     this.#refusalLog(`${why} ${JSON.stringify(bindings)}`, { why, bindings }).count(waitedMs);
   }
 

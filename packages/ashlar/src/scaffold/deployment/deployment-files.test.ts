@@ -19,7 +19,7 @@ const FACTS: DeploymentFacts = {
   tooLarge: { language: "en", heading: "Too much at once", text: "Send less.", again: null },
   domain: "shop.example",
   hosts: [],
-  maxRequests: null,
+  maxRequests: 256,
   port: 3000,
   up: "/up",
   ready: "/ready",

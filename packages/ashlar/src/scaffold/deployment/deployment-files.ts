@@ -32,6 +32,8 @@ interface Template {
 
 /** How long an instance may take to end beyond its own limits, in seconds. */
 const RESERVE_SECONDS = 10;
+/** How many instances the proxies' files have. */
+const INSTANCES = 2;
 /** The shares of the drain for which a proxy keeps an idle connection, leaves out a server that failed, and asks again. */
 const KEPT_SHARE = 0.8;
 const LEFT_OUT_SHARE = 0.4;
@@ -137,9 +139,8 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     plainNames: names.filter((name) => !wildcards.includes(name)).join(" "),
     // Without their asterisks.
     parentNames: wildcards.map((name) => name.slice(1)).join(" "),
-    limited: maxRequests !== null,
-    nginxLimit: maxRequests === null ? "" : ` max_conns=${maxRequests}`,
-    haproxyLimit: maxRequests === null ? "" : ` maxconn ${maxRequests}`,
+    maxRequests: String(maxRequests),
+    keptConnections: String(INSTANCES * maxRequests),
     port: String(port),
     up: up !== null,
     upPath: up ?? "",

@@ -12,7 +12,7 @@ import { type ProxyPage, proxyPage } from "./proxy-pages.ts";
 
 const AWAY: ProxyPage = { language: "en", heading: "Away", text: "Wait.", again: "Try again" };
 
-async function configuration(name: "nginx" | "haproxy", port: number, maxRequests: number | null): Promise<string> {
+async function configuration(name: "nginx" | "haproxy", port: number, maxRequests: number): Promise<string> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
   const facts = proxyFacts(port, { away: AWAY, tooLarge: AWAY, ready: null, maxRequests });
   const [file] = await deploymentFiles(root, [name], facts);
@@ -50,16 +50,6 @@ for (const name of ["nginx", "haproxy"] as const) {
       for (const response of held) response.end("late");
       expect(await Promise.all(first.map(async (one) => await textOf(await one)))).toEqual(["late", "late"]);
       await expect.poll(() => askProxy(secure, "/").then(textOf)).toBe("done");
-    });
-
-    test(`${name} sends any number of requests to an instance by default`, async () => {
-      const { port, held } = await holding();
-      const { secure } = await startProxy(name, await configuration(name, port, null));
-      await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
-      const all = Array.from({ length: 100 }, () => askProxy(secure, "/held"));
-      await expect.poll(() => held.length).toBe(100);
-      for (const response of held) response.end("late");
-      for (const one of await Promise.all(all)) expect(await textOf(one)).toBe("late");
     });
   });
 }

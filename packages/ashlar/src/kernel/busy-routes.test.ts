@@ -1,0 +1,101 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createApplication } from "../boot/index.ts";
+import { CorsMiddleware } from "../http/index.ts";
+import { Route } from "../routing/index.ts";
+import { RefusedError } from "../support/index.ts";
+import { HttpKernel } from "./http-kernel.ts";
+
+class Kernel extends HttpKernel {
+  override httpMiddleware = [CorsMiddleware];
+  override routeMiddleware = { web: [], api: [] };
+}
+
+/** An application whose handlers find that there are too many, as long as that is so. */
+async function shop() {
+  const handled: string[] = [];
+  const state = { isBusy: true };
+  const refuse = (name: string, stands?: () => boolean) => {
+    handled.push(name);
+    if (!state.isBusy) return "done";
+    throw RefusedError.of("Too many.", { why: "Too many.", bindings: {}, waitedMs: 3, ...(stands && { stands }) });
+  };
+  const stands = () => state.isBusy;
+  const application = await createApplication({
+    kernel: Kernel,
+    environment: { APP_ENV: "test" },
+    config: { app: { APP: { name: "Shop", trustedOrigins: ["https://app.example"] } } },
+    routes: [
+      Route.get("/orders/@id", () => refuse("orders", stands)),
+      Route.get("/prices", () => refuse("prices")),
+      Route.get("/about", () => {
+        handled.push("about");
+        return "done";
+      }),
+      ...Route.group({ prefix: "/api" }, [Route.get("/carts", () => refuse("carts", stands))]),
+    ],
+  });
+  onTestFinished(() => application.shutdown());
+  const ask = (path: string, headers: Record<string, string> = {}) => {
+    return application.fetch(new Request(`http://localhost${path}`, { headers }));
+  };
+  const statuses = async (paths: readonly string[], headers?: Record<string, string>): Promise<number[]> => {
+    const all: number[] = [];
+    for (const path of paths) all.push((await ask(path, headers)).status);
+    return all;
+  };
+  return { application, handled, state, ask, statuses };
+}
+
+test("S150 once a request of a route was refused, others are before any of their work, until there is room", async () => {
+  const { application, handled, state, statuses } = await shop();
+  expect(await statuses(["/orders/1", "/orders/2", "/orders/3", "/about"])).toEqual([503, 503, 503, 200]);
+  expect(handled).toEqual(["orders", "about"]);
+  // Each of them counts.
+  expect(application.stats().errors).toEqual({ E_OVERLOADED: 3 });
+  state.isBusy = false;
+  expect(await statuses(["/orders/4", "/orders/5"])).toEqual([200, 200]);
+  state.isBusy = true;
+  expect(await statuses(["/orders/6", "/orders/7"])).toEqual([503, 503]);
+  expect(handled).toEqual(["orders", "about", "orders", "orders", "orders"]);
+});
+
+test.each([{ cookie: "a=b" }, { authorization: "Bearer a" }])(
+  "S150 requests without credentials don't pay for those with them: %o",
+  async (credentials) => {
+    const { handled, statuses } = await shop();
+    expect(await statuses(["/orders/1", "/orders/2"], credentials)).toEqual([503, 503]);
+    expect(handled).toEqual(["orders"]);
+    expect(await statuses(["/orders/3", "/orders/4"])).toEqual([503, 503]);
+    expect(handled).toEqual(["orders", "orders"]);
+  },
+);
+
+test("a refusal that can't tell whether there is room again stops no other request", async () => {
+  const { handled, statuses } = await shop();
+  expect(await statuses(["/prices", "/prices"])).toEqual([503, 503]);
+  expect(handled).toEqual(["prices", "prices"]);
+});
+
+test("S150 who is refused before the work gets the same response as who was refused in it", async () => {
+  const { ask, handled } = await shop();
+  const seen = async (path: string, headers: Record<string, string>) => {
+    const response = await ask(path, headers);
+    const all = Object.fromEntries(response.headers);
+    delete all["x-request-id"];
+    return [response.status, all, await response.text()];
+  };
+  for (const [path, accept] of [
+    ["/orders/1", "text/html"],
+    ["/orders/1", "application/json"],
+    ["/api/carts", "*/*"],
+  ] as const) {
+    const headers = { accept, origin: "https://app.example", "accept-language": "de" };
+    expect(await seen(path, headers)).toEqual(await seen(path, headers));
+    const [, all] = (await seen(path, headers)) as [number, Record<string, string>];
+    expect(all).toMatchObject({
+      "retry-after": expect.any(String),
+      "access-control-allow-origin": "https://app.example",
+    });
+  }
+  expect(handled).toEqual(["orders", "carts"]);
+});
