@@ -9,6 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Contestant {
   readonly name: string;
   readonly script: string;
+  /** The folder of the benchmark that the script is part of; default: this one. */
+  readonly folder?: string;
   readonly port: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -42,7 +44,7 @@ export function pinned(processor: number, command: string, args: readonly string
 
 /** Starts a server, on one processor unless it may use all of them, and waits until it responds. */
 export async function startServer(contestant: Contestant, onAllProcessors = false): Promise<ChildProcess> {
-  const script = join(import.meta.dirname, "servers", contestant.script);
+  const script = join(contestant.folder ?? import.meta.dirname, "servers", contestant.script);
   const [command, args] = onAllProcessors ? [process.execPath, [script]] : pinned(0, process.execPath, [script]);
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production", PORT: String(contestant.port), ...contestant.environment },

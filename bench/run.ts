@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { logInAsBrowsers } from "./browser-logins.ts";
-import { LOGINS, makeFixtures, TOKENS, USERS } from "./fixtures.ts";
+import { measureChange } from "./compare.ts";
+import { makeFixtures } from "./fixtures.ts";
 import { HEADING as GROWTH } from "./growth/report.ts";
 import { TOKENS_HEADING as TOKEN_GROWTH } from "./growth/token-report.ts";
 import { measureLatency } from "./latency.ts";
@@ -13,26 +13,12 @@ import { measureLogins, measureLoginsOnOneProcessor } from "./logins.ts";
 import { measureOverload } from "./overload.ts";
 import { type Contestant, has } from "./processes.ts";
 import { RESULTS, sectionOf, withSection } from "./results.ts";
+import { ashlar, ashlarPages, bare, fastify, makeScenarios } from "./scenarios.ts";
 import { measureStart } from "./start.ts";
-import { type Credential, measureThroughput, type Scenario } from "./throughput.ts";
+import { measureThroughput } from "./throughput.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
-
-const bare: Contestant = { name: "node:http", script: "bare.ts", port: 4101 };
-const least: Contestant = { ...bare, name: "node:http, least headers", port: 4109, environment: { LEAST: "true" } };
-const hono: Contestant = { name: "Hono", script: "hono.ts", port: 4110 };
-const fastify: Contestant = { name: "Fastify", script: "fastify.ts", port: 4102 };
-const ashlar: Contestant = { name: "Ashlar", script: "ashlar.ts", port: 4103 };
-const ashlarWithDatabase: Contestant = { ...ashlar, port: 4104, environment: { AUTHENTICATES: "true" } };
-const ashlarWithMany: Contestant = {
-  ...ashlar,
-  port: 4106,
-  environment: { AUTHENTICATES: "true", DRIVER: "many" },
-};
-const ashlarSigned: Contestant = { ...ashlar, port: 4107, environment: { DRIVER: "signed" } };
-const jose: Contestant = { name: "node:http with jose", script: "jose.ts", port: 4108 };
-const ashlarPages: Contestant = { name: "Ashlar", script: "ashlar-pages.ts", port: 4105 };
 
 /** Servers that refuse requests while their event loop is later than this, in milliseconds. */
 const LIMITS_MS = [100, 500, 1000];
@@ -61,79 +47,22 @@ if (!has("wrk")) {
   process.exit(1);
 }
 
-const { tokens, accessTokens, signedTokens } = await makeFixtures();
-const asBearers = (list: readonly string[]): string[] => list.map((token) => `Bearer ${token}`);
-const bearers = asBearers(tokens);
+const fixtures = await makeFixtures();
 const given = process.argv.slice(2);
+if (given[0] === "compare") {
+  const { lines, reached } = await measureChange(
+    await makeScenarios(fixtures, () => true),
+    given[1] ?? null,
+    ROUNDS,
+    SECONDS,
+  );
+  console.log(lines.join("\n"));
+  process.exit(reached ? 0 : 1);
+}
 /** Several tokens per user, and a signature that others can verify. */
 const TOKEN_SCENARIOS = ["6", "7"];
 const wanted = given.join() === "tokens" ? TOKEN_SCENARIOS : given;
 const wants = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
-const cookies = wants("5") ? await logInAsBrowsers(ashlarPages, LOGINS) : [];
-const bearer = (values: readonly string[]): Credential => {
-  return { header: "Authorization", values, broken: (value) => `${value.slice(0, -2)}xx` };
-};
-const count = (number: number): string => number.toLocaleString("en");
-
-const scenarios: readonly Scenario[] = [
-  {
-    title: "JSON",
-    path: "/json",
-    credential: null,
-    refusal: 0,
-    contestants: [bare, least, fastify, hono, ashlar],
-    goal: 0.88,
-  },
-  {
-    title: "Behind a JWT, one token",
-    path: "/users/7",
-    credential: bearer(bearers.slice(0, 1)),
-    refusal: 401,
-    contestants: [bare, least, fastify, hono, ashlar],
-    goal: 0.88,
-  },
-  {
-    title: `Behind a JWT, ${count(TOKENS)} tokens in turn`,
-    path: "/users/7",
-    credential: bearer(bearers),
-    refusal: 401,
-    contestants: [bare, least, fastify, hono, ashlar],
-    goal: 0.88,
-  },
-  {
-    title: `Behind a JWT checked against SQLite with ${count(USERS)} users`,
-    path: "/accounts/7",
-    credential: bearer(bearers),
-    refusal: 401,
-    contestants: [bare, least, fastify, hono, ashlarWithDatabase],
-    goal: 0.75,
-  },
-  {
-    title: `A page with its session and user from SQLite, ${count(LOGINS)} browsers in turn, each with its three cookies`,
-    path: "/home",
-    credential: { header: "Cookie", values: cookies, broken: (value) => value.replace("token=", "token=x") },
-    refusal: 302,
-    contestants: [bare, least, fastify, hono, ashlarPages],
-    goal: 0.72,
-  },
-  {
-    title: `Behind a JWT checked against its row in SQLite, with several tokens per user: ${count(TOKENS)} in turn`,
-    path: "/devices/7",
-    credential: bearer(asBearers(accessTokens)),
-    refusal: 401,
-    contestants: [bare, least, fastify, hono, ashlarWithMany],
-    goal: 0.75,
-  },
-  {
-    title: `Behind a JWT with EdDSA, ${count(TOKENS)} tokens in turn`,
-    path: "/signed/7",
-    credential: bearer(asBearers(signedTokens)),
-    refusal: 401,
-    contestants: [bare, least, fastify, hono, jose, ashlarSigned],
-    goal: 0.88,
-  },
-];
-
 const busy = loadavg();
 const sections: string[] = [];
 
@@ -143,11 +72,10 @@ function take({ lines, reached }: { readonly lines: readonly string[]; readonly 
   if (!reached) process.exitCode = 1;
 }
 
-for (const [index, scenario] of scenarios.entries()) {
-  if (!wants(String(index + 1))) continue;
-  take(await measureThroughput(scenario, ROUNDS, SECONDS));
-}
+const scenarios = await makeScenarios(fixtures, wants);
+for (const scenario of scenarios) take(await measureThroughput(scenario, ROUNDS, SECONDS));
 const others = {
+  change: () => measureChange(scenarios, null, ROUNDS, SECONDS),
   logins: () => measureLogins([bare, ashlarPages], ROUNDS, SECONDS),
   processor: () => measureLoginsOnOneProcessor([bare, fastify, ashlarPages], ROUNDS, SECONDS),
   latency: () => measureLatency([bare, fastify, ashlar], ROUNDS),

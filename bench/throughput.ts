@@ -33,7 +33,8 @@ export interface Credential {
   readonly broken: (value: string) => string;
 }
 
-interface Measurement {
+/** What a server did in a round. */
+export interface Measurement {
   readonly requestsPerSecond: number;
   readonly cpuMicroseconds: number;
   /** Response times, in milliseconds. */
@@ -112,6 +113,15 @@ export async function measureThroughput(
   rounds: number,
   seconds: number,
 ): Promise<{ readonly lines: readonly string[]; readonly reached: boolean }> {
+  return report(scenario, await inTurn(scenario, rounds, seconds));
+}
+
+/** Measures each server of a scenario once in a round, after it has warmed up. */
+export async function inTurn(
+  scenario: Scenario,
+  rounds: number,
+  seconds: number,
+): Promise<ReadonlyMap<Contestant, readonly Measurement[]>> {
   const { contestants, path } = scenario;
   const script = await writeLoadScript(scenario);
   const results = new Map<Contestant, Measurement[]>(contestants.map((contestant) => [contestant, []]));
@@ -130,7 +140,7 @@ export async function measureThroughput(
   } finally {
     for (const server of servers.values()) server.kill("SIGKILL");
   }
-  return report(scenario, results);
+  return results;
 }
 
 function report(
