@@ -65,6 +65,7 @@ describe("times from the database, in any time zone of the server", () => {
     [new Date(0), "1970-01-01T00:00:00.000Z"],
   ])("%s is %s", (value, expected) => {
     expect((fromDatabase("datetime", "c", value) as Date).toISOString()).toBe(expected);
+    expect(dateOf(value).toISOString()).toBe(expected);
   });
 
   test("a returned time is a separate object", () => {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AshlarError } from "../support/index.ts";
 import { columnValue, mayBeInput } from "./column-names.ts";
 import { ColumnValueError } from "./column-value-error.ts";
+import { parseTime } from "./stored-time.ts";
 import "./errors.ts";
 
 /**
@@ -115,19 +116,13 @@ export function jsonText(column: string, value: unknown): string {
 
 /** A time in a row that the framework wrote, as the database returns it: as a `Date` or as text. */
 export function dateOf(time: unknown): Date {
-  return time instanceof Date ? time : new Date(time as string);
+  return time instanceof Date ? time : new Date(parseTime(time as string));
 }
 
 function readDate(column: string, value: unknown): Date {
-  const date = value instanceof Date || typeof value === "string" ? new Date(withZone(value)) : null;
-  if (date !== null && !Number.isNaN(date.getTime())) return date;
+  const time = value instanceof Date ? value.getTime() : typeof value === "string" ? parseTime(value) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time);
   throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
-}
-
-/** "2026-01-31 12:00:00", as written by SQLite's CURRENT_TIMESTAMP, is in UTC without saying so. */
-function withZone(value: Date | string): Date | string {
-  if (value instanceof Date || value.endsWith("Z")) return value;
-  return /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(value) ? `${value.replace(" ", "T")}Z` : value;
 }
 
 /** As in JSON. With a `Date`, JSON.stringify would not use its fast path for the object. */
