@@ -89,7 +89,8 @@ export class PresentedToken {
    * @throws `E_CONFLICTING_TOKENS`
    */
   async user(): Promise<Authenticatable | null> {
-    await this.ready();
+    const waiting = this.ready();
+    if (waiting instanceof Promise) await waiting;
     const { verified } = this;
     if (verified === null) return null;
     const found = await this.#verifier!.findUser(this.value!, verified, this.#context);
@@ -102,7 +103,10 @@ export class PresentedToken {
       this.#refuse({ failure: "inactive", userId: String(found.authId()) });
       return null;
     }
-    await this.#limit(found, verified);
+    // Looking at the user may show that the token may be used for less than it says.
+    const limited = this.#verifier!.abilitiesNow?.(found, verified);
+    const abilities = limited instanceof Promise ? await limited : limited;
+    if (abilities !== undefined && abilities !== verified.abilities) this.#verified = { ...verified, abilities };
     return found;
   }
 
@@ -162,12 +166,6 @@ export class PresentedToken {
     if (!(result instanceof Promise)) return this.#conclude(result);
     this.#verifying = result.then((one) => this.#conclude(one));
     return this.#verifying;
-  }
-
-  /** Looking at the user may show that the token may be used for less than it says. */
-  async #limit(user: Authenticatable, verified: VerifiedToken): Promise<void> {
-    const abilities = await this.#verifier!.abilitiesNow?.(user, verified);
-    if (abilities !== undefined && abilities !== verified.abilities) this.#verified = { ...verified, abilities };
   }
 
   #conclude(result: VerifiedToken | RefusedToken): void {

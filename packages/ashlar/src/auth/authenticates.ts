@@ -260,8 +260,12 @@ export function Authenticates<B extends ModelConstructor>(
       if (this.isBlocked()) return makeAccessEpoch();
       const epoch = this.#stored(this.#class.accessEpochColumn);
       if (typeof epoch === "string") return epoch;
-      const { [this.#column]: password = null, ...identifiers } = this.#fingerprinted();
-      return accessFingerprint(password, Object.values(identifiers));
+      const columns = this.#fingerprinted();
+      const identifiers = Object.keys(columns).filter((name) => name !== this.#column);
+      return accessFingerprint(
+        columns[this.#column] ?? null,
+        identifiers.map((name) => columns[name]!),
+      );
     }
 
     accessConditions(): AccessConditions {
@@ -334,12 +338,12 @@ export function Authenticates<B extends ModelConstructor>(
 
     /** The columns that the fingerprint is computed from. */
     #fingerprinted(): Record<string, string | null> {
-      const names = new Set([this.#column, this.#class.identifierColumn, "email"]);
-      const known = [...names].flatMap((name): [string, string | null][] => {
+      const columns: Record<string, string | null> = {};
+      // Each page of a user without an epoch needs them: a list of pairs that becomes an object would cost several times as much.
+      for (const name of [this.#column, this.#class.identifierColumn, "email"]) {
         const value = this.#stored(name);
-        return value === undefined ? [] : [[name, value === null ? null : String(value)]];
-      });
-      const columns = Object.fromEntries(known);
+        if (value !== undefined) columns[name] = value === null ? null : String(value);
+      }
       if (this.#column in columns) return columns;
       // Without them, all such users would have the same fingerprint.
       const problem = `A user of the class ${this.constructor.name} was read without`;

@@ -1,6 +1,6 @@
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, isThenable } from "../support/index.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { requireGuards } from "./require-guards.ts";
 import "./errors.ts";
@@ -18,9 +18,9 @@ export class GuardMiddleware implements Middleware {
     this.#guards = requireGuards(container);
   }
 
-  async handle(context: HttpContext, next: Next, name: string): Promise<unknown> {
-    await context.auth.guard(name).user();
-    return next();
+  handle(context: HttpContext, next: Next, name: string): unknown {
+    const user = context.auth.guard(name).user();
+    return isThenable(user) ? user.then(() => next()) : next();
   }
 
   /** @throws `E_UNKNOWN_GUARD` unless there is one argument, the name of a guard */

@@ -387,6 +387,14 @@ describe("middleware", () => {
     expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
   });
 
+  test("guard:<name> goes on without a promise if the guard knows its user", async () => {
+    const application = await running(async (context) => {
+      await context.auth.guard("header").user();
+      return new GuardMiddleware(application.container).handle(context, () => "next", "header") === "next";
+    });
+    expect(await ask(application, { "x-person": "2" })).toBe(true);
+  });
+
   test("guard:<name> refuses no request", async () => {
     const application = await running(({ auth, request }) => [auth.guardName, request.user()], "guard:header");
     expect(await ask(application, { cookie: "person=1" })).toEqual(["header", null]);
