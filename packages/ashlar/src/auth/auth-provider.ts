@@ -130,6 +130,7 @@ export class AuthProvider extends Provider {
       container.make("session").respondToError = (context, error) => {
         return respondToPendingStep(context, error, this.application.router!);
       };
+      container.make("session").ownerOf = ({ auth }) => auth.ownerName;
       container.make("session").noteOfFailure = ({ request }) => {
         const isLogout = guards.names.some((guard) => request.route()?.name === guards.pages.nameOf(guard, "logout"));
         return isLogout ? message("auth.logout.failed") : null;

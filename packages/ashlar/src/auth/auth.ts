@@ -457,6 +457,20 @@ export class Auth {
     return this.pendingLogins.read(this.#context, guard);
   }
 
+  /**
+   * @internal A text that names the user whom this request's pages are shown to, as found so far; `null` for a guest, and for
+   * a user whom something else than a login identifies.
+   */
+  get ownerName(): string | null {
+    const { keepsLogins, knownUser } = this.#active;
+    return keepsLogins && knownUser !== null ? this.nameOfOwner(this.#guardName, knownUser) : null;
+  }
+
+  /** @internal The same for a user of a guard. Guards of the same users have the same names for them. */
+  nameOfOwner(guard: string, user: object): string {
+    return `${this.#registry.rowsOf(guard)} ${(user as Authenticatable).authId()}`;
+  }
+
   /** @internal The name under which the visitor's session stores the page they wanted. */
   get intendedScope(): string | null {
     return this.#guardName === this.#registry.defaultName ? null : this.#guardName;

@@ -2,7 +2,7 @@ import { type HttpContext, isSpeculative, type Middleware, type Next } from "../
 import type { Container } from "../kernel/index.ts";
 import { AshlarError, ConfigurationError, now } from "../support/index.ts";
 import { refuseGuest } from "./refuse-guest.ts";
-import { rememberIntended } from "./remember-intended.ts";
+import { keepRefusedForm } from "./remember-intended.ts";
 import { requireGuards } from "./require-guards.ts";
 import "./errors.ts";
 
@@ -32,7 +32,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     const { request } = context;
     if (request.wantsJson() || isSpeculative(request.raw)) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
-    rememberIntended(context);
+    await keepRefusedForm(context);
     return context.auth.redirectToRoute("confirm_password");
   }
 

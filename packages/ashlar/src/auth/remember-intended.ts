@@ -1,4 +1,15 @@
 import { absoluteTarget, type HttpContext, isNavigation, requestSearch } from "../http/index.ts";
+import { type KeptForm, keepForm } from "../session/index.ts";
+
+/**
+ * Keeps what was typed into a form that is refused for now, for its user alone, and remembers its page as
+ * {@link rememberIntended} does.
+ */
+export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
+  const kept = await keepForm(context);
+  rememberIntended(context, kept.page === null ? null : context.services.urls.url(kept.page));
+  return kept;
+}
 
 /**
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the

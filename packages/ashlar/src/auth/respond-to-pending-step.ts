@@ -1,5 +1,6 @@
 import { type HttpContext, type HttpResponse, requestAuthority } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
+import { keepForm } from "../session/index.ts";
 import { LoginPendingError } from "./pipeline/login-step.ts";
 import { rememberIntended } from "./remember-intended.ts";
 
@@ -9,9 +10,14 @@ import { rememberIntended } from "./remember-intended.ts";
  *
  * @returns `null` for any other error, for a caller that wants JSON, and for a step without a page
  */
-export function respondToPendingStep(context: HttpContext, error: unknown, router: Router): HttpResponse | null {
+export async function respondToPendingStep(
+  context: HttpContext,
+  error: unknown,
+  router: Router,
+): Promise<HttpResponse | null> {
   const { auth, request } = context;
   if (!(error instanceof LoginPendingError) || error.page === null || request.wantsJson()) return null;
+  await keepForm(context);
   // A page may hide its address. Most forms are sent to the URL of their own page.
   const path = request.getPath();
   rememberIntended(

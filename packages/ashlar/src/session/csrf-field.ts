@@ -1,5 +1,6 @@
-import { type HttpContext, type HttpRequest, requestAuthority } from "../http/index.ts";
+import type { HttpContext, HttpRequest } from "../http/index.ts";
 import { escapeHtml } from "../support/index.ts";
+import { pageAddress } from "./page-address.ts";
 import { requireSession, shownSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 
@@ -12,18 +13,12 @@ export const CSRF_INPUT = "__token";
 /** The name of the input that says which page a form is on, if the browser's address is that of an earlier form. */
 export const PAGE_INPUT = "__page";
 
+/** The name of the input that says whose form it is, by its tag: see `CsrfTokens`. */
+export const OWNER_INPUT = "__owner";
+
 /** The token in a request's input; anything but text counts as missing. */
 export function sentCsrfToken(request: HttpRequest): unknown {
   return request.input(CSRF_INPUT) ?? request.header(CSRF_HEADER);
-}
-
-/**
- * What a token says of the page that it is in.
- *
- * @param path as the request for the page was sent, below the base path, without a query
- */
-export function pageAddress({ request }: HttpContext, path: string): string {
-  return `${requestAuthority(request.raw)}${path}`;
 }
 
 /**
@@ -51,18 +46,25 @@ export class CsrfField {
   }
 
   /**
-   * The markup; empty if the request does not go through `SessionMiddleware`, or if its session can't be read. Views print
+   * The markup, which also says whose form it is, if the request has a user; empty if the request does not go through `SessionMiddleware`, or if its session can't be read. Views print
    * it without escaping it.
    */
   get value(): string {
     const held = this.#context === null ? null : shownSession(this.#context);
     if (this.#context === null || held === null) return "";
-    const token = `<input type="hidden" name="${CSRF_INPUT}" value="${csrfToken(this.#context)}">`;
-    if (held.formPage === null) return token;
-    return `${token}<input type="hidden" name="${PAGE_INPUT}" value="${escapeHtml(held.formPage)}">`;
+    const owner = held.manager.ownerOf(this.#context);
+    return [
+      hidden(CSRF_INPUT, csrfToken(this.#context)),
+      owner === null ? "" : hidden(OWNER_INPUT, held.manager.tokens.tagOf(owner)),
+      held.formPage === null ? "" : hidden(PAGE_INPUT, escapeHtml(held.formPage)),
+    ].join("");
   }
 
   toString(): string {
     return this.value;
   }
+}
+
+function hidden(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${value}">`;
 }

@@ -3,8 +3,10 @@ import { deriveKeys, KeyPurpose, type RotationOptions } from "../security/index.
 
 const CSRF = new KeyPurpose("csrf");
 const PAGE = new KeyPurpose("csrf-page");
+const OWNER = new KeyPurpose("form-owner");
 const MASK_BYTES = 32;
 const NONCE_BYTES = 16;
+const OWNER_BYTES = 16;
 /** 64 bytes in base64url. */
 const TOKEN = /^[\w-]{86}$/;
 
@@ -20,6 +22,7 @@ const TOKEN = /^[\w-]{86}$/;
 export class CsrfTokens {
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
   readonly #pageKeys: readonly [KeyObject, ...KeyObject[]];
+  readonly #ownerKeys: readonly [KeyObject, ...KeyObject[]];
 
   /**
    * @param secret the application's key
@@ -29,6 +32,7 @@ export class CsrfTokens {
   constructor(secret: string, options: RotationOptions = {}) {
     this.#keys = deriveKeys(secret, options.previousSecrets ?? [], CSRF);
     this.#pageKeys = deriveKeys(secret, options.previousSecrets ?? [], PAGE);
+    this.#ownerKeys = deriveKeys(secret, options.previousSecrets ?? [], OWNER);
   }
 
   /**
@@ -61,11 +65,30 @@ export class CsrfTokens {
     const nonce = mask.subarray(0, NONCE_BYTES);
     return this.#pageKeys.some((key) => timingSafeEqual(mask, pageMask(sessionId, page, key, nonce)));
   }
+
+  /**
+   * A text for the forms of pages that are shown to a user: it says whose form it is after the session and the login have
+   * ended. Only the application can make it, and it names the user to no one else.
+   */
+  tagOf(owner: string): string {
+    return ownerTag(owner, this.#ownerKeys[0]).toString("base64url");
+  }
+
+  /** Reports whether a form's tag was made for a user. */
+  isTagOf(owner: string, tag: string): boolean {
+    const bytes = Buffer.from(tag, "base64url");
+    if (bytes.length !== OWNER_BYTES) return false;
+    return this.#ownerKeys.some((key) => timingSafeEqual(bytes, ownerTag(owner, key)));
+  }
 }
 
 function pageMask(sessionId: string, page: string, key: KeyObject, nonce = randomBytes(NONCE_BYTES)): Buffer {
   const proof = createHmac("sha256", key).update(nonce).update(`${sessionId}\0${page}`).digest();
   return Buffer.concat([nonce, proof.subarray(0, MASK_BYTES - NONCE_BYTES)]);
+}
+
+function ownerTag(owner: string, key: KeyObject): Buffer {
+  return createHmac("sha256", key).update(owner).digest().subarray(0, OWNER_BYTES);
 }
 
 function expected(sessionId: string, key: KeyObject): Buffer {

@@ -123,17 +123,20 @@ function leadBack(
 }
 
 /** Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed. */
-export function noteOf({ request }: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
-  if (Object.keys(typed).length === 0) {
-    const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
-    return isUnread ? TYPED_NOTES.none : null;
-  }
+export function noteOf(context: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
+  if (Object.keys(typed).length === 0) return noteOfUnread(context);
   if (!held.isReadable) return TYPED_NOTES.none;
   const { isKnown } = held;
   const kept = held.flashTyped(typed);
   // There is nothing to begin a session for.
   if (kept === "none" && !isKnown) held.session.invalidate();
   return TYPED_NOTES[kept];
+}
+
+/** What to say of what was typed if nothing of it is known; `null` if there probably is nothing. */
+export function noteOfUnread({ request }: HttpContext): Message | null {
+  const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
+  return isUnread ? TYPED_NOTES.none : null;
 }
 
 function isRedirect({ status, headers }: Response): boolean {

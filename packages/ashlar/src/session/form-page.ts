@@ -10,7 +10,8 @@ import {
 } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
-import { PAGE_INPUT, pageAddress, sentCsrfToken } from "./csrf-field.ts";
+import { PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
+import { pageAddress } from "./page-address.ts";
 import { comesFromHere } from "./request-origin.ts";
 import type { RequestSession } from "./request-session.ts";
 

@@ -2,6 +2,7 @@ export { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
 export { Csrf } from "./csrf.ts";
 export { CSRF_HEADER, csrfToken } from "./csrf-field.ts";
 export { databaseSessions } from "./database-sessions.ts";
+export { type KeptForm, keepForm } from "./kept-form.ts";
 export { redisSessions } from "./redis-sessions.ts";
 export { RequestSession } from "./request-session.ts";
 export { Session } from "./session.ts";

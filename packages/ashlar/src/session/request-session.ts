@@ -1,4 +1,4 @@
-import { domainFor, type HttpContext, isInBackground } from "../http/index.ts";
+import { domainFor, type HttpContext, isInBackground, isSpeculative, requestSearch } from "../http/index.ts";
 import {
   AshlarError,
   type Dictionary,
@@ -7,7 +7,9 @@ import {
   type Message,
   now,
 } from "../support/index.ts";
-import { Session, sessionNotOpen } from "./session.ts";
+import { pageAddress } from "./page-address.ts";
+import { isSafeMethod } from "./safe-methods.ts";
+import { Session, sessionNotOpen, type TypedForm } from "./session.ts";
 import { decodeContents } from "./session-contents.ts";
 import { fittingInput, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
 import type { SessionRecord } from "./session-keeper.ts";
@@ -20,6 +22,9 @@ declare module "../http/context.ts" {
 
 /** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
+
+/** What a session must still have room for, besides what was typed, until its user has logged in, in bytes. */
+const ROOM_UNTIL_LOGIN = 768;
 
 /** How much of what was typed a session keeps. */
 export type KeptInput = "all" | "some" | "none";
@@ -140,9 +145,38 @@ export class RequestSession {
     const { session } = this;
     const kept = fittingInput(typed, this.#room(session) - ROOM_AROUND_INPUT);
     session.flashInput(kept);
-    const count = Object.keys(kept).length;
-    if (count === Object.keys(typed).length) return "all";
-    return count === 0 ? "none" : "some";
+    return howMuch(kept, typed);
+  }
+
+  /**
+   * Keeps as much as fits of what a user typed, until the same user opens the form's page again: the pages in between, such
+   * as that of the login, leave it there. It replaces what was kept before.
+   *
+   * @param form without what must not be kept
+   * @returns how much of it fits
+   */
+  keepTyped(form: TypedForm): KeptInput {
+    const { session } = this;
+    session.keepTyped({ ...form, input: {} });
+    const input = fittingInput(form.input, this.#room(session) - ROOM_UNTIL_LOGIN);
+    const kept = howMuch(input, form.input);
+    session.keepTyped(kept === "none" ? null : { ...form, input });
+    return kept;
+  }
+
+  /** Forgets what another user than this one has typed. */
+  keepTypedOnlyOf(owner: string): void {
+    const { typed } = this.session;
+    if (typed !== null && !this.manager.tokens.isTagOf(owner, typed.owner)) this.session.keepTyped(null);
+  }
+
+  /** Security: what was typed is for the eyes of its user alone, and for the page that it was typed into. */
+  #isFor({ owner, page }: TypedForm): boolean {
+    const { raw } = this.#context.request;
+    if (!isSafeMethod(raw.method) || isInBackground(raw) || isSpeculative(raw)) return false;
+    const path = `${this.#context.request.getPath()}${requestSearch(raw)}`;
+    const user = this.manager.ownerOf(this.#context);
+    return user !== null && page === pageAddress(this.#context, path) && this.manager.tokens.isTagOf(user, owner);
   }
 
   #room(session: Session): number {
@@ -200,6 +234,7 @@ export class RequestSession {
       () => this.#changed(session),
       this.#context.t,
       this.#context.services.origins,
+      (typed) => this.#isFor(typed),
     );
     if (contents !== null && Object.keys(contents.flash).length > 0 && isInBackground(this.#context.request.raw)) {
       session.keepUnread();
@@ -279,6 +314,12 @@ export class RequestSession {
     this.#context.response.identifiesVisitor().withoutCookie(name, options);
     if (found !== null) return this.manager.keeper.remove(found);
   }
+}
+
+function howMuch(kept: Readonly<Dictionary>, typed: Readonly<Dictionary>): KeptInput {
+  const count = Object.keys(kept).length;
+  if (count === Object.keys(typed).length) return "all";
+  return count === 0 ? "none" : "some";
 }
 
 /** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */

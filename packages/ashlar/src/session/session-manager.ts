@@ -1,5 +1,6 @@
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container, Logger } from "../kernel/index.ts";
+import type { Router } from "../routing/index.ts";
 import { ConfigurationError, type MaybePromise, type Message, now } from "../support/index.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
 import { endOf, type SessionKeeper, type SessionRecord } from "./session-keeper.ts";
@@ -19,6 +20,7 @@ export class SessionManager {
   /** @internal After how long an unchanged session is saved again, so that it counts as used. */
   readonly refreshAfterMs: number;
   readonly #logger: Logger;
+  readonly #router: () => Router;
   #underway = 0;
   /** Resolves when no background work is left; `null` while there is none. */
   #idle: PromiseWithResolvers<void> | null = null;
@@ -29,16 +31,32 @@ export class SessionManager {
    */
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
   /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
-  respondToError: (context: HttpContext, error: unknown) => HttpResponse | null = () => null;
+  respondToError: (context: HttpContext, error: unknown) => MaybePromise<HttpResponse | null> = () => null;
   /** @internal What a visitor should know of a form that the server has failed to process; `null` for most. */
   noteOfFailure: (context: HttpContext) => Message | null = () => null;
 
-  constructor(settings: CompleteSessionSettings, keeper: SessionKeeper, tokens: CsrfTokens, logger: Logger) {
+  /** @internal A text that names the user whom a request's pages are shown to; `null` for a guest. */
+  ownerOf: (context: HttpContext) => string | null = () => null;
+
+  /** @param router called once the application has booted */
+  constructor(
+    settings: CompleteSessionSettings,
+    keeper: SessionKeeper,
+    tokens: CsrfTokens,
+    logger: Logger,
+    router: () => Router,
+  ) {
     this.settings = settings;
     this.keeper = keeper;
     this.tokens = tokens;
     this.refreshAfterMs = Math.min(MAX_REFRESH_MS, (settings.lifetimeMinutes * MINUTE_MS) / 20);
     this.#logger = logger;
+    this.#router = router;
+  }
+
+  /** @internal The application's routes, to find the pages that forms belong to. */
+  get router(): Router {
+    return this.#router();
   }
 
   /**

@@ -90,7 +90,7 @@ export class SessionMiddleware implements Middleware {
     try {
       return (
         (await backToForm(context, held, error, this.#router)) ??
-        this.#manager.respondToError(context, error) ??
+        (await this.#manager.respondToError(context, error)) ??
         (await formAgain(context, held, error, this.#router)) ??
         (await leadBackFromFailure(context, held, error, this.#router))
       );

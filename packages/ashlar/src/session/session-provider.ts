@@ -61,7 +61,7 @@ export class SessionProvider extends Provider {
     container.singleton("session", () => {
       const keeper = createKeeper(session, settings, container);
       const tokens = new CsrfTokens(settings.key, { previousSecrets: settings.previousKeys });
-      return new SessionManager(session, keeper, tokens, logger);
+      return new SessionManager(session, keeper, tokens, logger, () => container.make("router"));
     });
   }
 

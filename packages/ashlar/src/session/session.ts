@@ -19,7 +19,17 @@ import "./errors.ts";
 
 const OLD_INPUT = "__old";
 const ERRORS = "__errors";
+const TYPED = "__typed";
 const INTENDED = "url.intended";
+
+/** What a user typed into a form that was refused because it needs a login, or a further proof, first. */
+export interface TypedForm {
+  /** Whose it is, as the form's tag says. */
+  readonly owner: string;
+  /** The host, path and query of the form's page. */
+  readonly page: string;
+  readonly input: Readonly<Dictionary>;
+}
 
 /** What an existing session is restored from. */
 export interface SessionBeginning {
@@ -43,6 +53,7 @@ export class Session {
   readonly #onChange: () => void;
   readonly #t: (message: Message) => string;
   readonly #origins: TrustedOrigins;
+  readonly #isFor: (typed: TypedForm) => boolean;
   #id: string;
   #createdAt: number;
   #isIdentified: boolean;
@@ -60,16 +71,19 @@ export class Session {
    * @param onChange called after each change
    * @param t translates a message into the visitor's language
    * @param origins the other origins where a visitor may have been heading
+   * @param isFor reports whether this request's page is the one of a form, and its user the one who typed into it
    */
   constructor(
     beginning: SessionBeginning | null,
     onChange: () => void = () => {},
     t: (message: Message) => string = inEnglish,
     origins: TrustedOrigins = new TrustedOrigins(),
+    isFor: (typed: TypedForm) => boolean = () => false,
   ) {
     this.#onChange = onChange;
     this.#t = t;
     this.#origins = origins;
+    this.#isFor = isFor;
     this.#id = beginning?.id ?? randomToken();
     this.#createdAt = beginning?.createdAt ?? now();
     this.#isIdentified = beginning?.contents.isIdentified === true;
@@ -203,7 +217,31 @@ export class Session {
    * @param name the input's name, or a path: `items.0.name`
    */
   old(name: string, fallback: unknown = null): unknown {
-    return inputAt(this.#valueIn(OLD_INPUT, null, this.#next, this.#flash), name) ?? fallback;
+    return inputAt(this.#valueIn(OLD_INPUT, null, this.#next, this.#flash) ?? this.#returned(), name) ?? fallback;
+  }
+
+  /** @internal What was typed and waits for its user; `null` if nothing does. */
+  get typed(): TypedForm | null {
+    return (this.#data[TYPED] as TypedForm | undefined) ?? null;
+  }
+
+  /** @internal Keeps what was typed until its user opens the form's page again; `null` forgets it. */
+  keepTyped(typed: TypedForm | null): void {
+    if (typed === null && this.typed === null) return;
+    const kept = typed === null ? null : toSessionValue("old input", typed);
+    this.#changing();
+    this.#remove(TYPED);
+    if (kept !== null) this.#data[TYPED] = kept;
+    this.#onChange();
+  }
+
+  /** What waited for this page and its user. From now on, it is flashed like any other input. */
+  #returned(): unknown {
+    const { typed } = this;
+    if (typed === null || !this.#isFor(typed)) return null;
+    this.keepTyped(null);
+    this.#flash[OLD_INPUT] = typed.input;
+    return typed.input;
   }
 
   /**
@@ -296,6 +334,7 @@ export class Session {
 
   /** @internal The same, with as much of the old input as fits into this many bytes. */
   encodeWithin(maxBytes: number): string | null {
+    this.#remove(TYPED);
     const input = this.#next[OLD_INPUT];
     if (input === undefined) return this.encode();
     delete this.#next[OLD_INPUT];

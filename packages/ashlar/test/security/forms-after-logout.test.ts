@@ -90,10 +90,10 @@ test.each([
   ["", "/account/email", "/account/email", { email: "new@example.com", password: PASSWORD }],
   ["", "/confirm_password", "/confirm_password", { password: PASSWORD }],
   ["", "/logins", "/logins", {}],
-  ["", "/desk", "/desk/notes", { note: "typed" }],
+  ["", "/desk", "/desk/notes", { note: "a note of hers" }],
   ["/admin", "/admin/account/password", "/admin/account/password", change],
   ["/admin", "/admin/logins", "/admin/logins", {}],
-  ["/admin", "/admin/desk", "/admin/notes", { note: "typed" }],
+  ["/admin", "/admin/desk", "/admin/notes", { note: "a note of hers" }],
 ] as const)(
   "sent after another tab has logged out, a form redirects to %s/login, and from there to its page: %s",
   async (prefix, path, action, values) => {
@@ -105,7 +105,7 @@ test.each([
     const answer = await client.submit(stale, `[action="${action}"]`, values);
     answer.assertRedirect(`${prefix}/login`);
     expect(await everything()).toEqual(before);
-    const page = (await client.follow(answer)).assertDontSee("typed", "expired");
+    const page = (await client.follow(answer)).assertDontSee("a note of hers", "new@example.com", "expired");
     const login = { email: EMAIL, password: PASSWORD };
     (await client.submit(page, `[action="${prefix}/login"]`, login)).assertRedirect(path);
   },

@@ -1,5 +1,6 @@
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
+import { keepForm } from "../../session/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import { refuseGuest } from "../refuse-guest.ts";
@@ -26,6 +27,7 @@ export class VerifiesEmailMiddleware implements Middleware {
     const { email } = user as { readonly email?: unknown };
     const problem = message(email === null ? "auth.email.none" : "auth.email.unverified");
     if (request.wantsJson()) throw new AshlarError("E_FORBIDDEN", problem);
+    await keepForm(context);
     return auth.redirectToRoute("email.verify.notice");
   }
 

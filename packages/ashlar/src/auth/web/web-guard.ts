@@ -173,7 +173,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#changing();
     this.#login = { ...login, id };
     this.#holdToken(token);
-    this.context.visitor?.regenerate();
+    const { auth, visitor } = this.context;
+    visitor?.regenerate();
+    visitor?.keepTypedOnlyOf(auth.nameOfOwner(this.name, user));
   }
 
   protected override async forget(): Promise<void> {

@@ -1,0 +1,190 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Application } from "../../src/boot/index.ts";
+import {
+  createTestClient,
+  resetDatabase,
+  type TestClient,
+  type TestResponse,
+  travel,
+  travelBack,
+} from "../../src/testing/index.ts";
+import type { FullUser } from "../support/account-application.ts";
+import { bootApplication, userClass } from "../support/booted-application.ts";
+import { desk } from "../support/desk.ts";
+import { edit, generateApplication } from "../support/generated-application.ts";
+
+const EMAIL = "ada@example.com";
+const PASSWORD = "a password of hers";
+const NEW_PASSWORD = "another password altogether";
+const TEXT = "An answer of several sentences, typed with care.";
+const ENDED = "You were logged out, so the form was not submitted. Log in, and submit it again.";
+const KEPT = "What you typed will be filled in again, except for passwords and files.";
+
+let application: Application;
+let User: typeof FullUser;
+let remove: () => Promise<void>;
+
+beforeAll(async () => {
+  const made = await generateApplication({});
+  await edit(made.root, "routes/web.ts", [
+    "export const ROUTES: RouteEntry[] = [",
+    `export const ROUTES: RouteEntry[] = [
+  Route.view("/answers/new", "answer").middleware("auth"),
+  Route.view("/answers/other", "answer").middleware("auth"),
+  Route.post("/answers", () => "stored").middleware("auth"),
+  Route.view("/keys", "key").middleware("auth"),
+  Route.post("/keys", () => "stored").middleware("auth", "password.confirm:1"),
+  Route.view("/letters", "letter").middleware("auth"),
+  Route.post("/letters", () => "stored").middleware("auth", "verified"),`,
+  ]);
+  for (const [view, action] of [
+    ["answer", "/answers"],
+    ["key", "/keys"],
+    ["letter", "/letters"],
+  ]) {
+    await writeFile(
+      join(made.root, `views/${view}.edge`),
+      `@component("layouts/sheet", { title: "Form" })
+  <form method="post" action="${action}">{{ csrf_field }}
+    <textarea name="text">{{ old("text") }}</textarea>
+    <input name="email" value="{{ old("email") }}">
+    <input type="password" name="password" value="{{ old("password") }}">
+  </form>
+@end
+`,
+    );
+  }
+  User = await userClass(made.root);
+  const booted = await bootApplication(made.root);
+  ({ application } = booted);
+  remove = async () => {
+    await booted.end();
+    await made.remove();
+  };
+});
+
+afterAll(() => remove());
+afterEach(travelBack);
+
+beforeEach(async () => {
+  await resetDatabase(application);
+  for (const email of [EMAIL, "bob@example.com"]) {
+    const user = new User().fill({ name: email.slice(0, 3), email });
+    await user.setPassword(PASSWORD);
+    await user.save();
+  }
+});
+
+async function logIn(client: TestClient, email = EMAIL, password = PASSWORD): Promise<TestResponse> {
+  return client.submit(await client.get("/login"), '[action="/login"]', { email, password });
+}
+
+async function loggedIn(): Promise<TestClient> {
+  const client = createTestClient(application);
+  (await logIn(client)).assertRedirect("/home");
+  return client;
+}
+
+const run = async (name: string, ...args: string[]) => {
+  expect((await desk(application, name, ...args, "--by", "grace@desk")).error).toBeNull();
+};
+const typed = { text: TEXT, email: "typed@example.com", password: "typed by hand" };
+const textOf = (page: TestResponse, action = "/answers") =>
+  Object.fromEntries(page.form(`[action="${action}"]`).controls.map(({ name, value }) => [name, value]));
+
+/** Ends the login of a client in some way; returns the password that its user has then. */
+const ENDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> = {
+  "the operator's users:logout": () => run("users:logout", EMAIL),
+  "the operator's users:block, then users:unblock": async () => {
+    await run("users:block", EMAIL);
+    await run("users:unblock", EMAIL);
+  },
+  "the operator's access:end-all": () => run("access:end-all", "--yes"),
+  "another device that ends the other logins": async () => {
+    const other = await loggedIn();
+    const page = await other.get("/logins");
+    (await other.submit(page, '[action="/logins"]', {})).assertRedirect("/logins");
+  },
+  "another device that changes the password": async () => {
+    const other = await loggedIn();
+    const page = await other.get("/account/password");
+    const change = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+    (await other.submit(page, '[action="/account/password"]', change)).assertRedirect("/home");
+    return NEW_PASSWORD;
+  },
+  "a logout in another tab": async (client) => {
+    const page = await client.get("/home");
+    await client.follow(await client.submit(page, '[action="/logout"]'));
+  },
+  "its age, with that of the session": async () => void travel(60 * 24 * 60),
+  "cookies that the browser has dropped": async (client) => void client.cookies.clear(),
+};
+
+test.each(Object.keys(ENDS))("S163 a login that ends by %s loses nothing that its user has typed", async (way) => {
+  const client = await loggedIn();
+  const page = await client.get("/answers/new?about=ducks");
+  const password = ((await ENDS[way]!(client)) as string | undefined) ?? PASSWORD;
+  const answer = (await client.submit(page, '[action="/answers"]', typed)).assertRedirect("/login");
+  const login = (await client.follow(answer)).assertSee(ENDED, KEPT);
+  expect(login.text).not.toMatch(/with care|typed@|typed by/);
+  // A wrong password first, and another form with inputs of the same names, change nothing.
+  await client.follow(await client.submit(login, '[action="/login"]', { email: EMAIL, password: "wrong password" }));
+  const next = (await logIn(client, EMAIL, password)).assertRedirect("/answers/new?about=ducks");
+  expect(textOf(await client.get("/answers/other")).text).toBe("");
+  expect(textOf(await client.follow(next))).toMatchObject({ text: TEXT, email: typed.email, password: "" });
+  // It is shown once.
+  expect(textOf(await client.get("/answers/new?about=ducks")).text).toBe("");
+});
+
+test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %s never sees it", async (way) => {
+  const client = await loggedIn();
+  const page = await client.get("/answers/new");
+  await ENDS[way]!(client);
+  await client.submit(page, '[action="/answers"]', typed);
+  (await logIn(client, "bob@example.com")).assertRedirect("/answers/new");
+  expect((await client.get("/answers/new")).text).not.toContain(TEXT);
+  // And it is gone: not even the session has it.
+  await client.submit(await client.get("/home"), '[action="/logout"]');
+  await logIn(client);
+  expect((await client.get("/answers/new")).text).not.toContain(TEXT);
+});
+
+test("S163 a form is not kept for a user whom another site, or the sender, names", async () => {
+  const client = await loggedIn();
+  const page = await client.get("/answers/new");
+  const [, owner = ""] = /name="__owner" value="([\w-]+)"/.exec(page.text) ?? [];
+  await run("users:logout", EMAIL);
+  const sent = { ...typed, __owner: owner };
+  await client.post("/answers", sent, { headers: { "sec-fetch-site": "same-site" } });
+  for (const __owner of ["1", "users 1", `${owner}x`, owner.slice(1)]) {
+    await client.post("/answers", { ...sent, __owner }, { headers: { "sec-fetch-site": "same-origin" } });
+  }
+  await logIn(client);
+  expect((await client.get("/answers/new")).text).not.toContain(TEXT);
+});
+
+test("what a session has no room for is named as lost, and the login works", async () => {
+  const client = await loggedIn();
+  const page = await client.get("/answers/new");
+  await run("users:logout", EMAIL);
+  const answer = await client.submit(page, '[action="/answers"]', { ...typed, text: TEXT.repeat(100) });
+  (await client.follow(answer)).assertSee(ENDED, "Not everything you typed could be kept.");
+  const back = await client.follow(await logIn(client));
+  expect(textOf(back)).toMatchObject({ text: "", email: typed.email });
+});
+
+test("a form that waits for the password, or for a verified address, comes back filled in, too", async () => {
+  const client = await loggedIn();
+  const keys = await client.get("/keys");
+  const letters = await client.get("/letters");
+  travel(2);
+  const answer = (await client.submit(keys, '[action="/keys"]', typed)).assertRedirect("/confirm_password");
+  const confirmed = await client.submit(await client.follow(answer), '[action="/confirm_password"]', {
+    password: PASSWORD,
+  });
+  expect(textOf(await client.follow(confirmed.assertRedirect("/keys")), "/keys").text).toBe(TEXT);
+  (await client.submit(letters, '[action="/letters"]', typed)).assertRedirect("/email/verify/notice");
+  expect(textOf(await client.get("/letters"), "/letters").text).toBe(TEXT);
+});
