@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { AshlarError, counted } from "../../support/index.ts";
-import { discardWaiting } from "../outbox/discard-waiting.ts";
+import { maskedAddress } from "../masked-addresses.ts";
 import { requireOutbox } from "./require-outbox.ts";
 
 const USAGE = "Usage: mail:discard --waiting --yes";
@@ -18,7 +18,13 @@ export async function run(context: CommandContext): Promise<void> {
     const what = waiting === 1 ? "1 mail that waits" : `${counted(waiting, "mail")} that wait`;
     throw new AshlarError("E_COMMAND", `This deletes ${what}, unsent. Nothing was done. Add --yes to do it.`);
   }
-  const count = await discardWaiting(application.container.make("database").connection());
-  application.logger.info({ mails: count }, "Waiting mails were deleted, unsent.");
+  const { logger } = application;
+  const count = await outbox.discard((rows) => {
+    for (const { id, kind, mailable, recipients, createdAt } of rows) {
+      const mail = { outbox: id, kind, mailable, recipients: recipients?.map(maskedAddress) ?? null };
+      logger.info({ ...mail, createdAt: createdAt.toISOString() }, "A waiting mail was deleted, unsent.");
+    }
+  });
+  logger.info({ mails: count }, "Waiting mails were deleted, unsent.");
   print(`${counted(count, "mail")} deleted, unsent.`);
 }

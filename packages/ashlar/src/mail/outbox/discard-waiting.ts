@@ -1,5 +1,21 @@
-import { type Connection, deleteInBatches, type SqlBool, sql } from "../../database/index.ts";
+import { type Connection, pauseAfterBatch, type Row, sql } from "../../database/index.ts";
+import { type MailMessage, recipientsOf } from "../mail-message.ts";
+import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox-table.ts";
+
+/** A row of the outbox that was deleted, unsent. */
+export interface DiscardedRow {
+  readonly id: string;
+  /** `mail`, or the name of promised work. */
+  readonly kind: string;
+  /** The name of the mail's class; `null` if there is no mail yet. */
+  readonly mailable: string | null;
+  /** `null` if there is no mail yet, or if it can't be opened. */
+  readonly recipients: readonly string[] | null;
+  readonly createdAt: Date;
+}
+
+const DISCARDED_AT_ONCE = 500;
 
 /**
  * Deletes everything that waits in the outbox: mails, and work that may lead to one. Mails that were given up stay.
@@ -7,8 +23,40 @@ import { MAIL_OUTBOX_TABLE } from "./outbox-table.ts";
  * What a process has claimed goes too, because the claims in a restored backup are those of processes that have ended. One
  * that is just being sent is sent.
  *
+ * @param discarded receives what was deleted, in parts
  * @returns how many rows
  */
-export function discardWaiting({ kysely }: Connection): Promise<number> {
-  return deleteInBatches({ kysely, table: MAIL_OUTBOX_TABLE, key: "id" }, () => sql<SqlBool>`failed_at is null`);
+export async function discardWaiting(
+  connection: Connection,
+  seal: OutboxSeal,
+  discarded: (rows: readonly DiscardedRow[]) => void,
+): Promise<number> {
+  const remove = connection.prepareDelete({
+    table: MAIL_OUTBOX_TABLE,
+    where: sql`failed_at is null`,
+    limit: DISCARDED_AT_ONCE,
+    key: "id",
+    returning: ["id", "kind", "mailable", "content", "created_at"],
+  });
+  let count = 0;
+  for (;;) {
+    const begun = performance.now();
+    const rows = await remove({});
+    count += rows.length;
+    discarded(rows.map((row) => discardedRow(row, seal)));
+    if (rows.length < DISCARDED_AT_ONCE) return count;
+    await pauseAfterBatch(begun);
+  }
+}
+
+function discardedRow(row: Row, seal: OutboxSeal): DiscardedRow {
+  const kind = String(row.kind);
+  const opened = kind === "mail" ? seal.open(kind, String(row.content)) : null;
+  return {
+    id: String(row.id),
+    kind,
+    mailable: row.mailable === null ? null : String(row.mailable),
+    recipients: opened === null ? null : recipientsOf(opened.value as MailMessage),
+    createdAt: new Date(Number(row.created_at)),
+  };
 }

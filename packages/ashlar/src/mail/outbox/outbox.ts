@@ -7,6 +7,7 @@ import type { DeliveryFailure } from "../delivery-failure.ts";
 import type { MailMessage } from "../mail-message.ts";
 import type { Mailable } from "../mailable.ts";
 import type { OutboxSettings } from "../settings.ts";
+import { type DiscardedRow, discardWaiting } from "./discard-waiting.ts";
 import { countLost, lostKey } from "./lost-key.ts";
 import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
@@ -192,6 +193,11 @@ export class Outbox {
   /** Makes mails due that wait for their next attempt, and returns how many. */
   hurry(): Promise<number> {
     return this.#rows.hurry();
+  }
+
+  /** Deletes everything that waits, unsent; see {@link discardWaiting}. */
+  discard(discarded: (rows: readonly DiscardedRow[]) => void): Promise<number> {
+    return discardWaiting(this.#rows.connection, this.#options.seal, discarded);
   }
 
   /** What waits about an account or addresses; see {@link OutboxSearch}. */
