@@ -82,15 +82,29 @@ async function withOpened<T>(subject: Subject, work: (database: Database) => Pro
   }
 }
 
-function databaseOf({ configuration, sections, root }: Subject): Database | null {
+function databaseOf({ configuration, sections, root }: Subject, isInspected = true): Database | null {
   const databases = configuration?.has("database")
     ? configuration.section("database").DATABASES
     : sections.get("database")?.DATABASES;
   if (databases === undefined) return null;
   try {
-    return new Database(databases, root, { isInspected: true });
+    return new Database(databases, root, { isInspected });
   } catch (thrown) {
     throw new UnreachableDatabase(null, { cause: thrown });
+  }
+}
+
+/**
+ * The file of an application's database, which need not exist.
+ *
+ * @returns `null` if it has none, or can't be told
+ */
+export function databaseFileOf(subject: Subject): string | null {
+  try {
+    // It is not opened. An inspection would take a file that doesn't exist for a database in memory.
+    return databaseOf(subject, false)?.dialect.file ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -62,7 +62,7 @@ export interface Diagnosis {
 }
 
 /**
- * Checks an application. Nothing is changed or created, and nothing is sent.
+ * Checks an application. Nothing is changed, nothing that stays is created, and nothing is sent.
  *
  * @param asProduction whether to judge it as if it ran in production
  */

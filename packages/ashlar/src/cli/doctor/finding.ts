@@ -126,6 +126,7 @@ const MEANINGS = {
   "logins.long": "Logins or sessions last for more than 90 days.",
   "sessions.store": "The store of the sessions can't be reached.",
   "database.connection": "The database can't be reached, or its file can't be read and written.",
+  "database.folder": "Nothing can be written where the SQLite file is, because the disk is full or read-only.",
   "database.replica": "A read replica can't be read, or doesn't follow its primary.",
   "database.mode": "Other users of the machine can read the SQLite file.",
   "database.collation": "Text of a table doesn't compare byte by byte.",

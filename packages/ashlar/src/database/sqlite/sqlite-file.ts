@@ -22,26 +22,28 @@ export function createPrivately(path: string): boolean {
 /**
  * Why a SQLite file cannot be opened, and what to do about it.
  *
- * @returns `null` if the reason is neither that it is a directory nor a missing permission
+ * @returns `null` if the reason is neither that it is a directory, nor a missing permission, nor a disk that is read-only
  */
 export function obstacle(path: string): string | null {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     return "it is a directory. Correct the path in config/database.ts.";
   }
   // Its log is created next to the file.
-  const place = [path, dirname(path)].find((each) => existsSync(each) && !isWritable(each));
+  const place = [path, dirname(path)].find((each) => existsSync(each) && refusalOf(each) !== null);
   if (place === undefined) return null;
+  if (refusalOf(place) === "EROFS") return `${place} is on a disk that is read-only. Mount it for writing.`;
   const user = currentUser();
   const owner = "Run the application as the owner, or change it:";
   return `${user} has no permission to read and write ${place}. ${owner} chown -R ${user} "${dirname(path)}"`;
 }
 
-function isWritable(place: string): boolean {
+/** The system's code for why a place can't be read and written; `null` if it can. */
+function refusalOf(place: string): string | null {
   try {
     accessSync(place, constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
   }
 }
 

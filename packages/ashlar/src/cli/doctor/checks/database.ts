@@ -1,20 +1,24 @@
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
 import {
   columnsOf,
   type Database,
   invalidIndexesOf,
   looseTextColumnsOf,
+  obstacle,
   plainTablesOf,
 } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { examinePending } from "../../migration-risks.ts";
 import { migrationsOf } from "../../with-migrations.ts";
-import { isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
+import { databaseFileOf, isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages, usesVerification } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
+import { trialWrite } from "../trial-write.ts";
 import { issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
 import { outboxFindings } from "./outbox.ts";
@@ -32,14 +36,33 @@ export const DATABASE: Check = {
   needsBoot: false,
   seconds: 20,
   async run(subject: Subject): Promise<Finding[]> {
+    const folder = await folderFindings(subject);
     try {
-      return (await withDatabaseOrThrow(subject, (database) => databaseFindings(subject, database))) ?? [];
+      const found = await withDatabaseOrThrow(subject, (database) => databaseFindings(subject, database));
+      return [...folder, ...(found ?? [])];
     } catch (thrown) {
       if (!(thrown instanceof UnreachableDatabase)) throw thrown;
-      return [error("database.connection", { file: "config/database.ts", ...remedyFor(subject, thrown) })];
+      return [...folder, error("database.connection", { file: "config/database.ts", ...remedyFor(subject, thrown) })];
     }
   },
 };
+
+/** A SQLite file can be read while nothing can be written: its log is created next to it. */
+async function folderFindings(subject: Subject): Promise<Finding[]> {
+  const file = databaseFileOf(subject);
+  // What is wrong with the permissions, or a disk that is read-only, is reported with the file, if there is one.
+  if (file === null || (existsSync(file) && obstacle(file) !== null)) return [];
+  const folder = existingFolder(dirname(file));
+  const found = await trialWrite(folder, `Give the user that the application runs as permission to write ${folder}.`);
+  if (found === null) return [];
+  const problem = `The folder of the database, ${subject.pathOf(folder) || "."}, ${found.problem}`;
+  return [error("database.folder", { file: "config/database.ts", problem, note: found.note })];
+}
+
+/** The folder, or the one that it will be created in. */
+function existingFolder(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder));
+}
 
 const PATH = "DATABASE_PATH in .env, which config/database.ts reads";
 

@@ -1,12 +1,21 @@
+import { appendFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { makeDisk, withSmallDisk } from "../../../../test/support/small-disk.ts";
+import { makeDisk, type SmallDisk, withSmallDisk } from "../../../../test/support/small-disk.ts";
 import { subjectOf } from "../../../../test/support/subject.ts";
 import { temporaryFolder } from "../../../../test/support/temporary-folder.ts";
 import type { ApplicationSettings } from "../../../boot/index.ts";
 import { Route, type RouteDefinition } from "../../../routing/index.ts";
 import type { Finding } from "../finding.ts";
 import { UPLOADS } from "./uploads.ts";
+
+/** Writes until nothing fits any more. */
+function fill(folder: string): void {
+  expect(() => {
+    for (;;) appendFileSync(join(folder, "filler"), Buffer.alloc(4096));
+  }).toThrow("ENOSPC");
+}
 
 const photos = Route.post("/photos", () => "saved");
 
@@ -40,6 +49,32 @@ test("a route that takes more than all uploads may take is a warning", async () 
     "warning uploads.room: POST /photos takes more than all uploads may take of the disk (APP.limits.maxDiskBytes: 2097152).",
   ]);
   expect(await findings({ limits, uploadFolder }, photos.bodyLimit("2mb"))).toEqual([]);
+});
+
+withSmallDisk("a disk that takes no more", () => {
+  test.each([
+    ["is full", (disk: SmallDisk) => fill(disk.folder), "its disk is full. "],
+    ["is read-only", (disk: SmallDisk) => disk.makeReadOnly(), "its disk is read-only. "],
+  ] as const)(
+    "and %s is an error, with the folder and what to do; it leaves nothing behind",
+    async (_, end, reason) => {
+      const disk = makeDisk(4096);
+      onTestFinished(() => disk.remove());
+      const app = { uploadFolder: disk.folder, limits: { maxDiskBytes: 2 ** 22 } };
+      expect(await findings(app, photos.bodyLimit("2mb"))).toEqual([]);
+      expect(await readdir(disk.folder)).toEqual([]);
+      await end(disk);
+      const before = await readdir(disk.folder);
+      const [found, ...others] = await findings(app, photos.bodyLimit("2mb"));
+      expect([found?.id, `${found?.problem} `, others]).toEqual([
+        "uploads.folder",
+        expect.stringContaining(`${disk.folder}, can't be written: ${reason}`),
+        [],
+      ]);
+      expect(found?.remedy.note).toContain("APP.uploadFolder");
+      expect(await readdir(disk.folder)).toEqual(before);
+    },
+  );
 });
 
 withSmallDisk("a folder in memory", () => {

@@ -1,10 +1,9 @@
-import { constants } from "node:fs";
-import { access, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import type { Application } from "../../../boot/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
-import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
+import { trialWrite } from "../trial-write.ts";
 import { labelOf } from "./routes.ts";
 
 const CONFIG = "config/app.ts";
@@ -29,15 +28,14 @@ export const UPLOADS: Check = {
 
 async function folderFinding({ bodies }: Application): Promise<Finding | null> {
   const { parent } = bodies.folder;
-  try {
-    await access(parent, constants.W_OK | constants.X_OK);
-    return null;
-  } catch (thrown) {
-    const problem = `The folder for uploads, ${parent}, can't be written: ${reasonOf(thrown)}`;
-    const note = "Create it for the user that the application runs as, or set APP.uploadFolder to another one.";
-    return error("uploads.folder", { file: CONFIG, problem, note });
-  }
+  const permit = "Create it for the user that the application runs as.";
+  const found = await trialWrite(parent, permit);
+  if (found === null) return null;
+  const problem = `The folder for uploads, ${parent}, ${found.problem}`;
+  return error("uploads.folder", { file: CONFIG, problem, note: `${found.note} ${ELSEWHERE}` });
 }
+
+const ELSEWHERE = "Or set APP.uploadFolder to another folder.";
 
 async function roomFindings({ bodies, settings }: Application): Promise<Finding[]> {
   const { parent } = bodies.folder;

@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { reasonOf } from "./limited.ts";
+
+/** Enough for the log of SQLite to begin with; a disk often has a block or two left when it counts as full. */
+const BYTES = 64 * 1024;
+
+/** Why a folder takes no file, and what to do about it. */
+export interface WriteObstacle {
+  /** The end of a sentence that begins with the folder: `can't be written: its disk is full.` */
+  readonly problem: string;
+  readonly note: string;
+}
+
+/**
+ * Writes a small file into a folder, and removes it: permissions alone say nothing about a full disk.
+ *
+ * @param folder absolute; it exists
+ * @param permit what to do if the process's user has no permission
+ * @returns `null` if it works
+ */
+export async function trialWrite(folder: string, permit: string): Promise<WriteObstacle | null> {
+  const path = join(folder, `.ashlar-doctor-${randomUUID()}`);
+  let handle: FileHandle | null = null;
+  try {
+    handle = await open(path, "wx", 0o600);
+    await handle.writeFile(Buffer.alloc(BYTES));
+    // Some file systems find out only then.
+    await handle.sync();
+    return null;
+  } catch (thrown) {
+    return obstacleOf(thrown, permit);
+  } finally {
+    await handle?.close().catch(() => {});
+    if (handle !== null) await rm(path, { force: true });
+  }
+}
+
+function obstacleOf(thrown: unknown, permit: string): WriteObstacle {
+  switch ((thrown as NodeJS.ErrnoException).code) {
+    case "ENOSPC":
+      return {
+        problem: "can't be written: its disk is full.",
+        note: "Make room there: df -h and df -i show what is left.",
+      };
+    case "EDQUOT":
+      return {
+        problem: "can't be written: the user's quota is used up.",
+        note: "Make room there, or raise the quota.",
+      };
+    case "EROFS":
+      return {
+        problem: "can't be written: its disk is read-only.",
+        note: "Mount it for writing. A disk that became read-only by itself may be failing: look into the system's log.",
+      };
+    default:
+      return { problem: `can't be written: ${reasonOf(thrown)}`, note: permit };
+  }
+}
