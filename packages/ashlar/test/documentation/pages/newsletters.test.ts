@@ -49,22 +49,35 @@ test("a mail service unsubscribes a reader with one click, and no one without th
       const body = new URLSearchParams(sent!.headers["list-unsubscribe-post"]);
       return (await application.fetch(new Request(url, { method: "POST", body }))).status;
     };
-    expect((await application.fetch(new Request(link))).status).toBe(200);
+    const people = createTestClient(application);
+    const page = (await people.get(link)).assertStatus(200).assertSee("Skip to content", "You won't get any more");
+    expect(page.text).toContain('name="__token"');
     expect([await click(link.replace("/1/", "/2/")), await click(link.split("?")[0]!), await count()]).toEqual([
       403, 403, 2,
     ]);
     expect([await click(link), await click(link), await count()]).toEqual([200, 200, 1]);
+    (await people.submit(page)).assertStatus(200).assertSee("Skip to content", "You have been unsubscribed.");
 
     // Signing up: the reader is stored by the link's button, once.
-    const visitor = createTestClient(application).withCsrfToken();
-    expect((await visitor.postJson("/newsletter", { email: "no address" })).status).toBe(422);
-    expect((await visitor.postJson("/newsletter", { email: "cy@example.com" })).status).toBe(200);
+    const visitor = createTestClient(application);
+    const form = (await visitor.get("/newsletter")).assertSee("Skip to content", "Sign up");
+    const refused = await visitor.follow(await visitor.submit(form, '[action="/newsletter"]', { email: "no address" }));
+    refused.assertSee("This is not an email address.");
+    expect(refused.text).toContain('value="no address"');
+    const sentForm = await visitor.submit(refused, '[action="/newsletter"]', { email: "cy@example.com" });
+    (await visitor.follow(sentForm)).assertSee("We have sent you a link.");
     await mailer.settled();
     expect(await count()).toBe(1);
     const [confirm] = /http\S+signature=\S+/.exec(mailer.captured.at(-1)!.text)!;
-    expect((await application.fetch(new Request(confirm))).status).toBe(200);
-    expect([await click(confirm), await click(confirm), await count()]).toEqual([200, 200, 2]);
-    expect([await click(confirm.replace("cy%40", "eve%40")), await count()]).toEqual([403, 2]);
+    const asked = (await visitor.get(confirm)).assertSee("Skip to content", "until you unsubscribe");
+    for (let round = 0; round < 2; round++) {
+      (await visitor.submit(asked)).assertStatus(200).assertSee("Skip to content", "You will get the newsletter.");
+      expect(await count()).toBe(2);
+    }
+    // The button's form has a token, so its route needs no exception.
+    expect(await click(confirm)).toBe(419);
+    (await visitor.get(confirm.replace("cy%40", "eve%40"))).assertStatus(403);
+    expect(await count()).toBe(2);
   } finally {
     await end();
   }
@@ -95,10 +108,7 @@ test("an application that follows the guide to webhooks as well has the routes a
     if (before === null) continue;
     // As the page says: the class is there already, and gets the name.
     await writeFile(join(root, VERIFY_TOKEN), before);
-    await edit(root, VERIFY_TOKEN, [
-      '"webhooks.mail"]',
-      '"webhooks.mail", "newsletter.unsubscribe.store", "newsletter.confirm.store"]',
-    ]);
+    await edit(root, VERIFY_TOKEN, ['"webhooks.mail"]', '"webhooks.mail", "newsletter.unsubscribe.store"]']);
   }
   await checkTypes(root);
   const { application, end } = await bootApplication(root);
