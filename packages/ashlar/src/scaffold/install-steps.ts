@@ -77,6 +77,7 @@ const MAILABLES = {
   emailChangeCompleted: ["EmailChangeCompletedMail", "email-change-completed-mail"],
   emailChangeUndone: ["EmailChangeUndoneMail", "email-change-undone-mail"],
   emailTaken: ["EmailTakenMail", "email-taken-mail"],
+  guessesUsedUp: ["GuessesUsedUpMail", "guesses-used-up-mail"],
   newDevice: ["NewDeviceMail", "new-device-mail"],
 } as const;
 

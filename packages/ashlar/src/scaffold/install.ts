@@ -14,6 +14,7 @@ import { usesOf } from "./install-uses.ts";
 import { hasMany, MANY_LINE, withMany } from "./many-tokens.ts";
 import { spell } from "./names.ts";
 import { managerInReadme } from "./package-manager.ts";
+import { withReusedMail } from "./reused-mail.ts";
 import { applySteps, type RemainingStep } from "./steps.ts";
 import {
   type ApplicationDatabase,
@@ -143,6 +144,9 @@ export async function planInstallation(
   }
   const isMany = options.hasManyTokens === true && (await withManyTokens(root, files));
   const left = [...remaining, ...(isMany ? [] : await manyTokensLeft(root, options))];
+  if (wanted.pages && wanted.api && (options.hasManyTokens === true || (await hasManyTokensIn(root)))) {
+    left.push(...(await withReusedMail(root, files)));
+  }
   // Tests of parts that have yet to be added by hand, or of routes that the author has replaced, would fail.
   const isTested = remaining.length === 0 && (!wanted.api || (await hasOwnRoute(root, wanted, isMade)));
   const planned = isTested ? files : files.filter(({ path }) => path !== TESTS);

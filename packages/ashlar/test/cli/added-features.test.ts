@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ashlar } from "../support/command-line.ts";
-import { edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
+import { checkTypes, edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
 
 type Files = Readonly<Record<string, string>>;
 
@@ -270,6 +270,36 @@ describe("api:install --many", () => {
     const files = await filesOf(root);
     expect(files[CONFIGURATION]!.split("\n")).toContain(MANY);
     expect(files["database/migrations/create_api_tokens.ts"]).toContain('createTable("api_tokens")');
+  });
+
+  test.each([
+    ["with the API", { pages: true, api: true }],
+    ["without it", { pages: true, api: false }],
+  ])("adds the mail about a reused token to an application with pages %s, once", async (_title, features) => {
+    const root = await generatedApplication(features);
+    const before = await filesOf(root);
+    const { code, output } = await ashlar(root, "api:install", "--many");
+    expect([code, output]).toEqual([0, expect.not.stringContaining("by hand")]);
+    const after = await filesOf(root);
+    const mail = "app/mailables/token-reused-mail.ts";
+    const views = ["views/mails/token_reused.html.edge", "views/mails/token_reused.text.edge"];
+    expect(changes(before, after)).toEqual(expect.arrayContaining([mail, ...views, "config/auth.ts"]));
+    expect(after["config/auth.ts"]).toContain("    tokenReused: TokenReusedMail,\n");
+    await checkTypes(root);
+    const second = await ashlar(root, "api:install", "--many");
+    expect(second).toMatchObject({ code: 0, output: "Everything is already in place; nothing was changed." });
+    expect(await filesOf(root)).toEqual(after);
+  });
+
+  test("prints the line for the mail about a reused token if the author's mails have no place for it", async () => {
+    const root = await generatedApplication({ pages: true });
+    await edit(root, "config/auth.ts", ["  mailables: {", "  mailables: {\n    ...{},"]);
+    const { output } = await ashlar(root, "api:install", "--many");
+    expect(output.slice(output.indexOf("Add the following"))).toBe(
+      "Add the following by hand:\n\nconfig/auth.ts\n" +
+        '  import { TokenReusedMail } from "../app/mailables/token-reused-mail.ts";\n' +
+        "  // in ACCOUNTS.mailables:\n  tokenReused: TokenReusedMail,",
+    );
   });
 
   test("leaves a configuration of the author's alone, and prints what it lacks", async () => {

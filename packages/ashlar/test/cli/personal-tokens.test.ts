@@ -54,12 +54,22 @@ describe("tokens:install", () => {
         .map((line) => line.replace(/\d{4}(_\d\d){2}_\d{6}_/, ""));
       expect(created).toEqual([
         "Created app/controllers/auth/personal-tokens-controller.ts",
-        ...(pages ? ["Created views/auth/personal_tokens.edge"] : []),
+        ...(pages
+          ? [
+              "Created views/auth/personal_tokens.edge",
+              "Created app/mailables/token-created-mail.ts",
+              "Created views/mails/token_created.html.edge",
+              "Created views/mails/token_created.text.edge",
+            ]
+          : []),
         "Created database/migrations/create_personal_tokens.ts",
         "Changed config/api.ts",
         "Changed routes/web.ts",
+        ...(pages ? ["Changed config/auth.ts"] : []),
       ]);
       expect(output).not.toContain("by hand");
+      const settings = await readFile(join(root, "config/auth.ts"), "utf8");
+      expect(settings.includes("tokenCreated: TokenCreatedMail,")).toBe(pages);
       await checkTypes(root);
       const installed = await files();
       expect((await ashlar(root, "tokens:install")).output).toBe(
