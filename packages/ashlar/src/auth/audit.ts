@@ -25,7 +25,7 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.password_reset");
   audit.add("auth.password_changed");
   audit.add("auth.blocked", ({ by, reason }) => ({ by, reason }));
-  audit.add("auth.command", ({ command, by, reason, identifier, found, limit, clientAddress }) => ({
+  audit.add("auth.command", ({ command, by, reason, identifier, found, limit, clientAddress, cleared }) => ({
     command,
     by,
     ...(reason !== null && { reason }),
@@ -33,6 +33,7 @@ export function auditUsers(audit: AuditLog): void {
     ...(found !== null && { found }),
     ...(limit !== null && { limit }),
     ...audit.addressed("clientAddress", clientAddress),
+    ...(cleared !== null && { cleared }),
   }));
   audit.add("auth.unblocked", ({ by, reason }) => ({ by, reason }));
 }

@@ -77,6 +77,8 @@ export interface AccountCommandEvent {
   readonly limit: string | null;
   /** The client's address for which `limits:clear` has cleared limits; `null` if for none, or for another command. */
   readonly clientAddress: string | null;
+  /** How many counts `limits:clear` has cleared; `null` if the store doesn't know, or for another command. */
+  readonly cleared: number | null;
 }
 
 declare module "../events/event-map.ts" {

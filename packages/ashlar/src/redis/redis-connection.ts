@@ -108,7 +108,8 @@ export class RedisConnection {
    * @param start letters, digits, ".", "_", "-" and ":"
    * @throws `E_REDIS_UNAVAILABLE`
    */
-  async deleteKeys(start: string): Promise<void> {
+  async deleteKeys(start: string): Promise<number> {
+    let deleted = 0;
     // A command first, so that there is a client, and a cluster's knows its servers.
     await this.command("EXISTS", start);
     const client = await this.#opened();
@@ -118,10 +119,11 @@ export class RedisConnection {
         const found = await this.#run(() => server.call("SCAN", cursor, "MATCH", `${start}*`, "COUNT", 1000));
         const [next, keys] = found as [string, string[]];
         // One by one: those of a cluster's server may be in different slots.
-        for (const key of keys) await this.#run(() => server.call("DEL", key));
+        for (const key of keys) deleted += Number(await this.#run(() => server.call("DEL", key)));
         cursor = next;
       } while (cursor !== "0");
     }
+    return deleted;
   }
 
   /**

@@ -11,17 +11,16 @@ import {
   type WiderPrefix,
   widerKey,
 } from "./keys.ts";
-import { type BucketResult, countedResult, peekedResult } from "./result.ts";
+import { type BucketResult, type CountedTogether, countedResult, peekedResult } from "./result.ts";
 import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
 import type { SharedNetworks } from "./shared-networks.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** A bucket that applies to an attempt. */
-export interface ApplicableBucket {
+export interface ApplicableBucket extends CountedTogether {
   readonly bucket: Bucket;
   readonly counter: AttemptCounter;
   readonly key: string;
-  readonly isClientsOwn: boolean;
 }
 
 /** A bucket and its counter. */
@@ -125,7 +124,9 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
     const isByAddress = !isOfAccount || !given.by.includes("account");
     const bucket = isByAddress ? counted.networks.bucketFor(given, keys.address ?? null) : given;
     // Others are counted in a wider block, too.
-    return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys) }];
+    // Of a limit for accounts, only what never counts by account: that an attempt has no account may tell of one.
+    const isOfNetwork = !given.by.includes("account") || (isByAddress && !counted.limit.ofAccounts);
+    return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys), isOfNetwork }];
   });
   const { proof = null } = keys;
   // A limit that counts only by address has nothing else to bound a client that has proved something.
@@ -135,7 +136,7 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
 /** The buckets that all known devices of one group share. */
 export function deviceBuckets({ devices }: CountedLimit, keys: AttemptKeys): readonly ApplicableBucket[] {
   const key = devicesKey(keys);
-  return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false }));
+  return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false, isOfNetwork: false }));
 }
 
 /**
@@ -164,9 +165,7 @@ export async function addToAll(
 
 async function addTogether(store: ThrottleStore, some: readonly ApplicableBucket[], cost: number): Promise<Counted> {
   const counts = await countsOf(store, some, cost);
-  const results = some.map(({ bucket, isClientsOwn: isOwn }, index) =>
-    countedResult(bucket, counts[index]!, cost, isOwn),
-  );
+  const results = some.map((one, index) => countedResult(one.bucket, counts[index]!, cost, one));
   const attempts = some.map(({ bucket, counter, key }, index) => {
     const endsAt = now() + counts[index]!.resetInMs;
     return { bucket, counter, key, isOfAccount: bucket.by.includes("account"), endsAt };
@@ -193,9 +192,5 @@ async function countsOf(
 
 /** The results that buckets would have for one more attempt. */
 export function peekAll(applicable: readonly ApplicableBucket[]): Promise<BucketResult[]> {
-  return Promise.all(
-    applicable.map(async ({ bucket, counter, key, isClientsOwn: isOwn }) => {
-      return peekedResult(bucket, await counter.get(key), isOwn);
-    }),
-  );
+  return Promise.all(applicable.map(async (one) => peekedResult(one.bucket, await one.counter.get(one.key), one)));
 }

@@ -77,16 +77,19 @@ export class DatabaseStore implements ThrottleStore {
     );
   }
 
-  async clear(bucket: Bucket): Promise<void> {
+  async clear(bucket: Bucket): Promise<number> {
     const connection = this.#connection();
     const { clear } = statementsOn(connection);
+    let cleared = 0;
     for (;;) {
       const begun = performance.now();
       const { length } = await clear({ start: idStart(bucket.name) });
+      cleared += length;
       if (length < CLEARED_AT_ONCE) break;
       await pauseAfterBatch(begun);
     }
     await this.#inTransactions.clear(bucket);
+    return cleared;
   }
 
   async takeBackTogether(changes: readonly CountChange[]): Promise<void> {

@@ -60,9 +60,9 @@ export class DefaultStore implements ThrottleStore {
     for (const { bucket, key, cost } of changes) await this.#inMemory.get(bucket.name)!.takeBack(key, cost);
   }
 
-  async clear(bucket: Bucket): Promise<void> {
+  async clear(bucket: Bucket): Promise<number> {
     const chosen = await this.#choice();
-    await (chosen === this.#database ? this.#database : this.#memory).clear(bucket);
+    return await (chosen === this.#database ? this.#database : this.#memory).clear(bucket);
   }
 
   async prune(): Promise<number> {

@@ -38,8 +38,14 @@ export class MemoryStore implements ThrottleStore {
     return counter;
   }
 
-  async clear({ name }: Bucket): Promise<void> {
-    for (const counter of this.#counters) if (counter.name === name) counter.clear();
+  async clear({ name }: Bucket): Promise<number> {
+    let cleared = 0;
+    for (const counter of this.#counters) {
+      if (counter.name !== name) continue;
+      cleared += counter.size;
+      counter.clear();
+    }
+    return cleared;
   }
 
   close(): void {

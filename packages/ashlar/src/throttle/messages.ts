@@ -3,6 +3,8 @@ import { type MessageMaker, messagesOf } from "../messages/index.ts";
 /** What is said of attempts that a limit refuses. */
 export const THROTTLE_MESSAGES = {
   "throttle.wait": "Too many attempts. Try again in {wait}.",
+  "throttle.waitForNetwork":
+    "Too many attempts came from your network or address, perhaps from other people there. Try again in {wait}.",
 } as const;
 
 declare module "../messages/catalogue.ts" {

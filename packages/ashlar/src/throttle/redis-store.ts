@@ -122,9 +122,11 @@ export class RedisStore implements ThrottleStore {
     await this.#other?.connect?.();
   }
 
-  async clear(bucket: Bucket): Promise<void> {
-    await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
-    await this.#other?.clear?.(bucket);
+  async clear(bucket: Bucket): Promise<number> {
+    const cleared = await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
+    // What is counted there while Redis is away.
+    const others = (await this.#other?.clear?.(bucket)) ?? 0;
+    return cleared + others;
   }
 
   check(): Promise<void> {

@@ -13,7 +13,12 @@ export interface BucketResult {
   readonly isFirstRefusal: boolean;
   /** Whether only the client's own attempts are counted here, so that the headers may include the count. */
   readonly isClientsOwn: boolean;
+  /** Whether everyone with the client's address, or in its network, is counted together here. */
+  readonly isOfNetwork: boolean;
 }
+
+/** Whose attempts a bucket counts. */
+export type CountedTogether = Pick<BucketResult, "isClientsOwn" | "isOfNetwork">;
 
 /**
  * The result of a limit for an attempt: of several buckets, the one that refuses, or else the one closest to refusing.
@@ -37,7 +42,7 @@ export function countedResult(
   bucket: Bucket,
   { attempts, resetInMs }: AttemptCount,
   cost: number,
-  isClientsOwn: boolean,
+  { isClientsOwn, isOfNetwork }: CountedTogether,
 ): BucketResult {
   const allowed = attempts <= bucket.attempts;
   return {
@@ -47,14 +52,27 @@ export function countedResult(
     resetInSeconds: Math.ceil(resetInMs / 1000),
     isFirstRefusal: !allowed && attempts - cost <= bucket.attempts,
     isClientsOwn,
+    isOfNetwork,
   };
 }
 
 /** The result that a bucket would have for one more attempt. */
-export function peekedResult(bucket: Bucket, count: AttemptCount | null, isClientsOwn: boolean): BucketResult {
+export function peekedResult(
+  bucket: Bucket,
+  count: AttemptCount | null,
+  { isClientsOwn, isOfNetwork }: CountedTogether,
+): BucketResult {
   const remaining = Math.max(0, bucket.attempts - (count?.attempts ?? 0));
   const resetInSeconds = Math.ceil((count?.resetInMs ?? 0) / 1000);
-  return { bucket, allowed: remaining > 0, remaining, resetInSeconds, isFirstRefusal: false, isClientsOwn };
+  return {
+    bucket,
+    allowed: remaining > 0,
+    remaining,
+    resetInSeconds,
+    isFirstRefusal: false,
+    isClientsOwn,
+    isOfNetwork,
+  };
 }
 
 /**

@@ -139,8 +139,11 @@ export interface ThrottleStore {
   /**
    * Deletes all counts of a bucket, whatever their keys. `ashlar limits:clear --limit` calls it. Leave it out if the store
    * can't: the command then says so.
+   *
+   * @returns how many it has deleted, if it knows: the command says that, too
    */
-  clear?(bucket: Bucket): Promise<void>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: an async method without a result returns a promise of void.
+  clear?(bucket: Bucket): Promise<number | void>;
   /** Takes back attempts that were added to several counts, like `takeBack` of their counters, in one round trip. */
   takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**

@@ -102,6 +102,41 @@ describe("hit", () => {
     expect([last.message, last.headers]).toEqual(["Too many attempts. Try again in 1 second.", { "Retry-After": "1" }]);
   });
 
+  test("a refusal that counts a network says so, and one that counts an account never does", async () => {
+    travel(0);
+    const [network, own] = [
+      "Too many attempts came from your network or address, perhaps from other people there. Try again in 60 seconds.",
+      "Too many attempts. Try again in 60 seconds.",
+    ];
+    const bucket = (...by: readonly ("account" | "address")[]) => ({ by, attempts: 1, windowSeconds: 60 });
+    const told = async (limit: LimitSettings, email: unknown, name: "login" | "orders" = "login") => {
+      const { throttle } = create({ [name]: limit });
+      await throttle.hit(await login(email), name as "login");
+      return (await refusal(throttle.hit(await login(email), name as "login"))).message;
+    };
+    const byAddress = { account: "email", buckets: [bucket("address")] };
+    expect(await told(byAddress, "ann@example.com")).toBe(network);
+    expect(await told(byAddress, null)).toBe(network);
+    for (const by of [["account"], ["account", "address"]] as const) {
+      const limit = { account: "email", buckets: [bucket(...by)] };
+      expect(await told(limit, "ann@example.com")).toBe(own);
+      // Without an account, everyone at the address is counted together. Only limits for accounts keep that to themselves.
+      expect(await told(limit, null, "orders")).toBe(network);
+      expect(await told(limit, null)).toBe(own);
+    }
+  });
+
+  test("a refusal that counts a wider block of addresses says that it is the network", async () => {
+    travel(0);
+    const { throttle } = create({
+      login: { account: "email", buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] },
+    });
+    for (let home = 0; home < 4; home++)
+      await throttle.hit(await login("ann@example.com", `2001:db8:0:${home}::1`), "login");
+    const error = await refusal(throttle.hit(await login("ann@example.com", "2001:db8:0:4::1"), "login"));
+    expect(error.message).toContain("from your network or address");
+  });
+
   test.each([
     [1, "1 second"],
     [119, "119 seconds"],

@@ -88,6 +88,18 @@ describe("ThrottleMiddleware", () => {
     expect(await refused.text()).toContain("Too many attempts.");
   });
 
+  test("a refusal of everyone at an address says so in the page and in JSON, in the visitor's language", async () => {
+    const application = await create({ config: { throttle: { THROTTLE }, app: { APP: { languages: ["de"] } } } });
+    for (let attempt = 0; attempt < 6; attempt++) await post(application, { email: `user${attempt}@example.com` });
+    const detail = async (headers: Readonly<Record<string, string>>) => (await post(application, { headers })).text();
+    const english = "Too many attempts came from your network or address, perhaps from other people there.";
+    const german = "Aus Ihrem Netzwerk oder von Ihrer Adresse kamen zu viele Versuche";
+    expect(await detail({ accept: "application/json" })).toContain(`"detail":"${english}`);
+    expect(await detail({ accept: "application/json", "accept-language": "de" })).toContain(`"detail":"${german}`);
+    expect(await detail({ accept: "text/html" })).toContain(english);
+    expect(await detail({ accept: "text/html", "accept-language": "de" })).toContain(german);
+  });
+
   test("the headers are on every response, including the refusal", async () => {
     const application = await create();
     const answers = [];

@@ -206,7 +206,7 @@ describe("peek", () => {
       },
     });
     await throttle.consume("mail", ann);
-    const common = { allowed: true, remaining: 1, isFirstRefusal: false };
+    const common = { allowed: true, remaining: 1, isFirstRefusal: false, isOfNetwork: false };
     const bucket = (name: string) => expect.objectContaining({ name });
     expect((await throttle.peek("mail", ann)).buckets).toEqual([
       { ...common, bucket: bucket("mail"), resetInSeconds: 60, isClientsOwn: true },

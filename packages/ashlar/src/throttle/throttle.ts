@@ -166,29 +166,43 @@ export class Throttle {
    * both.
    *
    * @param name the only limit to forget it under; `null`: all
+   * @returns how many counts there were
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
-  async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<void> {
+  async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<number> {
     const limits = name === null ? [...this.#limits.values()] : [this.#find(name)];
     const counted = limits.flatMap((found) => {
       const apart = found.limit.knownDevicesApart ? all.map((keys) => apartKeys(keys)) : [];
       return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
     });
-    await allFinished(counted.map(async ({ counter, key }) => counter.delete(key)));
+    // Buckets have the same key for several of these, such as an address of an account that is given alone as well.
+    const each = new Map(counted.map((one) => [`${one.bucket.name} ${one.key}`, one]));
+    const found = await allFinished(
+      [...each.values()].map(async ({ counter, key }) => {
+        const count = await counter.get(key);
+        await counter.delete(key);
+        return count;
+      }),
+    );
+    return found.filter((count) => count !== null).length;
   }
 
   /**
    * @internal Forgets everything that was counted under a limit.
    *
-   * @returns whether the store can
+   * @returns whether the store can, and how many counts it has deleted; `null` if it doesn't know
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
-  async forgetLimit(name: string): Promise<boolean> {
+  async forgetLimit(name: string): Promise<{ readonly isDone: boolean; readonly cleared: number | null }> {
     const { buckets, devices } = this.#find(name);
     const { store } = this;
-    if (store.clear === undefined) return false;
-    for (const { bucket } of [...buckets, ...devices]) await store.clear(bucket);
-    return true;
+    if (store.clear === undefined) return { isDone: false, cleared: null };
+    let cleared: number | null = 0;
+    for (const { bucket } of [...buckets, ...devices]) {
+      const some = await store.clear(bucket);
+      cleared = typeof some === "number" && cleared !== null ? cleared + some : null;
+    }
+    return { isDone: true, cleared };
   }
 
   async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {
@@ -484,8 +498,12 @@ function readInput(context: HttpContext, name: string): unknown {
 }
 
 /** The error for an attempt that does not pass. */
-export function tooManyRequests({ resetInSeconds }: ThrottleResult, sentence?: Message): AshlarError {
-  const said = sentence ?? message("throttle.wait", { wait: waitOf(resetInSeconds) });
+export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sentence?: Message): AshlarError {
+  // Behind one address, there may be a whole campus: most of its visitors have tried nothing.
+  const refusing = buckets.filter(({ allowed }) => !allowed);
+  const isNetworks = refusing.length > 0 && refusing.every(({ isOfNetwork }) => isOfNetwork);
+  const key = isNetworks ? "throttle.waitForNetwork" : "throttle.wait";
+  const said = sentence ?? message(key, { wait: waitOf(resetInSeconds) });
   return new AshlarError("E_TOO_MANY_REQUESTS", said, {
     headers: { "Retry-After": String(resetInSeconds) },
   });

@@ -208,16 +208,26 @@ await onEachDatabase("the commands about accounts", (engine) => {
     using captured = captureEvents(shop.application);
     await run("users:find", "example.com");
     await run("users:find", "eve@example.com");
+    const throttle = shop.application.container.make("throttle");
+    const account = { realm: "web", account: EMAIL };
+    // By the address, by the account from there, and by another account from there.
+    for (const keys of [account, { realm: "web", account: BOB }]) {
+      await throttle.consume("login", { ...keys, address: "203.0.113.7" });
+    }
+    for (const address of ["203.0.113.7", "203.0.113.8"]) await throttle.consume("register", { address });
+    await run("limits:clear", EMAIL, "--address", "203.0.113.7", "--limit", "login");
     await run("limits:clear", EMAIL, "--address", "203.0.113.7", "--limit", "login");
     await run("limits:clear", "--limit", "register");
     const details = captured
       .of("auth.command")
-      .map((told) => [told.identifier, told.found, told.limit, told.clientAddress]);
+      .map((told) => [told.identifier, told.found, told.limit, told.clientAddress, told.cleared]);
     expect(details).toEqual([
-      ["example.com", 1, null, null],
-      ["eve@example.com", 0, null, null],
-      [null, null, "login", "203.0.113.7"],
-      [null, null, "register", null],
+      ["example.com", 1, null, null, null],
+      ["eve@example.com", 0, null, null, null],
+      [null, null, "login", "203.0.113.7", 2],
+      [null, null, "login", "203.0.113.7", 0],
+      // Each address, and what came from there without an account.
+      [null, null, "register", null, 4],
     ]);
   });
 
@@ -366,8 +376,9 @@ await onEachDatabase("the commands about accounts", (engine) => {
     }
 
     const told = await events(async () => {
+      // The address, and each account from there.
       expect((await run("limits:clear", "--limit", "login")).output).toBe(
-        "Everything that was counted under login is forgotten, for all accounts and addresses.",
+        "Everything that was counted under login is forgotten, for all accounts and addresses: 3 counts.",
       );
     });
     expect(told).toEqual([["limits:clear", "grace@desk", null, false]]);
@@ -400,14 +411,18 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await allowed()).toEqual([false, false, false, false, false]);
     const told = await events(async () => {
       const { output } = await run("limits:clear", "--address", own.address, "--json");
-      expect(JSON.parse(output)).toEqual({ guard: null, id: null, address: own.address, limit: null });
+      expect(JSON.parse(output)).toEqual({ guard: null, id: null, address: own.address, limit: null, cleared: 3 });
     });
     expect(told).toEqual([["limits:clear", "grace@desk", null, false]]);
     expect(await allowed()).toEqual([true, false, true, false, false]);
     await useUp();
+    const before = (await rows("rate_limits")).length;
     const both = await events(async () => {
-      expect((await run("limits:clear", EMAIL, "--address", own.address)).output).toBe(
-        `What was counted for the account of ${EMAIL} and ${own.address} is forgotten.`,
+      const { output } = await run("limits:clear", EMAIL, "--address", own.address);
+      const cleared = before - (await rows("rate_limits")).length;
+      expect(cleared).toBeGreaterThan(0);
+      expect(output).toBe(
+        `What was counted for the account of ${EMAIL} and ${own.address} is forgotten: ${cleared} counts.`,
       );
     });
     expect(both).toEqual([["limits:clear", "grace@desk", null, true]]);

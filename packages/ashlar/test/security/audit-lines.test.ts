@@ -139,7 +139,7 @@ test("S81 what commands looked for and cleared is written as identifiers and add
     const common = { event: "auth.command", by: "grace", guard: "web", userId: expect.any(String) };
     expect(lines().map(({ requestId: _, ...line }) => line)).toEqual([
       { ...common, guard: undefined, command: "users:find", found: 1, identifier },
-      { ...common, command: "limits:clear", limit: "login", clientAddress },
+      { ...common, command: "limits:clear", limit: "login", clientAddress, cleared: 0 },
     ]);
   }
 });

@@ -123,6 +123,8 @@ export interface DeskDeed {
   readonly limit?: string | null;
   /** The client's address for which limits were cleared. */
   readonly clientAddress?: string | null;
+  /** How many counts were cleared. */
+  readonly cleared?: number | null;
 }
 
 /** Tells that a command was run, and by whom, once it has taken effect. */
@@ -142,6 +144,7 @@ export async function tellDeed({ container }: Application, deed: DeskDeed): Prom
     found: deed.found ?? null,
     limit: deed.limit ?? null,
     clientAddress: deed.clientAddress ?? null,
+    cleared: deed.cleared ?? null,
   };
   await container.make("events").emit("auth.command", told);
 }

@@ -1,6 +1,6 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { canonicalAddress } from "../../http/index.ts";
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, counted } from "../../support/index.ts";
 import type { Throttle, ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../counted-accounts.ts";
 import { type DeskArguments, printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
@@ -23,24 +23,27 @@ export async function run(context: CommandContext): Promise<void> {
   const application = await context.application();
   const throttle = throttleOf(application);
   if (isOfAll && limit !== null) {
-    await forgetLimit(throttle, limit);
-    await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null, limit });
-    const lines = [`Everything that was counted under ${limit} is forgotten, for all accounts and addresses.`];
-    printResult(context, read.isJson, { guard: null, id: null, address, limit }, lines);
+    const cleared = await forgetLimit(throttle, limit);
+    await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null, limit, cleared });
+    const what = `Everything that was counted under ${limit} is forgotten, for all accounts and addresses`;
+    const lines = [`${what}${cleared === null ? "" : `: ${counted(cleared, "count")}`}.`];
+    printResult(context, read.isJson, { guard: null, id: null, address, limit, cleared }, lines);
     return;
   }
   const [text] = read.positionals;
   const account = text === undefined ? null : await findAccount(application, text, read.guard);
-  await throttle.forget(keysFor(application, account, address), limit);
+  const cleared = await throttle.forget(keysFor(application, account, address), limit);
   const [guard, user] = [account?.guard ?? null, account?.user ?? null];
-  await tellDeed(application, { command: "limits:clear", by: read.by, guard, user, limit, clientAddress: address });
+  const deed = { command: "limits:clear", by: read.by, guard, user, limit, clientAddress: address, cleared };
+  await tellDeed(application, deed);
   const about = [...(user === null ? [] : [`the account of ${labelOf(user)}`]), ...(address === null ? [] : [address])];
   const under = limit === null ? "" : ` under ${limit}`;
-  const lines = [`What was counted for ${about.join(" and ")}${under} is forgotten.`];
+  const lines = [`What was counted for ${about.join(" and ")}${under} is forgotten: ${counted(cleared, "count")}.`];
   if (address === null) {
     lines.push("What the account and an address were counted together stays: add --address to forget that, too.");
   }
-  printResult(context, read.isJson, { guard, id: user === null ? null : String(user.authId()), address, limit }, lines);
+  const id = user === null ? null : String(user.authId());
+  printResult(context, read.isJson, { guard, id, address, limit, cleared }, lines);
 }
 
 /** The client's address of `--address`; `null` without it. */
@@ -51,8 +54,9 @@ export function addressOf({ values }: DeskArguments): string | null {
   return address;
 }
 
-async function forgetLimit(throttle: Throttle, limit: string): Promise<void> {
-  if (await throttle.forgetLimit(limit)) return;
+async function forgetLimit(throttle: Throttle, limit: string): Promise<number | null> {
+  const { isDone, cleared } = await throttle.forgetLimit(limit);
+  if (isDone) return cleared;
   const remedy = "Name an account or an address, or add the method clear to the store.";
   throw new AshlarError("E_COMMAND", `The store of limits can't forget a whole limit. ${remedy}`);
 }
