@@ -6,7 +6,8 @@ const DRIVER = "  --driver <name>       the entry of DRIVERS; default: the first
 export const TOKEN_COMMANDS: readonly FeatureCommand[] = [
   {
     name: "tokens:install",
-    description: "Adds personal tokens: the migration of their table, the page /account/tokens, and the setting.",
+    description:
+      "Adds personal tokens: the migration of their table, the page /account/tokens, the mail about new ones, and the setting.",
     help: "  --dry-run  prints what would change",
     load: () => import("./tokens-install.ts"),
   },
