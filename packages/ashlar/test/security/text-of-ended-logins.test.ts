@@ -1,94 +1,56 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Application } from "../../src/boot/index.ts";
-import {
-  createTestClient,
-  resetDatabase,
-  type TestClient,
-  type TestResponse,
-  travel,
-  travelBack,
-} from "../../src/testing/index.ts";
-import type { FullUser } from "../support/account-application.ts";
-import { bootApplication, userClass } from "../support/booted-application.ts";
+import { type TestClient, type TestResponse, travel, travelBack } from "../../src/testing/index.ts";
+import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { desk } from "../support/desk.ts";
-import { edit, generateApplication } from "../support/generated-application.ts";
+import { edit } from "../support/generated-application.ts";
+import { sqlite } from "../support/services.ts";
 
-const EMAIL = "ada@example.com";
-const PASSWORD = "a password of hers";
-const NEW_PASSWORD = "another password altogether";
+const BOB = "bob@example.com";
 const TEXT = "An answer of several sentences, typed with care.";
 const ENDED = "You were logged out, so the form was not submitted. Log in, and submit it again.";
 const KEPT = "What you typed will be filled in again, except for passwords and files.";
 
-let application: Application;
-let User: typeof FullUser;
-let remove: () => Promise<void>;
-
-beforeAll(async () => {
-  const made = await generateApplication({});
-  await edit(made.root, "routes/web.ts", [
-    "export const ROUTES: RouteEntry[] = [",
-    `export const ROUTES: RouteEntry[] = [
+const ROUTES = `export const ROUTES: RouteEntry[] = [
   Route.view("/answers/new", "answer").middleware("auth"),
   Route.view("/answers/other", "answer").middleware("auth"),
   Route.post("/answers", () => "stored").middleware("auth"),
   Route.view("/keys", "key").middleware("auth"),
   Route.post("/keys", () => "stored").middleware("auth", "password.confirm:1"),
   Route.view("/letters", "letter").middleware("auth"),
-  Route.post("/letters", () => "stored").middleware("auth", "verified"),`,
-  ]);
-  for (const [view, action] of [
-    ["answer", "/answers"],
-    ["key", "/keys"],
-    ["letter", "/letters"],
-  ]) {
-    await writeFile(
-      join(made.root, `views/${view}.edge`),
-      `@component("layouts/sheet", { title: "Form" })
+  Route.post("/letters", () => "stored").middleware("auth", "verified"),`;
+
+const page = (action: string) => `@component("layouts/sheet", { title: "Form" })
   <form method="post" action="${action}">{{ csrf_field }}
     <textarea name="text">{{ old("text") }}</textarea>
     <input name="email" value="{{ old("email") }}">
     <input type="password" name="password" value="{{ old("password") }}">
   </form>
 @end
-`,
-    );
-  }
-  User = await userClass(made.root);
-  const booted = await bootApplication(made.root);
-  ({ application } = booted);
-  remove = async () => {
-    await booted.end();
-    await made.remove();
-  };
-});
+`;
 
-afterAll(() => remove());
+let shop: AccountShop;
+beforeAll(async () => {
+  shop = await AccountShop.open(sqlite, {
+    change: async (root) => {
+      await edit(root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", ROUTES]);
+      for (const name of ["answer", "key", "letter"]) {
+        await writeFile(join(root, `views/${name}.edge`), page(`/${name}s`));
+      }
+    },
+  });
+});
+afterAll(() => shop.close());
+beforeEach(() => shop.reset());
 afterEach(travelBack);
-
-beforeEach(async () => {
-  await resetDatabase(application);
-  for (const email of [EMAIL, "bob@example.com"]) {
-    const user = new User().fill({ name: email.slice(0, 3), email });
-    await user.setPassword(PASSWORD);
-    await user.save();
-  }
-});
 
 async function logIn(client: TestClient, email = EMAIL, password = PASSWORD): Promise<TestResponse> {
   return client.submit(await client.get("/login"), '[action="/login"]', { email, password });
 }
 
-async function loggedIn(): Promise<TestClient> {
-  const client = createTestClient(application);
-  (await logIn(client)).assertRedirect("/home");
-  return client;
-}
-
 const run = async (name: string, ...args: string[]) => {
-  expect((await desk(application, name, ...args, "--by", "grace@desk")).error).toBeNull();
+  expect((await desk(shop.application, name, ...args, "--by", "grace@desk")).error).toBeNull();
 };
 const typed = { text: TEXT, email: "typed@example.com", password: "typed by hand" };
 const textOf = (page: TestResponse, action = "/answers") =>
@@ -103,12 +65,12 @@ const ENDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> =
   },
   "the operator's access:end-all": () => run("access:end-all", "--yes"),
   "another device that ends the other logins": async () => {
-    const other = await loggedIn();
+    const other = await shop.loggedIn();
     const page = await other.get("/logins");
     (await other.submit(page, '[action="/logins"]', {})).assertRedirect("/logins");
   },
   "another device that changes the password": async () => {
-    const other = await loggedIn();
+    const other = await shop.loggedIn();
     const page = await other.get("/account/password");
     const change = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     (await other.submit(page, '[action="/account/password"]', change)).assertRedirect("/home");
@@ -123,7 +85,7 @@ const ENDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> =
 };
 
 test.each(Object.keys(ENDS))("S163 a login that ends by %s loses nothing that its user has typed", async (way) => {
-  const client = await loggedIn();
+  const client = await shop.loggedIn();
   const page = await client.get("/answers/new?about=ducks");
   const password = ((await ENDS[way]!(client)) as string | undefined) ?? PASSWORD;
   const answer = (await client.submit(page, '[action="/answers"]', typed)).assertRedirect("/login");
@@ -139,11 +101,14 @@ test.each(Object.keys(ENDS))("S163 a login that ends by %s loses nothing that it
 });
 
 test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %s never sees it", async (way) => {
-  const client = await loggedIn();
+  const bob = new shop.User().fill({ name: "Bob", email: BOB });
+  await bob.setPassword(PASSWORD);
+  await bob.save();
+  const client = await shop.loggedIn();
   const page = await client.get("/answers/new");
   await ENDS[way]!(client);
   await client.submit(page, '[action="/answers"]', typed);
-  (await logIn(client, "bob@example.com")).assertRedirect("/answers/new");
+  (await logIn(client, BOB)).assertRedirect("/answers/new");
   expect((await client.get("/answers/new")).text).not.toContain(TEXT);
   // And it is gone: not even the session has it.
   await client.submit(await client.get("/home"), '[action="/logout"]');
@@ -152,7 +117,7 @@ test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %
 });
 
 test("S163 a form is not kept for a user whom another site, or the sender, names", async () => {
-  const client = await loggedIn();
+  const client = await shop.loggedIn();
   const page = await client.get("/answers/new");
   const [, owner = ""] = /name="__owner" value="([\w-]+)"/.exec(page.text) ?? [];
   await run("users:logout", EMAIL);
@@ -166,7 +131,7 @@ test("S163 a form is not kept for a user whom another site, or the sender, names
 });
 
 test("what a session has no room for is named as lost, and the login works", async () => {
-  const client = await loggedIn();
+  const client = await shop.loggedIn();
   const page = await client.get("/answers/new");
   await run("users:logout", EMAIL);
   const answer = await client.submit(page, '[action="/answers"]', { ...typed, text: TEXT.repeat(100) });
@@ -176,7 +141,7 @@ test("what a session has no room for is named as lost, and the login works", asy
 });
 
 test("a form that waits for the password, or for a verified address, comes back filled in, too", async () => {
-  const client = await loggedIn();
+  const client = await shop.loggedIn();
   const keys = await client.get("/keys");
   const letters = await client.get("/letters");
   travel(2);
