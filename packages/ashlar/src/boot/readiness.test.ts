@@ -1,16 +1,21 @@
 import { expect, onTestFinished, test, vi } from "vitest";
+import { currentTrace, fetchTraced, type Logger, type RequestTrace, requestTraces } from "../kernel/index.ts";
 import { createLogger } from "./create-logger.ts";
 import { Readiness, type ReadinessCheck } from "./readiness.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-function readiness(checks: readonly ReadinessCheck[]): { readonly checked: Readiness; readonly lines: Line[] } {
+function readiness(checks: readonly ReadinessCheck[]): {
+  readonly checked: Readiness;
+  readonly lines: Line[];
+  readonly logger: Logger;
+} {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const lines: Line[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as Line) });
-  return { checked: new Readiness(checks, logger), lines };
+  return { checked: new Readiness(checks, logger), lines, logger };
 }
 
 test("all who ask within a second share one run of the checks", async () => {
@@ -37,6 +42,19 @@ test("a check that throws or rejects fails, and the others run all the same", as
     { name: "stock", run: () => {} },
   ]);
   expect(await checked.results()).toEqual({ database: "failed", redis: "failed", stock: "ok" });
+});
+
+test("a check belongs to none of the requests that ask, however they came in", async () => {
+  const seen: unknown[] = [];
+  const { checked, logger } = readiness([{ name: "database", run: () => void seen.push(currentTrace()) }]);
+  const served: RequestTrace = { id: null, logger, application: null, isHandedOver: false, waiting: null };
+  await requestTraces.run(served, () => checked.results());
+  vi.advanceTimersByTime(1000);
+  await fetchTraced(async () => {
+    await checked.results();
+    return new Response();
+  });
+  expect(seen).toEqual([null, null]);
 });
 
 test("a check that hangs is given up after two seconds, is not started again, and may end late", async () => {

@@ -1,4 +1,4 @@
-import type { Logger } from "../kernel/index.ts";
+import { type Logger, outsideRequests } from "../kernel/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import { OutOfTimeError, within } from "./within.ts";
 
@@ -79,9 +79,9 @@ export class Readiness {
   #start({ name, run }: ReadinessCheck): Promise<void> {
     const running = this.#running.get(name);
     if (running !== undefined) return running;
-    const started = Promise.resolve()
-      .then(run)
-      .finally(() => this.#running.delete(name));
+    // As part of the request that asks, a check would be refused with the others that the pool of a database has no room for: a
+    // busy instance would be taken for one that is away, and its load go to the next one.
+    const started = outsideRequests(() => Promise.resolve().then(run)).finally(() => this.#running.delete(name));
     this.#running.set(name, started);
     // It may fail after it was given up.
     started.catch(() => {});

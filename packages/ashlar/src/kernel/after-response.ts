@@ -34,6 +34,11 @@ export function currentTrace(): PendingResponse | null {
   return requestTraces.getStore() ?? fetches.getStore() ?? null;
 }
 
+/** Runs work that belongs to no request, also if one has started it: others may wait for its result as well. */
+export function outsideRequests<T>(work: () => T): T {
+  return requestTraces.exit(() => fetches.exit(work));
+}
+
 /** The id of the request that the running code belongs to; `null` outside of requests. */
 export function currentRequestId(): string | null {
   return currentTrace()?.id ?? null;

@@ -4,6 +4,7 @@ export {
   currentTrace,
   fetchTraced,
   isGone,
+  outsideRequests,
   responseHandedOver,
   whenEnded,
 } from "./after-response.ts";
