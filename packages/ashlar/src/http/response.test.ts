@@ -110,6 +110,14 @@ describe("content", () => {
     expect(codeOf(() => makeContext().response.stream(Readable.from([]), "a\r\nb: c"))).toBe("E_INVALID_HEADER");
   });
 
+  test.each(["text/event-stream", "Text/Event-Stream; charset=utf-8"])(
+    "nginx passes events on as they come: %s",
+    async (type) => {
+      const { headers } = await answer((response) => response.stream(Readable.from(["data: 1\n\n"]), type));
+      expect(headers).toEqual([["content-type", type], ["x-accel-buffering", "no"], NOSNIFF]);
+    },
+  );
+
   test("another response keeps its own cookies and Vary beside those that were set, and its other headers", () => {
     const { response } = makeContext();
     response.header("Set-Cookie", "a=1").cookie("b", "2").header("Vary", "Accept").header("X-Mine", "1");

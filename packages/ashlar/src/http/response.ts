@@ -27,6 +27,9 @@ const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
 /** RFC 9110 §6.4.1: responses with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
+/** The type of events that a browser subscribes to. */
+const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
+
 /**
  * The response under construction. Every method but the last of a chain returns the response itself:
  *
@@ -218,13 +221,16 @@ export class HttpResponse {
   }
 
   /**
-   * Responds with a stream, chunk by chunk.
+   * Responds with a stream, chunk by chunk. Events (`text/event-stream`) carry `X-Accel-Buffering: no`, without which nginx would
+   * hold them back.
    *
    * @param type the `Content-Type`
    */
   stream(source: StreamSource, type = "application/octet-stream"): this {
     checkHeader("content-type", type);
-    return this.#content(this.#streaming(toByteStream(source)), ["content-type", type]);
+    const body = this.#streaming(toByteStream(source));
+    if (!EVENTS.test(type)) return this.#content(body, ["content-type", type]);
+    return this.#content(body, ["content-type", type], ["x-accel-buffering", "no"]);
   }
 
   /**
