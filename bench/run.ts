@@ -16,6 +16,7 @@ import { RESULTS, sectionOf, withSection } from "./results.ts";
 import { ashlar, ashlarPages, bare, fastify, makeScenarios } from "./scenarios.ts";
 import { measureStart } from "./start.ts";
 import { measureThroughput } from "./throughput.ts";
+import { measureWorkers } from "./workers.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
@@ -81,6 +82,7 @@ const others = {
   latency: () => measureLatency([bare, fastify, ashlar], ROUNDS),
   overload: () => measureOverload(shedding, Math.min(ROUNDS, 3)),
   start: () => measureStart(),
+  workers: () => measureWorkers(ROUNDS, SECONDS),
 };
 for (const [name, measure] of Object.entries(others)) {
   if (wants(name)) take(await measure());

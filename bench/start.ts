@@ -1,20 +1,12 @@
 // How long a new application takes from the start of its process to its first response, and its memory, next to the
 // smallest server that uses `Response`: in production, on SQLite, with warm compile caches.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { FOLDER } from "./fixtures.ts";
 import { load, median, preciseCpuTime, residentMemory } from "./processes.ts";
+import { ashlar, createShop, ORIGIN, PORT, type Starter, start, stop } from "./shop.ts";
 
-const PORT = 4106;
-const ORIGIN = `http://127.0.0.1:${PORT}`;
-/** Outside of the repository, because longer paths cost Node more: memory too, since a loop over them gets optimized. */
-const APPLICATION = join(tmpdir(), "ashlar-start", "shop");
-const REPOSITORY = join(import.meta.dirname, "..");
-const PACKAGE = join(REPOSITORY, "packages/ashlar");
 /** The first starts write what the next ones read: compile caches. */
 const COLD_STARTS = 2;
 /** Starts of each server. The lowest values are the ones without the machine's other work. */
@@ -33,11 +25,6 @@ const BARE = `
     .listen(${PORT}, "127.0.0.1", () => console.log("listening"));
 `;
 
-interface Starter {
-  readonly name: string;
-  readonly args: readonly string[];
-}
-
 /** One start: milliseconds until the first response was complete, CPU milliseconds until then, and memory in MB. */
 interface Start {
   readonly wallMs: number;
@@ -46,58 +33,6 @@ interface Start {
 }
 
 const bare: Starter = { name: "node:http and Response", args: ["--eval", BARE] };
-const ashlar: Starter = { name: "Ashlar", args: ["node_modules/ashlar/bin/ashlar.js", "serve"] };
-
-const environment = {
-  ...process.env,
-  NODE_ENV: "production",
-  APP_URL: ORIGIN,
-  HOST: "127.0.0.1",
-  PORT: String(PORT),
-  MAIL_FROM: "shop@shop.example",
-  SMTP_HOST: "127.0.0.1",
-};
-
-/** Creates the application that `npm create ashlar` creates, with the package as npm installs it and a migrated database. */
-async function createShop(): Promise<void> {
-  await rm(dirname(APPLICATION), { recursive: true, force: true });
-  const create = join(REPOSITORY, "packages/create-ashlar/bin/create-ashlar.js");
-  execFileSync(process.execPath, [create, APPLICATION, "--yes", "--no-install", "--no-migrate"], { stdio: "ignore" });
-  const { files, dependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8")) as {
-    readonly files: readonly string[];
-    readonly dependencies: Readonly<Record<string, string>>;
-  };
-  const modules = join(APPLICATION, "node_modules");
-  for (const file of [...files, "package.json"]) {
-    await cp(join(PACKAGE, file), join(modules, "ashlar", file), { recursive: true });
-  }
-  for (const name of Object.keys(dependencies)) {
-    await mkdir(dirname(join(modules, name)), { recursive: true });
-    await symlink(join(REPOSITORY, "node_modules", name), join(modules, name));
-  }
-  execFileSync(process.execPath, [ashlar.args[0]!, "migrate"], { cwd: APPLICATION, env: environment, stdio: "ignore" });
-}
-
-/** Starts a server and resolves with it once it listens. */
-async function start({ name, args }: Starter): Promise<ChildProcess> {
-  const child = spawn(process.execPath, args, {
-    cwd: APPLICATION,
-    env: environment,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>();
-  child.stdout.on("data", (text: Buffer) => {
-    if (text.includes("listening")) resolve(child);
-  });
-  child.once("close", () => reject(new Error(`${name} exited while starting`)));
-  return await promise;
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  const closed = once(child, "close");
-  child.kill("SIGTERM");
-  await closed;
-}
 
 async function measure(starter: Starter): Promise<Start> {
   const begin = performance.now();
