@@ -1,6 +1,6 @@
 import { type Authenticatable, type AuthenticatableClass, isJoinable, type UserModelClass } from "../auth/index.ts";
 import { type Connection, type Database, type Row, sql } from "../database/index.ts";
-import type { MaybePromise } from "../support/index.ts";
+import { isThenable, type MaybePromise } from "../support/index.ts";
 
 /** A row of a table of credentials that was found together with its user. */
 export interface FoundWithUser {
@@ -58,7 +58,7 @@ function joined(
   };
   return (value) => {
     const found = connection.first(statement, value);
-    return found instanceof Promise ? found.then(read) : read(found);
+    return isThenable(found) ? found.then(read) : read(found);
   };
 }
 

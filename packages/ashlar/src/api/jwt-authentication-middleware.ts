@@ -1,7 +1,7 @@
 import type { Guard } from "../auth/index.ts";
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, isThenable } from "../support/index.ts";
 import type { PresentedToken } from "./presented-token.ts";
 import { requireTokenDrivers } from "./require-token-service.ts";
 import type { TokenDrivers } from "./token-drivers.ts";
@@ -27,7 +27,7 @@ export class JWTAuthenticationMiddleware implements Middleware {
   handle(context: HttpContext, next: Next, driver: string = this.#first): unknown {
     const token = context.apiTokens.use(driver);
     const waiting = token.ready();
-    if (waiting instanceof Promise) return waiting.then(() => admit(context, driver, token, next));
+    if (isThenable(waiting)) return waiting.then(() => admit(context, driver, token, next));
     return admit(context, driver, token, next);
   }
 

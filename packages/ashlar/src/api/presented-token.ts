@@ -1,6 +1,6 @@
 import { type Authenticatable, isBlocked } from "../auth/index.ts";
 import { type HttpContext, hasBody, requestSearch } from "../http/index.ts";
-import { AshlarError, type MaybePromise } from "../support/index.ts";
+import { AshlarError, isThenable, type MaybePromise } from "../support/index.ts";
 import type { TokenDriver } from "./token-drivers.ts";
 import {
   isRefused,
@@ -38,7 +38,7 @@ export class PresentedToken {
   ready(): MaybePromise<void> {
     const { request } = this.#context;
     const loading = request.awaitsBody && request.bearerToken() === null ? request.loadBody() : undefined;
-    return loading instanceof Promise ? loading.then(() => this.#verify()) : this.#verify();
+    return isThenable(loading) ? loading.then(() => this.#verify()) : this.#verify();
   }
 
   /**
@@ -90,7 +90,7 @@ export class PresentedToken {
    */
   async user(): Promise<Authenticatable | null> {
     const waiting = this.ready();
-    if (waiting instanceof Promise) await waiting;
+    if (isThenable(waiting)) await waiting;
     const { verified } = this;
     if (verified === null) return null;
     const found = await this.#verifier!.findUser(this.value!, verified, this.#context);
@@ -105,7 +105,7 @@ export class PresentedToken {
     }
     // Looking at the user may show that the token may be used for less than it says.
     const limited = this.#verifier!.abilitiesNow?.(found, verified);
-    const abilities = limited instanceof Promise ? await limited : limited;
+    const abilities = isThenable(limited) ? await limited : limited;
     if (abilities !== undefined && abilities !== verified.abilities) this.#verified = { ...verified, abilities };
     return found;
   }
@@ -163,7 +163,7 @@ export class PresentedToken {
       return this.#conclude({ failure: "not_in_header", userId: null });
     }
     const result = this.#verifier.verify(value);
-    if (!(result instanceof Promise)) return this.#conclude(result);
+    if (!isThenable(result)) return this.#conclude(result);
     this.#verifying = result.then((one) => this.#conclude(one));
     return this.#verifying;
   }

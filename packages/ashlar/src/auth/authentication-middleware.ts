@@ -1,6 +1,6 @@
 import type { HttpContext, Middleware, Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, isThenable } from "../support/index.ts";
 import type { Guard } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import { refuseGuest } from "./refuse-guest.ts";
@@ -23,9 +23,9 @@ export class AuthenticationMiddleware implements Middleware {
   /** @throws `E_UNAUTHENTICATED` if there is no user and the caller accepts JSON */
   handle(context: HttpContext, next: Next, name: string = context.auth.guardName): unknown {
     const guard: Guard = context.auth.guard(name);
-    const admit = (user: object | null): unknown => (user === null ? refuseGuest(context, guard) : next());
-    const user = guard.user();
-    return user instanceof Promise ? user.then(admit) : admit(user);
+    const admit = (user: unknown): unknown => (user === null ? refuseGuest(context, guard) : next());
+    const user: unknown = guard.user();
+    return isThenable(user) ? user.then((found) => admit(found)) : admit(user);
   }
 
   /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */

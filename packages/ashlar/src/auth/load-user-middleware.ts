@@ -1,6 +1,6 @@
 import { type HttpContext, type Middleware, markUserUnknown, type Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
-import type { MaybePromise } from "../support/index.ts";
+import { isThenable, type MaybePromise } from "../support/index.ts";
 import { requireGuards } from "./require-guards.ts";
 
 /**
@@ -19,7 +19,7 @@ export class LoadUserMiddleware implements Middleware {
     } catch (error) {
       return failed(context, error);
     }
-    if (!(loading instanceof Promise)) return next();
+    if (!isThenable(loading)) return next();
     return loading.then(
       () => next(),
       (error: unknown) => failed(context, error),

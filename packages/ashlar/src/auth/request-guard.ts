@@ -1,5 +1,11 @@
 import { type HttpContext, markUserUnknown } from "../http/index.ts";
-import { AshlarError, type MaybePromise, type RegisteredUser, restoreOnRollback } from "../support/index.ts";
+import {
+  AshlarError,
+  isThenable,
+  type MaybePromise,
+  type RegisteredUser,
+  restoreOnRollback,
+} from "../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { isBlocked } from "./blocked-accounts.ts";
 import type { Guard } from "./guard.ts";
@@ -52,7 +58,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     if (this.#known) return this.knownUser;
     if (this.#retrieval !== null) return this.#retrieval.then(() => this.knownUser);
     const found = this.retrieve();
-    if (found instanceof Promise) return this.#settleLater(found.then(unlessBlocked));
+    if (isThenable(found)) return this.#settleLater(found.then(unlessBlocked));
     const retrieved = unlessBlocked(found);
     this.#settle(retrieved);
     this.#markResponse(retrieved);

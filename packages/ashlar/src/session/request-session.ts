@@ -3,6 +3,7 @@ import {
   AshlarError,
   type Dictionary,
   type FieldErrors,
+  isThenable,
   type MaybePromise,
   type Message,
   now,
@@ -61,7 +62,7 @@ export class RequestSession {
     };
     try {
       const finding = this.#find();
-      if (finding instanceof Promise) return finding.then((record) => this.#loaded(record), failed);
+      if (isThenable(finding)) return finding.then((record) => this.#loaded(record), failed);
       this.#loaded(finding);
     } catch (error) {
       failed(error);
@@ -247,7 +248,7 @@ export class RequestSession {
     const record = this.#due(session);
     if (record === null) return session.encode() === null ? this.#forget() : undefined;
     const saving = this.manager.keeper.save(record, previous);
-    if (saving instanceof Promise) return saving.then((isKept) => this.#send(record, isKept));
+    if (isThenable(saving)) return saving.then((isKept) => this.#send(record, isKept));
     this.#send(record, saving);
   }
 
@@ -260,7 +261,7 @@ export class RequestSession {
       const record = this.#due(session);
       if (record !== null) this.#send(record, true);
       const work = record === null ? this.#keep(session) : this.#saveAfterOthers(record, previous);
-      if (work instanceof Promise) this.manager.track(work);
+      if (isThenable(work)) this.manager.track(work);
     } catch (error) {
       this.manager.report(error);
     }

@@ -1,7 +1,7 @@
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container, Logger } from "../kernel/index.ts";
 import type { Router } from "../routing/index.ts";
-import { ConfigurationError, type MaybePromise, type Message, now } from "../support/index.ts";
+import { ConfigurationError, isThenable, type MaybePromise, type Message, now } from "../support/index.ts";
 import type { CsrfTokens } from "./csrf-tokens.ts";
 import { endOf, type SessionKeeper, type SessionRecord } from "./session-keeper.ts";
 import type { CompleteSessionSettings } from "./settings.ts";
@@ -67,7 +67,7 @@ export class SessionManager {
   find(cookie: string, mayPrune = true): MaybePromise<SessionRecord | null> {
     if (mayPrune) this.#pruneNowAndThen();
     const found = this.keeper.find(cookie);
-    return found instanceof Promise ? found.then((record) => this.#alive(record)) : this.#alive(found);
+    return isThenable(found) ? found.then((record) => this.#alive(record)) : this.#alive(found);
   }
 
   #alive(record: SessionRecord | null): SessionRecord | null {

@@ -35,7 +35,7 @@ export class SessionMiddleware implements Middleware {
     if (heldSession(context) !== null) return next();
     const held = new RequestSession(context, this.#manager);
     const loading = held.load();
-    if (!(loading instanceof Promise)) return this.#run(context, held, next);
+    if (!isThenable(loading)) return this.#run(context, held, next);
     return loading.then(
       () => this.#run(context, held, next),
       (error: unknown) => this.#unread(context, held, error),
@@ -108,5 +108,5 @@ export class SessionMiddleware implements Middleware {
 }
 
 function after(work: MaybePromise<void>, result: unknown): unknown {
-  return work instanceof Promise ? work.then(() => result) : result;
+  return isThenable(work) ? work.then(() => result) : result;
 }

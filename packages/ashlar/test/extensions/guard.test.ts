@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import {
+  type Authenticatable,
   AuthenticationMiddleware,
   AuthProvider,
   ConfirmPasswordMiddleware,
   type Guard,
   GuardMiddleware,
   LoadUserMiddleware,
+  RequestGuard,
   VerifiesEmailMiddleware,
 } from "../../src/public/auth.ts";
 import {
@@ -47,6 +49,30 @@ class SensorGuard implements Guard {
   }
 }
 
+/** As query builders return it: it has `then`, and is no promise. */
+function later<Value>(value: () => Promise<Value>): Promise<Value> {
+  // biome-ignore lint/suspicious/noThenProperty: that is what such a value is
+  const query: PromiseLike<Value> = { then: (done, failed) => value().then(done, failed) };
+  return query as Promise<Value>;
+}
+
+/** The same from an interface's implementation that returns its query. */
+class QueryGuard extends SensorGuard {
+  override user(): Promise<object | null> {
+    return later(() => super.user());
+  }
+}
+
+/** The same on the framework's own class. */
+class BadgeGuard extends RequestGuard {
+  protected override retrieve(): Promise<Authenticatable | null> {
+    return later(async () => {
+      const id = this.context.request.header("x-sensor");
+      return id === null ? null : await Person.findByAuthId(id);
+    });
+  }
+}
+
 class SensorProvider extends Provider {
   override boot(): void {
     const guards = this.application.container.make("auth");
@@ -55,6 +81,20 @@ class SensorProvider extends Provider {
       ({ name }) =>
         (context) =>
           new SensorGuard(name, context),
+      Person,
+    );
+    guards.registerDriver(
+      "query",
+      ({ name }) =>
+        (context) =>
+          new QueryGuard(name, context),
+      Person,
+    );
+    guards.registerDriver(
+      "badge",
+      ({ name }) =>
+        (context) =>
+          new BadgeGuard(name, context, Person),
       Person,
     );
   }
@@ -78,9 +118,12 @@ function boot(): Promise<Application> {
   return createApplication({
     kernel: Kernel,
     providers: [AuthProvider, SensorProvider],
+    config: { auth: { GUARDS: { default: "sensor" } } },
     routes: [
       route("/auth", "auth"),
       route("/auth-sensor", "auth:sensor"),
+      route("/auth-query", "auth:query"),
+      route("/auth-badge", "auth:badge"),
       route("/guard", "guard:sensor"),
       route("/user", "user"),
       route("/verified", "verified"),
@@ -120,6 +163,11 @@ describe("an application's own guard", () => {
     ["/confirmed", [401, "E_UNAUTHENTICATED", "Sensor"]],
   ])("responds on %s without a user", async (path, expected) => {
     expect(await ask(path)).toEqual(expected);
+  });
+
+  test.each(["query", "badge"])("may return what is no promise, but can be awaited: %s", async (name) => {
+    expect(await ask(`/auth-${name}`)).toEqual([401, "E_UNAUTHENTICATED", expect.toBeOneOf(["Sensor", null])]);
+    expect((await ask(`/auth-${name}`, { "x-sensor": "1" }))[0]).toBe(200);
   });
 
   test.each<[string, string, unknown[]]>([

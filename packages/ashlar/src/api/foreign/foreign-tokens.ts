@@ -5,7 +5,7 @@ import {
   unverifiedHeader,
   type VerificationKey,
 } from "../../security/jwt/index.ts";
-import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
 import {
   isRefused,
   type RefusedToken,
@@ -82,12 +82,11 @@ export class ForeignTokens implements TokenVerifier {
     }
     const { kid } = header;
     const waiting = this.#keys.prepare((keys) => (kid === undefined ? keys.length > 0 : isNamed(keys, kid)));
-    const verified =
-      waiting instanceof Promise ? waiting.then(() => this.#verify(token, rules)) : this.#verify(token, rules);
+    const verified = isThenable(waiting) ? waiting.then(() => this.#verify(token, rules)) : this.#verify(token, rules);
     // Without names, only a signature that doesn't verify shows that the issuer may have a new key.
-    if (kid !== undefined || verified instanceof Promise || !isUnknown(verified)) return verified;
+    if (kid !== undefined || isThenable(verified) || !isUnknown(verified)) return verified;
     const again = this.#keys.prepare(() => false);
-    return again instanceof Promise ? again.then(() => this.#verify(token, rules)) : verified;
+    return isThenable(again) ? again.then(() => this.#verify(token, rules)) : verified;
   }
 
   #verify(token: string, rules: JwtVerifyOptions): VerifiedToken | RefusedToken {

@@ -1,7 +1,7 @@
 import { type Authenticatable, accessEpochOf, deviceName, type LoginUses, staleProof } from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
-import { currentDate, type MaybePromise, now } from "../../support/index.ts";
+import { currentDate, isThenable, type MaybePromise, now } from "../../support/index.ts";
 import { type GrantedAbilities, scopeOf } from "../abilities.ts";
 import type { TokenService } from "../token-service.ts";
 import type {
@@ -129,7 +129,7 @@ export class ManyTokens implements TokenStrategy {
     if (!this.#jwts.settings.authenticates) return this.#jwts.settings.model.findByAuthId(userId);
     const orRefused = (user: Authenticatable | null) => user ?? { failure: "inactive" as const, userId };
     const user = this.#findActive(verified, isReadOnly);
-    return user instanceof Promise ? user.then(orRefused) : orRefused(user);
+    return isThenable(user) ? user.then(orRefused) : orRefused(user);
   }
 
   findActiveUser(_token: string, verified: VerifiedJwt): MaybePromise<Authenticatable | null> {
@@ -145,7 +145,7 @@ export class ManyTokens implements TokenStrategy {
       return found.user;
     };
     const found = this.#dependencies.rows.find(id);
-    return found instanceof Promise ? found.then(userOf) : userOf(found);
+    return isThenable(found) ? found.then(userOf) : userOf(found);
   }
 
   async revoke(presented: string): Promise<string | null> {

@@ -7,7 +7,7 @@ import {
   type UserId,
 } from "../../auth/index.ts";
 import { CONFLICT_RETRIES, type Database, parameter } from "../../database/index.ts";
-import { currentDate, type MaybePromise } from "../../support/index.ts";
+import { currentDate, isThenable, type MaybePromise } from "../../support/index.ts";
 import { type FoundWithUser, finderWithUser } from "../found-with-user.ts";
 import { type ReplacedToken, replacedColumn, TOKEN_COLUMNS, TOKEN_TABLE, TokenRow } from "./token-row.ts";
 
@@ -88,7 +88,7 @@ export class TokenRows {
   /** The token of a family and its user, by one statement if the users are rows next to it. */
   find(family: string): MaybePromise<FoundToken | null> {
     const found = this.#find(family);
-    return found instanceof Promise ? found.then(tokenOf) : tokenOf(found);
+    return isThenable(found) ? found.then(tokenOf) : tokenOf(found);
   }
 
   /** Replaces the refresh token, provided that the row is as it was read. */

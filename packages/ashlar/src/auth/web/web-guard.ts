@@ -3,6 +3,7 @@ import { digest } from "../../security/index.ts";
 import {
   AshlarError,
   currentDate,
+  isThenable,
   type MaybePromise,
   now,
   type RegisteredUser,
@@ -73,7 +74,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const recognise = (login: FoundLogin | null) => {
       return login === null ? this.#retrieveReplaced(token) : this.#recognise(login, token, false);
     };
-    const user = found instanceof Promise ? found.then(recognise) : recognise(found);
+    const user = isThenable(found) ? found.then(recognise) : recognise(found);
     return isFormer ? this.#move(user) : user;
   }
 
@@ -103,7 +104,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       this.#use(login, token);
       return accepted;
     };
-    return user instanceof Promise ? user.then(accept) : accept(user);
+    return isThenable(user) ? user.then(accept) : accept(user);
   }
 
   /** Reports whether a use that is not stored yet keeps a login alive: in a test, hours may pass before it is. */

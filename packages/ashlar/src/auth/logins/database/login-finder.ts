@@ -1,5 +1,5 @@
 import { type Connection, type Database, dateOf, type Row, sql } from "../../../database/index.ts";
-import type { MaybePromise } from "../../../support/index.ts";
+import { isThenable, type MaybePromise } from "../../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
 import { isJoinable, type UserModelClass } from "../../joinable-users.ts";
 import type { FoundLogin } from "../login-store.ts";
@@ -136,7 +136,7 @@ class JoinedFinder implements LoginFinder {
 
   find(tokenHash: string): MaybePromise<FoundLogin | null> {
     const found = this.#connection.first(this.#statement, tokenHash);
-    return found instanceof Promise ? found.then((row) => this.#login(row)) : this.#login(found);
+    return isThenable(found) ? found.then((row) => this.#login(row)) : this.#login(found);
   }
 
   #login(row: Row | undefined): FoundLogin | null {
