@@ -1,7 +1,14 @@
 import { type ApiNames, USUAL_NAMES } from "./api-names.ts";
 import type { NewFile } from "./files.ts";
 import type { Feature } from "./install-steps.ts";
-import { hasUsersTable, migrationPaths, migrationsAdd, migrationsCall, migrationsMention } from "./make.ts";
+import {
+  hasUsersTable,
+  migrationCodes,
+  migrationPaths,
+  migrationsAdd,
+  migrationsCall,
+  migrationsMention,
+} from "./make.ts";
 import { readStub } from "./stub.ts";
 import { type ApplicationTraits, stubValues } from "./stub-files.ts";
 
@@ -39,11 +46,11 @@ const API_TOKENS = ["create_api_tokens", "api/create_api_tokens.ts", "api_tokens
 const TO_USERS = /_to_users$/;
 
 /** The column of the users' tokens, if migrations lack it. */
-async function tokenMigrations(
-  root: string,
+function tokenMigrations(
+  existing: readonly string[],
   { table, tokenColumn }: ApiNames,
-): Promise<[name: string, stub: string][]> {
-  if (tokenColumn === null || (await migrationsAdd(root, table, tokenColumn))) return [];
+): [name: string, stub: string][] {
+  if (tokenColumn === null || migrationsAdd(existing, table, tokenColumn)) return [];
   return [[`add_${tokenColumn}_to_${table}`, "api/migration.ts"]];
 }
 
@@ -62,24 +69,25 @@ export async function missingMigrations(
 ): Promise<NewFile[]> {
   const { apiNames = USUAL_NAMES } = traits;
   const { table, epochColumn } = apiNames;
+  const existing = await migrationCodes(root);
   const missing: (readonly [name: string, stub: string])[] =
-    feature === "api" ? await tokenMigrations(root, apiNames) : [];
+    feature === "api" ? tokenMigrations(existing, apiNames) : [];
   for (const [name, stub, brings] of [...MIGRATIONS[feature], ...(hasManyTokens ? [API_TOKENS] : [])]) {
     if (brings === VERIFIED_AT && !traits.verification) continue;
-    if (!(await migrationsMention(root, brings))) missing.push([name, stub]);
+    if (!migrationsMention(existing, brings)) missing.push([name, stub]);
   }
-  const hasOutbox = feature !== "api" && (await migrationsMention(root, MAIL_OUTBOX));
-  if (hasOutbox && !(await migrationsCall(root, "addPriorityToMailOutbox"))) {
+  const hasOutbox = feature !== "api" && migrationsMention(existing, MAIL_OUTBOX);
+  if (hasOutbox && !migrationsCall(existing, "addPriorityToMailOutbox")) {
     missing.push(["add_priority_to_mail_outbox", "mail/add_priority_to_mail_outbox.ts"]);
   }
-  if (!(await migrationsAdd(root, table, epochColumn))) {
+  if (!migrationsAdd(existing, table, epochColumn)) {
     missing.push([`add_${epochColumn}_to_${table}`, "auth/migrations/add_access_epoch_to_users.ts"]);
   }
-  if (!(await migrationsAdd(root, table, BLOCKED_AT))) {
+  if (!migrationsAdd(existing, table, BLOCKED_AT)) {
     missing.push([`add_${BLOCKED_AT}_to_${table}`, "auth/migrations/add_blocked_at_to_users.ts"]);
   }
   const wanted: typeof missing =
-    table !== USUAL_NAMES.table || (await hasUsersTable(root))
+    table !== USUAL_NAMES.table || (await hasUsersTable(root, existing))
       ? missing
       : [
           ["create_users", "application/database/migrations/create_users.ts"],

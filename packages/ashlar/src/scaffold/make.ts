@@ -120,41 +120,47 @@ export async function hasMigration(root: string, name: string): Promise<boolean>
   return (await filesIn(root, MIGRATIONS)).some((one) => file.test(one));
 }
 
-/** Returns whether a migration of the application names something, such as a table, outside comments. */
-export function migrationsMention(root: string, name: string): Promise<boolean> {
-  return filesMention(root, MIGRATIONS, new RegExp(`(["'\`])${name}\\1`));
+/** The texts of an application's migrations without their comments, which are read once for all questions about them. */
+export function migrationCodes(root: string): Promise<readonly string[]> {
+  return codesIn(root, MIGRATIONS);
 }
 
-/** Returns whether a migration of an application calls a function. */
-export function migrationsCall(root: string, name: string): Promise<boolean> {
-  return filesMention(root, MIGRATIONS, new RegExp(`\\b${name}\\(`));
+/** Returns whether a migration names something, such as a table. */
+export function migrationsMention(migrations: readonly string[], name: string): boolean {
+  const quoted = new RegExp(`(["'\`])${name}\\1`);
+  return migrations.some((code) => quoted.test(code));
+}
+
+/** Returns whether a migration calls a function. */
+export function migrationsCall(migrations: readonly string[], name: string): boolean {
+  const call = new RegExp(`\\b${name}\\(`);
+  return migrations.some((code) => call.test(code));
 }
 
 /**
- * Returns whether a migration of an application adds a column to a table, as far as one names both. The usual columns of users
- * belong to no other table.
+ * Returns whether a migration adds a column to a table, as far as one names both. The usual columns of users belong to no other
+ * table.
  */
-export async function migrationsAdd(root: string, table: string, column: string): Promise<boolean> {
+export function migrationsAdd(migrations: readonly string[], table: string, column: string): boolean {
   if (table === "users" && ["api_token", "access_epoch", "blocked_at"].includes(column))
-    return await migrationsMention(root, column);
+    return migrationsMention(migrations, column);
   const [own, its] = [column, table].map((name) => name.replaceAll(/\W/g, "\\$&"));
   const both = new RegExp(`^(?=[\\s\\S]*\\b${its}\\b)[\\s\\S]*(["'\`])${own}\\1`);
-  return await filesMention(root, MIGRATIONS, both);
+  return migrations.some((code) => both.test(code));
 }
 
 /**
  * Returns whether an application has a users table: whether a migration mentions it, in SQL too, or a model uses it.
  */
-export async function hasUsersTable(root: string): Promise<boolean> {
-  if (await filesMention(root, MIGRATIONS, /\busers\b/i)) return true;
-  return (await filesIn(root, MODELS)).includes("user.ts") || (await filesMention(root, MODELS, /(["'`])users\1/));
+export async function hasUsersTable(root: string, migrations: readonly string[]): Promise<boolean> {
+  if (migrations.some((code) => /\busers\b/i.test(code))) return true;
+  if ((await filesIn(root, MODELS)).includes("user.ts")) return true;
+  return (await codesIn(root, MODELS)).some((code) => /(["'`])users\1/.test(code));
 }
 
-async function filesMention(root: string, folder: string, pattern: RegExp): Promise<boolean> {
-  for (const file of await filesIn(root, folder)) {
-    if (/\.[jt]s$/.test(file) && pattern.test(await codeOf(root, `${folder}/${file}`))) return true;
-  }
-  return false;
+async function codesIn(root: string, folder: string): Promise<string[]> {
+  const files = (await filesIn(root, folder)).filter((file) => /\.[jt]s$/.test(file));
+  return await Promise.all(files.map((file) => codeOf(root, `${folder}/${file}`)));
 }
 
 /** The time in a migration's name, in milliseconds since the epoch; `null` if there is none. */

@@ -59,8 +59,17 @@ const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, st
   },
 };
 
+/** The values of applications whose stubs were filled. A plan to install something fills those of a hundred, file by file. */
+const VALUES = new WeakMap<ApplicationTraits, StubValues>();
+
 /** The values for the stubs of an application. */
 export function stubValues(traits: ApplicationTraits): StubValues {
+  const values = VALUES.get(traits) ?? valuesOf(traits);
+  VALUES.set(traits, values);
+  return values;
+}
+
+function valuesOf(traits: ApplicationTraits): StubValues {
   const { name, title, api, pages, json, registration, verification, language, database, welcome } = traits;
   const hasAccounts = pages || json;
   const verifies = hasAccounts && verification;
@@ -173,11 +182,25 @@ const REGISTRATION = [
   join("views", "auth", "register.edge"),
 ];
 
+/** The stubs in a folder, once they were listed. */
+const LISTED = new Map<string, Promise<readonly string[]>>();
+
+/** The paths of the stubs in a folder below `stubs/`, without their endings. */
+async function stubsIn(folder: string): Promise<readonly string[]> {
+  const listing = LISTED.get(folder) ?? listStubs(folder);
+  LISTED.set(folder, listing);
+  return await listing;
+}
+
+async function listStubs(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(join(STUBS, folder), { recursive: true });
+  return entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
+}
+
 /** The files of the pages without the {@link wiring}: controllers, mails, views, configuration, tests. */
 export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
-  const entries = await readdir(join(STUBS, "pages"), { recursive: true });
-  const paths = entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
+  const paths = await stubsIn("pages");
   const leftOut = [join("config", "auth.ts"), ...(traits.registration ? [ADD_USER] : REGISTRATION)];
   const own = paths.filter((path) => !leftOut.includes(path)).toSorted();
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
@@ -194,8 +217,7 @@ const SHARED = [
 /** The files of accounts for a front end without the {@link wiring}: controllers, one mail, configuration, tests. */
 export async function jsonAccounts(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
-  const entries = await readdir(join(STUBS, "json"), { recursive: true });
-  const paths = entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
+  const paths = await stubsIn("json");
   const leftOut = traits.registration ? [ADD_USER] : REGISTRATION;
   const own = [...paths.map((path) => [path, "json"]), ...SHARED.map((path) => [path, "pages"])] as const;
   return Promise.all(

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseEnv } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
 import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/finding.ts";
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
@@ -303,7 +303,11 @@ describe("secrets", () => {
       await sh(root, `git config ${setting}`);
     }
     await rm(join(root, "../ran"), { force: true });
+    vi.stubEnv("GIT_TRACE", join(root, "../traced"));
     const { findings } = await doctor(root);
+    vi.unstubAllEnvs();
+    // Git is asked once whether there is a repository.
+    expect((await readFile(join(root, "../traced"), "utf8")).match(/built-in: git rev-parse/g)).toHaveLength(1);
     expect(findings.map(({ id }) => id)).toEqual(["secret.tracked", "secret.history", "secret.history"]);
     expect(findings[0]).toMatchObject({ file: "deploy.sh", line: 2 });
     await expect(stat(join(root, "../ran"))).rejects.toThrow("ENOENT");

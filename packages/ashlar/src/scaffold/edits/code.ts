@@ -17,6 +17,12 @@ export interface Insertion {
 
 type Parse = typeof parse;
 
+/** Files that were parsed, by their language and text: a command that installs or upgrades parses most of them several times. */
+const PARSED = new Map<string, Code>();
+
+/** How many of them are kept. */
+const MOST_PARSED = 200;
+
 /**
  * A file of an application with its syntax tree. It is changed by insertions alone, so that everything else stays as its
  * author wrote it, to the byte.
@@ -50,7 +56,17 @@ export class Code {
   static async of(text: string, path: string): Promise<Code> {
     // Imported lazily, because `ashlar serve` loads every command.
     const parser = await import("@babel/parser");
-    return new Code(text, path, parser.parse);
+    return Code.#parsed(text, path, parser.parse);
+  }
+
+  static #parsed(text: string, path: string, parse: Parse): Code {
+    const key = `${path.endsWith(".ts")}\n${text}`;
+    const known = PARSED.get(key);
+    if (known !== undefined) return known;
+    const code = new Code(text, path, parse);
+    if (PARSED.size >= MOST_PARSED) PARSED.clear();
+    PARSED.set(key, code);
+    return code;
   }
 
   /**
@@ -66,7 +82,7 @@ export class Code {
     for (const { at, text: added, until = at } of fromEnd) {
       text = text.slice(0, at) + added.replaceAll("\n", end) + text.slice(until);
     }
-    return new Code(text, this.#path, this.#parse);
+    return Code.#parsed(text, this.#path, this.#parse);
   }
 
   /** The end of a comma that follows a place, if nothing but space and comments is between them; `null` if there is none. */

@@ -26,6 +26,16 @@ async function after(edit: Edit, text: string, path = "file.ts"): Promise<string
 
 const IMPORT = 'import { Second } from "pkg";\n\n';
 
+test("a text is parsed once for each language, however often it is asked for", async () => {
+  const text = "export const LIST = [First];\n";
+  const code = await Code.of(text, "config/first.ts");
+  expect(await Code.of(text, "config/other.ts")).toBe(code);
+  expect(await Code.of(text, "config/first.js")).not.toBe(code);
+  expect((await Code.of(text, "config/first.js")).isTypeScript).toBe(false);
+  const changed = code.with({ at: text.length, text: "// the end\n" });
+  expect([changed.text, code.text]).toEqual([`${text}// the end\n`, text]);
+});
+
 describe("a list", () => {
   test.each([
     ["empty", "export const LIST = [];\n", "export const LIST = [Second];\n"],

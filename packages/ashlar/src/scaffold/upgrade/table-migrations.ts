@@ -1,6 +1,6 @@
 import { codeOf } from "../existing-files.ts";
 import type { NewFile } from "../files.ts";
-import { migrationPaths, migrationsMention } from "../make.ts";
+import { migrationCodes, migrationPaths, migrationsMention } from "../make.ts";
 import { readStub, type StubValues } from "../stub.ts";
 
 /** What a migration of another version created, and today's tables have in another form. */
@@ -40,7 +40,7 @@ export async function tableMigrations(root: string, had: ReadonlyMap<string, str
     if (created(table).length > 0 && !mentions(table, brings)) names.push(name);
   }
   const isMoved = [...had.values()].some((text) => /(["'`])logins\1/.test(text));
-  if (created("sessions").length > 0 && !isMoved && (await migrationsMention(root, "logins"))) {
+  if (created("sessions").length > 0 && !isMoved && migrationsMention(await migrationCodes(root), "logins")) {
     names.push("move_sessions_to_logins");
   }
   const values = await valuesOf(root, mentions("sessions", "access_epoch") && created("sessions").length > 0);

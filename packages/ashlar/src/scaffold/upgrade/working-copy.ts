@@ -1,6 +1,7 @@
-import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { extname, join, relative } from "node:path";
+import { dirname, extname, join, relative } from "node:path";
 
 /** Folders that have no files of an author, or none that a version has changed. */
 const LEFT_OUT = new Set(["node_modules", "storage", "dist", "build", "coverage", "deploy"]);
@@ -22,10 +23,14 @@ export class WorkingCopy {
   static async of<T>(folder: string, use: (copy: WorkingCopy) => Promise<T>): Promise<T> {
     const root = await mkdtemp(join(tmpdir(), "ashlar-upgrade-"));
     try {
-      for (const path of await textsIn(folder)) await cp(join(folder, path), join(root, path));
+      const paths = await textsIn(folder);
+      // Not with cp, which looks at every folder above a file to find out whether it is copied into itself.
+      for (const parent of new Set(paths.map(dirname))) await mkdir(join(root, parent), { recursive: true });
+      for (const path of paths) await copyFile(join(folder, path), join(root, path));
       return await use(new WorkingCopy(root));
     } finally {
-      await rm(root, { recursive: true, force: true });
+      // In one call: rm would ask the system about each file, and then remove it.
+      rmSync(root, { recursive: true, force: true });
     }
   }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { type Check, error, type Finding } from "../finding.ts";
-import { git } from "../git.ts";
+import { type GitAnswer, git } from "../git.ts";
 import { replacing, type Secret, searchedSecretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
@@ -14,9 +14,9 @@ export const REPOSITORY: Check = {
   name: "Repository",
   needsBoot: false,
   seconds: 30,
-  async obstacle({ root }: Subject): Promise<string | null> {
-    if (!isInRepository(root)) return null;
-    const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
+  async obstacle(subject: Subject): Promise<string | null> {
+    if (!isInRepository(subject.root)) return null;
+    const inside = await placeOf(subject);
     if (inside === null) return "git is not installed";
     if (inside.code === 0 || inside.errors.includes("not a git repository")) return null;
     if (!inside.errors.includes("dubious ownership")) return "git can't read the repository";
@@ -24,7 +24,7 @@ export const REPOSITORY: Check = {
   },
   async run(subject: Subject): Promise<Finding[]> {
     const { root } = subject;
-    const inside = await git(root, ["rev-parse", "--is-inside-work-tree"]);
+    const inside = await placeOf(subject);
     if (inside?.output.trim() !== "true") return [];
     const secrets = searchedSecretsOf(subject);
     const found = await Promise.all([
@@ -35,6 +35,16 @@ export const REPOSITORY: Check = {
     return found.flat();
   },
 };
+
+/** What git said about the folders of applications. */
+const PLACES = new WeakMap<Subject, Promise<GitAnswer | null>>();
+
+/** Asks git once whether an application is in a repository. */
+function placeOf(subject: Subject): Promise<GitAnswer | null> {
+  const place = PLACES.get(subject) ?? git(subject.root, ["rev-parse", "--is-inside-work-tree"]);
+  PLACES.set(subject, place);
+  return place;
+}
 
 /** Reports whether there is a repository here, or in a folder above. */
 function isInRepository(root: string): boolean {
