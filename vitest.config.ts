@@ -48,6 +48,8 @@ const shared = (
     // No test may depend on those before it. The seed is printed at the start; --sequence.seed repeats its order.
     sequence: { shuffle: { tests: isShuffled } },
     setupFiles: [sharedWorker],
+    // The set-up lets Node load generated applications, with the framework that the tests have.
+    server: { deps: { external: [/\/packages\/ashlar\/\.generated-/] } },
   },
 });
 

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KeptDatabases } from "./kept-databases.ts";
 import { mariadbServer } from "./mariadb-databases.ts";
@@ -30,8 +29,6 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
   });
   janitor.unref();
   process.env[RUN_FOLDER] = folder;
-  // Processes that tests start also share Node's compile cache of the framework's source.
-  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
   return async () => {
     delete process.env[RUN_FOLDER];
     const ended = once(janitor, "exit");

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { join } from "node:path";
+
+// In the processes of tests, Node loads the modules of generated applications itself, as it does everywhere else. Vitest would
+// transform those of each application and of each copy, some fifty, and keep them in its cache, though no other test imports
+// them. What they import from `ashlar` is the framework that the tests have loaded, so that both have the same classes.
+
+const PUBLIC = join(import.meta.dirname, "../../src/public");
+
+/** The scheme of the modules that pass on what the tests have loaded. */
+const SCHEME = "ashlar-of-tests:";
+
+/** How the tests of this process load the framework. */
+interface Framework {
+  /** Imports one of its public modules. */
+  load: (name: string) => Promise<unknown>;
+  /** How often it was loaded: a test that resets modules makes the tests after it load it again. */
+  generation: number;
+}
+
+const shared = globalThis as { ashlarOfTests?: Framework };
+shared.ashlarOfTests ??= registered();
+const framework = shared.ashlarOfTests;
+framework.load = (name) => import(/* @vite-ignore */ join(PUBLIC, `${name}.ts`));
+framework.generation++;
+
+function registered(): Framework {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const [found, name = "index"] = /^ashlar(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+      if (found === undefined || !context.parentURL?.includes("/.generated-")) return next(specifier, context);
+      return { url: `${SCHEME}${name}?${shared.ashlarOfTests!.generation}`, format: "module", shortCircuit: true };
+    },
+    load(url, context, next) {
+      if (!url.startsWith(SCHEME)) return next(url, context);
+      return { format: "module", source: passingOn(url.slice(SCHEME.length, url.indexOf("?"))), shortCircuit: true };
+    },
+  });
+  return { load: () => Promise.reject(new Error("not loaded yet")), generation: 0 };
+}
+
+/** The source of a module with the exports of one of the framework's public ones. */
+function passingOn(name: string): string {
+  const code = stripTypeScriptTypes(readFileSync(join(PUBLIC, `${name}.ts`), "utf8"));
+  const names = [...code.matchAll(/^export \{([^}]*)\}/gm)]
+    .flatMap(([, list]) => list!.split(","))
+    .map((one) => one.trim().replace(/^.* as /, ""))
+    .filter((one) => one !== "");
+  return `export const { ${names.join(", ")} } = await globalThis.ashlarOfTests.load("${name}");`;
+}
