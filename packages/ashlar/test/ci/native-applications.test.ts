@@ -1,7 +1,9 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { generatedApplication } from "../support/generated-application.ts";
+
+const PUBLIC = join(import.meta.dirname, "../../src/public");
 
 /** Loads a module of a new application, which tells what it imports, and whether Vitest has transformed it. */
 async function loaded(): Promise<{
@@ -41,3 +43,19 @@ test("once a test has reset modules, applications have the framework that is loa
   expect(Model).not.toBe(before.Model);
   expect(await loaded()).toMatchObject({ Model, Route });
 });
+
+test("applications can import all that the framework's modules export", async () => {
+  const root = await generatedApplication({ pages: false, api: false });
+  const files = await readdir(PUBLIC);
+  const namespaces = files.map((file) => `export * as ${basename(file, ".ts")} from "${specifierOf(file)}";`);
+  await writeFile(join(root, "app/all.ts"), namespaces.join("\n"));
+  const all = (await import(join(root, "app/all.ts"))) as Record<string, object>;
+  for (const file of files) {
+    const exported = (await import(join(PUBLIC, file))) as object;
+    expect(Object.keys(all[basename(file, ".ts")]!).sort(), file).toEqual(Object.keys(exported).sort());
+  }
+});
+
+function specifierOf(file: string): string {
+  return file === "index.ts" ? "ashlar" : `ashlar/${basename(file, ".ts")}`;
+}
