@@ -7,6 +7,9 @@ export const RUN_FOLDER = "ASHLAR_TEST_FOLDER";
 /** How long processes have to end by themselves, in milliseconds. A PostgreSQL server removes its shared memory. */
 const GRACE_MS = 2000;
 
+/** How long the system has to end those that were killed, in milliseconds: on a busy machine, that isn't at once. */
+const KILLED_MS = 30_000;
+
 /**
  * Ends every process that a test run has started and that still runs. Only Linux says what a process has inherited.
  *
@@ -14,8 +17,14 @@ const GRACE_MS = 2000;
  */
 export async function endProcessesOf(folder: string): Promise<void> {
   for (const pid of processesOf(folder)) signal(pid, "SIGTERM");
-  for (const end = Date.now() + GRACE_MS; Date.now() < end && processesOf(folder).length > 0; ) await sleep(50);
+  await ended(folder, GRACE_MS);
   for (const pid of processesOf(folder)) signal(pid, "SIGKILL");
+  await ended(folder, KILLED_MS);
+}
+
+/** Waits until no process of a run is left, but no longer than this. */
+async function ended(folder: string, forMs: number): Promise<void> {
+  for (const end = Date.now() + forMs; Date.now() < end && processesOf(folder).length > 0; ) await sleep(50);
 }
 
 /** The ids of the processes that a test run has started, except this one. */
