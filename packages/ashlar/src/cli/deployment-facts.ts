@@ -9,8 +9,8 @@ import { loadApplication } from "./load-application.ts";
 export interface DeploymentChoices {
   /** The host that visitors use; default: that of `APP_URL`, if it is https. */
   readonly domain?: string | undefined;
-  /** How many requests an instance gets at once. */
-  readonly maxRequests: number;
+  /** How many requests an instance gets at once; `null` for what each proxy can be trusted with. */
+  readonly maxRequests: number | null;
   /** Whether a Redis server belongs to it. */
   readonly redis: boolean;
 }

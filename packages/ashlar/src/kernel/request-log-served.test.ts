@@ -6,6 +6,7 @@ import { rawSocket } from "../../test/support/raw-socket.ts";
 import { createApplication } from "../boot/create-application.ts";
 import { createLogger } from "../boot/create-logger.ts";
 import { type HttpContext, Route } from "../public/index.ts";
+import { RefusedError } from "../support/index.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -39,6 +40,17 @@ test("a response that is not a stream is logged before it is sent", async () => 
   const { port, lines } = await serve(() => "hello");
   expect(await rawSocket(port, get("/")).closed).toMatch(/hello$/);
   expect(lines()).toEqual([["/", 200, undefined]]);
+});
+
+test("S150 what is refused because there are too many is counted, and not logged", async () => {
+  const refusal = { why: "Too many.", bindings: {}, waitedMs: 0 };
+  const { application, port, lines } = await serve(() => {
+    throw RefusedError.of("Too many.", refusal);
+  });
+  expect(await rawSocket(port, get("/")).closed).toMatch(/^HTTP\/1\.1 503 /);
+  expect(await rawSocket(port, get("/next")).closed).toMatch(/next$/);
+  expect(lines()).toEqual([["/next", 200, undefined]]);
+  expect(application.stats().errors).toEqual({ E_OVERLOADED: 1 });
 });
 
 test("a connection that is kept does not hold on to the requests that were logged", async () => {

@@ -3,6 +3,7 @@ import type { LoggablePaths } from "./loggable-path.ts";
 import type { AbortReason, RequestLog } from "./request-log.ts";
 import type { RequestStats } from "./request-stats.ts";
 import { endTrace, isTracing } from "./request-tracing.ts";
+import { servedExchange } from "./served-request.ts";
 
 /** Is told of each request when it has ended: counts it, writes its line in the log, and ends its trace. */
 export class RequestWatch {
@@ -32,7 +33,9 @@ export class RequestWatch {
   ): void {
     const durationMs = performance.now() - startedAt;
     this.#stats.count(context.request.route(), status, durationMs);
-    this.#log?.write(context, { status, aborted, durationMs, bytes });
+    // What is refused because there is too much of it comes by the thousand, and is told of in two lines.
+    const isRefused = servedExchange(context.request.raw)?.isRefused === true;
+    if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
     if (isTracing()) endTrace(context, this.#paths, status, aborted);
   }
 }

@@ -94,7 +94,7 @@ describe("files", () => {
     expect(await limits()).toEqual([
       " max_conns=256, max_conns=256",
       " max_conns=256, max_conns=256",
-      " maxconn 256, maxconn 256",
+      "",
     ]);
     await ashlar(root, "make:deploy", "--max-requests", "64", "--force");
     expect(await limits()).toEqual([

@@ -10,7 +10,7 @@ export function proxyFacts(
   more: Pick<DeploymentFacts, "away" | "tooLarge"> & Partial<DeploymentFacts>,
 ): DeploymentFacts {
   return {
-    ...{ title: "Shop", domain: HOST, hosts: [], maxRequests: 256, port, up: "/up", ready: "/ready" },
+    ...{ title: "Shop", domain: HOST, hosts: [], maxRequests: null, port, up: "/up", ready: "/ready" },
     ...{
       drainSeconds: 5,
       shutdownSeconds: 10,

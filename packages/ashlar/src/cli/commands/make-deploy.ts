@@ -11,14 +11,12 @@ import { deploymentFacts } from "../deployment-facts.ts";
 import { printDiff, printWritten } from "../install-command.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 
-/** Enough for requests that wait for something else, and few enough that an instance can refuse what of it is too much. */
-const USUAL_REQUESTS = 256;
 /** HAProxy and nginx count far more, but no process has use for so many at once. */
 const MOST_REQUESTS = 9999;
 
 interface Options {
   readonly domain?: string;
-  readonly maxRequests: number;
+  readonly maxRequests?: number | null;
   readonly redis: boolean;
   readonly dryRun?: true;
   readonly force?: true;
@@ -30,8 +28,8 @@ function parseRequests(text: string): number {
 }
 
 function maxRequestsOption(): Option {
-  const description = "how many requests nginx and HAProxy send to an instance at once; they refuse what is beyond";
-  return new Option("--max-requests <number>", description).argParser(parseRequests).default(USUAL_REQUESTS);
+  const description = "how many requests nginx and HAProxy send to an instance at once; default: 256 from nginx";
+  return new Option("--max-requests <number>", description).argParser(parseRequests);
 }
 
 /** `make:deploy`: writes the files that an application is deployed with, and prints what to do with them. */
@@ -46,7 +44,7 @@ export function makeDeployCommand(terminal: Terminal): Command {
     .option("--no-redis", "leave the Redis server out of compose.yaml")
     .option("--dry-run", "print what would change without writing anything")
     .option("--force", "overwrite existing files that differ")
-    .action(async (what: DeploymentKind[], { domain, maxRequests, redis, dryRun, force }: Options) => {
+    .action(async (what: DeploymentKind[], { domain, maxRequests = null, redis, dryRun, force }: Options) => {
       const facts = await deploymentFacts(terminal.root, { domain, maxRequests, redis });
       const kinds = what.length === 0 ? possibleKinds(facts) : what;
       const plan = await planDeployment(terminal.root, kinds, facts);

@@ -4,7 +4,7 @@ import type { BodyPath } from "./deployment-facts.ts";
  * Returns nginx's blocks for routes whose bodies have a size of their own, so that only these paths may have such bodies: nginx
  * stores them on its disk before the application is asked. Those that are streamed it sends on at once.
  *
- * @param upstream the name of the instances
+ * @param upstream the name of the instances; with `-streams`, that of the same for routes that stream
  */
 export function bodyLocations(paths: readonly BodyPath[], upstream: string): string {
   return paths
@@ -13,7 +13,7 @@ export function bodyLocations(paths: readonly BodyPath[], upstream: string): str
         `location ~ "${expressionOf(pattern)}" {`,
         `  client_max_body_size ${nginxSize(maxBytes)};`,
         ...(isStreamed ? ["  proxy_request_buffering off;"] : []),
-        `  proxy_pass http://${upstream};`,
+        `  proxy_pass http://${isStreamed ? `${upstream}-streams` : upstream};`,
         "}",
       ];
       return lines.map((line) => `  ${line}\n`).join("");

@@ -22,8 +22,8 @@ export interface DeploymentFacts {
   readonly domain: string;
   /** Further hosts, such as `*.shop.example`; `null` if the application decides about each. */
   readonly hosts: readonly string[] | null;
-  /** How many requests a proxy sends to an instance at once. */
-  readonly maxRequests: number;
+  /** How many requests a proxy sends to an instance at once; `null` for 256 from nginx, and any number from HAProxy. */
+  readonly maxRequests: number | null;
   /** The port of the first instance. The second one has the next. */
   readonly port: number;
   /** The path that responds as long as the process handles requests; `null` if there is none. */

@@ -19,7 +19,7 @@ const FACTS: DeploymentFacts = {
   tooLarge: { language: "en", heading: "Too much at once", text: "Send less.", again: null },
   domain: "shop.example",
   hosts: [],
-  maxRequests: 256,
+  maxRequests: null,
   port: 3000,
   up: "/up",
   ready: "/ready",

@@ -32,6 +32,11 @@ interface Template {
 
 /** How long an instance may take to end beyond its own limits, in seconds. */
 const RESERVE_SECONDS = 10;
+/**
+ * How many requests nginx sends to an instance at once: enough for those that wait for something else, and so few that what an
+ * instance has to refuse itself takes it little time.
+ */
+const NGINX_REQUESTS = 256;
 /** How many instances the proxies' files have. */
 const INSTANCES = 2;
 /** The shares of the drain for which a proxy keeps an idle connection, leaves out a server that failed, and asks again. */
@@ -124,6 +129,7 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
   const { title, domain, hosts, maxRequests, port, up, ready, drainSeconds, shutdownSeconds, secretPaths, dialect } =
     facts;
   const names = namesOf(domain, hosts);
+  const nginxRequests = maxRequests ?? NGINX_REQUESTS;
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
     // systemd replaces what follows a percent sign.
@@ -139,8 +145,11 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     plainNames: names.filter((name) => !wildcards.includes(name)).join(" "),
     // Without their asterisks.
     parentNames: wildcards.map((name) => name.slice(1)).join(" "),
-    maxRequests: String(maxRequests),
-    keptConnections: String(INSTANCES * maxRequests),
+    nginxRequests: String(nginxRequests),
+    keptConnections: String(INSTANCES * nginxRequests),
+    limited: maxRequests !== null,
+    haproxyLimit: maxRequests === null ? "" : ` maxconn ${maxRequests}`,
+    streamed: facts.bodyPaths.some(({ isStreamed }) => isStreamed),
     port: String(port),
     up: up !== null,
     upPath: up ?? "",

@@ -7,14 +7,20 @@ import { startProxy } from "../../../test/support/deployed-proxies.ts";
 import { askProxy, proxyFacts } from "../../../test/support/proxy-facts.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
+import type { BodyPath } from "./deployment-facts.ts";
 import { deploymentFiles } from "./deployment-files.ts";
 import { type ProxyPage, proxyPage } from "./proxy-pages.ts";
 
 const AWAY: ProxyPage = { language: "en", heading: "Away", text: "Wait.", again: "Try again" };
 
-async function configuration(name: "nginx" | "haproxy", port: number, maxRequests: number): Promise<string> {
+async function configuration(
+  name: "nginx" | "haproxy",
+  port: number,
+  maxRequests: number | null,
+  bodyPaths: readonly BodyPath[] = [],
+): Promise<string> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
-  const facts = proxyFacts(port, { away: AWAY, tooLarge: AWAY, ready: null, maxRequests });
+  const facts = proxyFacts(port, { away: AWAY, tooLarge: AWAY, ready: null, maxRequests, bodyPaths });
   const [file] = await deploymentFiles(root, [name], facts);
   return file!.text;
 }
@@ -53,3 +59,30 @@ for (const name of ["nginx", "haproxy"] as const) {
     });
   });
 }
+
+withProgram("nginx", () => {
+  test("nginx has places for others, however many send their bodies slowly, also where it streams them", async () => {
+    const { port, held } = await holding();
+    const streamed = { pattern: "/held", maxBytes: 1024 ** 2, isStreamed: true };
+    const { secure } = await startProxy("nginx", await configuration("nginx", port, 2, [streamed]));
+    await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
+    for (const path of ["/held", "/held", "/held", "/stored", "/stored", "/stored"]) {
+      askProxy(secure, path, 900).catch(() => {});
+    }
+    await expect.poll(() => held.length).toBe(3);
+    expect(await askProxy(secure, "/").then(textOf)).toBe("done");
+  });
+});
+
+withProgram("haproxy", () => {
+  test("HAProxy, which waits for no body, sends any number of requests to an instance unless told otherwise", async () => {
+    const { port, held } = await holding();
+    const { secure } = await startProxy("haproxy", await configuration("haproxy", port, null));
+    await expect.poll(() => askProxy(secure, "/").then(textOf).catch(String)).toBe("done");
+    for (let count = 0; count < 30; count++) {
+      for (let each = 0; each < 10; each++) askProxy(secure, "/held", 900).catch(() => {});
+      await expect.poll(() => held.length).toBe(10 * (count + 1));
+    }
+    expect(await askProxy(secure, "/").then(textOf)).toBe("done");
+  });
+});
