@@ -91,11 +91,7 @@ describe("files", () => {
       return texts.map((text) => (text.match(/ (?:max_conns=|maxconn )\d+/g) ?? []).join());
     };
     await ashlar(root, "make:deploy");
-    expect(await limits()).toEqual([
-      " max_conns=256, max_conns=256",
-      " max_conns=256, max_conns=256",
-      "",
-    ]);
+    expect(await limits()).toEqual([" max_conns=256, max_conns=256", " max_conns=256, max_conns=256", ""]);
     await ashlar(root, "make:deploy", "--max-requests", "64", "--force");
     expect(await limits()).toEqual([
       " max_conns=64, max_conns=64",
