@@ -147,6 +147,84 @@ test("S150 requests are refused before they have done anything while more come t
   expect(await since()).toEqual(["begun again"]);
 });
 
+test("S150 a request that had to wait for its first connection gets the next one before those that only begin, too", async () => {
+  const { slots, take, since } = make(1, 10, 1000);
+  const waits = request();
+  inRequest(request(), () => void take("a"));
+  inRequest(waits, () => void take("b"));
+  inRequest(request(), () => void take("c"));
+  slots.release();
+  expect(await since()).toEqual(["a", "b"]);
+  inRequest(waits, () => void take("b again"));
+  slots.release();
+  expect(await since()).toEqual(["b again"]);
+});
+
+test("S150 what is refused says for how long it has waited, and whether another one would be refused now", async () => {
+  const pass = stoppedClock();
+  const { slots } = make(1, 1000, 1000);
+  await slots.take();
+  const refusals: RefusedError["refusal"][] = [];
+  const begin = () => {
+    inRequest(request(), () => void slots.take().catch(({ refusal }: RefusedError) => void refusals.push(refusal)));
+  };
+  const refusal = (waitedMs: number) => ({
+    why: "More requests than the connections to the database can serve: raise poolSize, or make statements quicker.",
+    bindings: { connection: "config/database.ts: DATABASES.main" },
+    waitedMs,
+    stands: expect.any(Function),
+  });
+  for (let count = 0; count < 100; count++) begin();
+  for (let count = 0; count < 8; count++) {
+    pass(100);
+    slots.release();
+  }
+  await nextTurn();
+  expect(refusals.splice(0)).toEqual(Array.from({ length: 77 }, () => refusal(800)));
+  expect([slots.waiting, vi.getTimerCount()]).toEqual([15, 15]);
+  // The 16th makes the line too long for others.
+  begin();
+  begin();
+  await nextTurn();
+  expect(refusals).toEqual([refusal(0)]);
+  expect(refusals[0]!.stands!()).toBe(true);
+  slots.release();
+  expect(refusals[0]!.stands!()).toBe(false);
+});
+
+test("S150 those that come soon after others have waited are a burst, once nobody has waited in between", async () => {
+  const pass = stoppedClock();
+  const { slots, take, since } = make(1, 1000, 1000);
+  const names = Array.from({ length: 20 }, (_, index) => `${index}`);
+  for (let burst = 0; burst < 2; burst++) {
+    await slots.take();
+    for (const name of names) inRequest(request(), () => void take(name));
+    pass(200);
+    for (let count = 0; count <= names.length; count++) slots.release();
+    expect(await since()).toEqual(names);
+    pass(400);
+  }
+});
+
+test.each([{}, { maxQueueMs: 0 }])("without a longest wait, no request is refused behind others: %o", async (place) => {
+  const pass = stoppedClock();
+  const slots = new ConnectionSlots(
+    { poolSize: 1, maxWaiting: 1000, acquireTimeoutMs: 5000 },
+    { where: "main", ...place },
+  );
+  await slots.take();
+  let served = 0;
+  const begin = () => inRequest(request(), () => void slots.take().then(() => served++));
+  for (let count = 0; count < 30; count++) begin();
+  for (let count = 0; count < 10; count++) {
+    pass(1000);
+    slots.release();
+    begin();
+  }
+  await nextTurn();
+  expect([served, slots.waiting]).toEqual([10, 30]);
+});
+
 test("S150 such an error has no stack, and says how long the caller has waited", async () => {
   const slots = new ConnectionSlots({ poolSize: 1, maxWaiting: 0, acquireTimeoutMs: 5000 }, { where: "main" });
   await slots.take();

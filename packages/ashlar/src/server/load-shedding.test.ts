@@ -240,6 +240,29 @@ test("S50 a burst that takes half of the limit refuses nothing, and what still w
   expect(handled.length).toBe(statuses.filter((status) => status === 200).length);
 });
 
+test("S150 refusals are held back for a quarter of the limit", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const pass = stoppedClock();
+  let refused = 0;
+  const { server, handled } = await shop(1000, () => pass(10), { refused: () => refused++ });
+  const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
+  const answers = rawSocket(server.port, paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(""));
+  await until(() => handled.length + refused === paths.length);
+  expect(refused).toBeGreaterThan(0);
+  const arrived = () => answers.received().split("HTTP/1.1 503 ").length - 1;
+  /** Lets everything arrive that has been sent. */
+  const others = async () => {
+    for (let count = 0; count < 3; count++) expect((await pipelined(server.port, ["/up"])).map(statusOf)).toEqual([200]);
+  };
+  await others();
+  vi.advanceTimersByTime(249);
+  await others();
+  expect(arrived()).toBe(0);
+  vi.advanceTimersByTime(1);
+  await until(() => arrived() === refused);
+});
+
 test("S50 a few requests that take long are not an overload, until they have waited for the whole limit", async () => {
   const pass = stoppedClock();
   const { server } = await shop(1000, () => pass(200));
