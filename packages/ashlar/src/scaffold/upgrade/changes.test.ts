@@ -112,8 +112,158 @@ export const DRIVERS = {
 export const OTHER = { jwt: { clockSkew: 1 } };
 `,
   },
+  {
+    title: "what moved joins what is imported already",
+    path: "app/a.ts",
+    before: `import { Request, Response } from "ashlar/http";\nimport { Route } from "ashlar/routing";\n\nexport const x = Request;\n`,
+    after: `import { Request, Response, Route } from "ashlar";\n\nexport const x = Request;\n`,
+  },
+  {
+    title: "types, and what is imported in another form, only get the new source",
+    path: "app/a.ts",
+    before: `import type { HttpContext } from "ashlar/http";
+import { type Router, Request } from "ashlar/http";
+import { Route as Own } from "ashlar/routing";
+import * as routing from "ashlar/routing";
+import "ashlar/http";
+`,
+    after: `import type { HttpContext } from "ashlar";
+import { type Router, Request } from "ashlar";
+import { Route as Own } from "ashlar";
+import * as routing from "ashlar";
+import "ashlar";
+`,
+  },
+  {
+    title: "an import at the end of a file, which other code precedes",
+    path: "app/a.ts",
+    before: `const a = 1;\nimport { Request } from "ashlar/http";`,
+    after: `import { Request } from "ashlar";\n\nconst a = 1;\n`,
+  },
+  {
+    title: "the minutes of the links in mails",
+    path: "config/auth.ts",
+    before: `export const ACCOUNTS = { verificationExpires: 60, emailChangeExpires: 5, passwordExpires: 1 };\n`,
+    after: `export const ACCOUNTS = { verificationExpiresInMinutes: 60, emailChangeExpiresInMinutes: 5, passwordExpires: 1 };\n`,
+  },
+  {
+    title: "the minutes of the links in mails, as they were named in between",
+    path: "config/auth.js",
+    before: `export const ACCOUNTS = { verificationExpiresMinutes: 60, emailChangeExpiresMinutes };\n`,
+    after: `export const ACCOUNTS = { verificationExpiresInMinutes: 60, emailChangeExpiresInMinutes: emailChangeExpiresMinutes };\n`,
+  },
+  {
+    title: "a setting that has its new name already stays, and so does one of a nested object",
+    path: "config/auth.ts",
+    before: `export const ACCOUNTS = { verificationExpires: 1, verificationExpiresInMinutes: 2, own: { emailChangeExpires: 1 } };\n`,
+    after: `export const ACCOUNTS = { verificationExpires: 1, verificationExpiresInMinutes: 2, own: { emailChangeExpires: 1 } };\n`,
+  },
+  {
+    title: "the driver of sessions is a function",
+    path: "config/session.ts",
+    before: `import type { SessionSettings } from "ashlar/session";
+
+export const SESSION = {
+  driver: "cookie",
+  lifetime: 120,
+} satisfies SessionSettings;
+`,
+    after: `import type { SessionSettings } from "ashlar/session";
+import { cookieSessions } from "ashlar/session";
+
+export const SESSION = {
+  store: cookieSessions(),
+  lifetime: 120,
+} satisfies SessionSettings;
+`,
+  },
+  {
+    title: "the driver of sessions as a constant",
+    path: "config/session.ts",
+    before: `export const SESSION = { driver: "database" as const };\n`,
+    after: `import { databaseSessions } from "ashlar/session";\n\nexport const SESSION = { store: databaseSessions() };\n`,
+  },
+  {
+    title: "every connection calls its driver, also several with the same one",
+    path: "config/database.ts",
+    before: `export const DATABASES = {
+  default: "main",
+  main: {
+    driver: "sqlite",
+    path: "database/app.sqlite",
+  },
+  archive: { path: "database/archive.sqlite", driver: "sqlite" },
+  reports: { driver: "postgres", host: "reports.internal" },
+  own: { driver: mine, host: "a" },
+  other: { driver: "toString" },
+};
+`,
+    after: `import { postgres, sqlite } from "ashlar/database";
+
+export const DATABASES = {
+  default: "main",
+  main: sqlite({
+    path: "database/app.sqlite",
+  }),
+  archive: sqlite({ path: "database/archive.sqlite", }),
+  reports: postgres({ host: "reports.internal" }),
+  own: { driver: mine, host: "a" },
+  other: { driver: "toString" },
+};
+`,
+  },
+  {
+    title: "the controllers of logins and password resets",
+    path: "app/controllers/auth/index.ts",
+    before: `export const AuthControllers = { forgotPassword: ForgotPassword, sessions };\n`,
+    after: `export const AuthControllers = { requestPasswordReset: ForgotPassword, logins: sessions };\n`,
+  },
+  {
+    title: "answersJson() of routes under another name, but neither with an argument nor by a string",
+    path: "routes/web.ts",
+    before: `import { Route as R } from "ashlar";
+export const ROUTES = [R.get("/", a).answersJson(), R.get("/b", b).answersJson(1), R.get("/c", c)["answersJson"]()];
+`,
+    after: `import { Route as R } from "ashlar";
+export const ROUTES = [R.get("/", a).respondsWithJson(), R.get("/b", b).answersJson(1), R.get("/c", c)["answersJson"]()];
+`,
+  },
+  {
+    title: "Migrations of an application's own",
+    path: "tests/a.ts",
+    before: `import { Migrations } from "../migrations.ts";\n`,
+    after: `import { Migrations } from "../migrations.ts";\n`,
+  },
 ])("$title", async ({ path, before, after }) => {
   expect(await changed(path, before)).toBe(after);
   // A second upgrade finds nothing.
   expect(await changed(path, after)).toBe(after);
+});
+
+test.each([
+  [
+    "a value that is imported under another name already",
+    "app/a.ts",
+    `import { Request } from "ashlar/http";\nimport { Request as Own } from "ashlar";\n`,
+  ],
+  [
+    "a driver whose name is taken",
+    "config/database.ts",
+    `const sqlite = 1;\nexport const DATABASES = { main: { driver: "sqlite" } };\n`,
+  ],
+  [
+    "a driver that is imported under another name",
+    "config/database.ts",
+    `import { sqlite as file } from "ashlar/database";\nexport const DATABASES = { main: { driver: "sqlite" }, own: file({}) };\n`,
+  ],
+  ["a store that can't be told", "config/session.ts", `export const SESSION = { driver: env("DRIVER") };\n`],
+  ["a store that there is none of", "config/session.ts", `export const SESSION = { driver: "redis" };\n`],
+  [
+    "a store whose name is taken",
+    "config/session.ts",
+    `const cookieSessions = 1;\nexport const SESSION = { driver: "cookie" };\n`,
+  ],
+  ["Migrations of the framework", "tests/a.ts", `import { Migrations } from "ashlar/database";\n`],
+])("%s is left to the author", async (_, path, text) => {
+  expect(await changed(path, text)).toBeNull();
 });

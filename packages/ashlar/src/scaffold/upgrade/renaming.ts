@@ -4,6 +4,12 @@ import { initialValueOf, propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
 import { importsOf, withImport } from "../edits/imports.ts";
 
+/** The code with an import under the name itself; `null` if the file has another use, or another name, for it. */
+function importing(code: Code, name: string, from: string): Code | null {
+  const made = withImport(code, name, from);
+  return made?.local === name ? made.code : null;
+}
+
 /** Objects in a variable by their keys. `*` stands for every key. */
 export type SettingPath = readonly [variable: string, ...keys: string[]];
 
@@ -25,7 +31,11 @@ export function renamingSetting(path: SettingPath, before: string, after: string
   };
 }
 
-/** Replaces a setting's name and value, such as a driver's name by a function that makes it. */
+/**
+ * Replaces a setting's name and value, such as a driver's name by a function that makes it.
+ *
+ * @param replacement returns `null` for a value that is left to the author
+ */
 export function replacingSetting(
   path: SettingPath,
   before: string,
@@ -34,11 +44,10 @@ export function replacingSetting(
   return (code) => {
     const [object] = objectsAt(code, path);
     const old = object && propertyOf(object, before);
-    const made = old ? replacement(bare(old.value)) : null;
-    if (!old || made === null) return code;
-    return (
-      withImport(code.with({ at: old.start!, until: old.end!, text: made.text }), made.name, made.from)?.code ?? null
-    );
+    if (!old) return code;
+    const made = replacement(bare(old.value));
+    if (made === null) return null;
+    return importing(code.with({ at: old.start!, until: old.end!, text: made.text }), made.name, made.from);
   };
 }
 
@@ -67,26 +76,30 @@ export function raisingSetting(path: SettingPath, before: string, after: string)
 /** Wraps objects that name their driver into the function that makes it: `{ driver: "sqlite", path }`. */
 export function callingDrivers(variable: string, drivers: Readonly<Record<string, string>>): Edit {
   return (code) => {
-    let own: Code | null = code;
-    for (const [driver, from] of Object.entries(drivers)) {
-      const found: Node | undefined = objectsAt(own, [variable, "*"]).find((one) => {
-        const value = propertyOf(one, "driver")?.value;
-        return value?.type === "StringLiteral" && value.value === driver;
-      });
-      if (found?.type !== "ObjectExpression") continue;
-      const property = propertyOf(found, "driver")!;
+    let own: Code = code;
+    for (;;) {
+      const named = objectsAt(own, [variable, "*"]).find((one) => driverOf(one, drivers) !== null);
+      if (named === undefined) return own;
+      const driver = driverOf(named, drivers)!;
+      const property = propertyOf(named, "driver")!;
       const end = own.commaAfter(property.end!) ?? property.end!;
       const gap = /^[ \t]*\r?\n?[ \t]*/.exec(own.text.slice(end))![0].length;
-      own = own.with(
-        { at: found.start!, text: `${driver}(` },
+      const called = own.with(
+        { at: named.start!, text: `${driver}(` },
         { at: property.start!, until: end + gap, text: "" },
-        { at: found.end!, text: ")" },
+        { at: named.end!, text: ")" },
       );
-      own = withImport(own, driver, from)?.code ?? null;
-      if (own === null) return null;
+      const imported = importing(called, driver, drivers[driver]!);
+      if (imported === null) return null;
+      own = imported;
     }
-    return own;
   };
+}
+
+/** The driver that an object names, of those that are functions now; `null` for any other. */
+function driverOf(object: ObjectExpression, drivers: Readonly<Record<string, string>>): string | null {
+  const value = propertyOf(object, "driver")?.value;
+  return value?.type === "StringLiteral" && Object.hasOwn(drivers, value.value) ? value.value : null;
 }
 
 /** Imports names from where they are now. Types, and what is imported in another form, only get the new source. */
@@ -107,9 +120,9 @@ export function movingImports(from: string, to: string): Edit {
       const isLast = end >= own.text.length;
       own = own.with({ at: old.start!, until: isLast ? end : own.text.indexOf("\n", end) + 1, text: "" });
       for (const name of names) {
-        const made = withImport(own, name!, to);
-        if (made === null) return null;
-        own = made.code;
+        const imported = importing(own, name!, to);
+        if (imported === null) return null;
+        own = imported;
       }
     }
   };

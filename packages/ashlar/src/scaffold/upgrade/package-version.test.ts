@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { Code } from "../edits/code.ts";
+import { requiringVersion } from "./package-version.ts";
+
+/** A manifest after the change, without its white space; `null` if it can't be made. */
+async function changed(manifest: object, version: string): Promise<unknown> {
+  const code = requiringVersion(version)(await Code.of(`(${JSON.stringify(manifest)}\n)`, "package.json"));
+  return code && JSON.parse(code.text.trim().slice(1, -1));
+}
+
+test.each([
+  // The range, the version, and the range after it.
+  ["^0.1.0", "0.1.0", "^0.1.0"],
+  ["^0.1.0", "0.1.3", "^0.1.0"],
+  ["~0.1.0", "0.1.3", "~0.1.0"],
+  ["^0.1.4", "0.1.3", "^0.1.3"],
+  ["^0.1.0", "0.2.0", "^0.2.0"],
+  ["~0.1.0", "0.2.0", "~0.2.0"],
+  ["^1.2.3", "1.5.0", "^1.2.3"],
+  ["^1.2.3", "1.2.3", "^1.2.3"],
+  ["^1.2.3", "1.2.2", "^1.2.2"],
+  ["^1.6.0", "1.5.9", "^1.5.9"],
+  ["~1.2.3", "1.5.0", "~1.5.0"],
+  ["^1.2.3", "2.2.3", "^2.2.3"],
+  ["^0.2.0", "1.2.0", "^1.2.0"],
+  ["1.2.3", "1.2.3", "1.2.3"],
+  ["1.2.3", "1.2.4", "1.2.4"],
+  ["latest", "1.0.0", "latest"],
+  [">=1.2.3", "1.0.0", ">=1.2.3"],
+  ["^1.2.3 || ^2.0.0", "3.0.0", "^1.2.3 || ^2.0.0"],
+])("%s with %s becomes %s", async (range, version, after) => {
+  for (const list of ["dependencies", "devDependencies"]) {
+    const others = { dependencies: { other: "^0.0.1" } };
+    expect(await changed({ ...others, [list]: { ashlar: range } }, version)).toEqual({
+      ...others,
+      [list]: { ashlar: after },
+    });
+  }
+});
+
+test("a manifest without the package stays, and one that is not an object can't be changed", async () => {
+  for (const manifest of [
+    {},
+    { dependencies: [] },
+    { dependencies: { ashlar: 1 } },
+    { dependencies: { a: "^0.0.1" } },
+  ]) {
+    expect(await changed(manifest, "9.0.0")).toEqual(manifest);
+  }
+  expect(await changed([], "9.0.0")).toBeNull();
+});
