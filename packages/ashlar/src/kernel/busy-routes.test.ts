@@ -101,17 +101,20 @@ test("S150 who is refused before the work gets the same response as who was refu
   expect(handled).toEqual(["orders", "carts"]);
 });
 
-test.each([{}, { cookie: "a=b" }])("S150 an early refusal is like the first one, but has not waited: %o", async (headers) => {
-  const routes = new BusyRoutes();
-  const raw = new Request("http://localhost/orders", { headers });
-  const route = { name: "orders" } as RouteInfo;
-  let isBusy = true;
-  const refusal = { why: "Too few.", bindings: { connection: "main" }, waitedMs: 300, stands: () => isBusy };
-  expect([routes.areNone, routes.errorOf(route, raw)]).toEqual([true, null]);
-  routes.refused(route, raw, RefusedError.of("Too many.", refusal));
-  expect(routes.areNone).toBe(false);
-  const early = routes.errorOf(route, raw)!;
-  expect([early.message, early.refusal]).toEqual(["Too many.", { ...refusal, waitedMs: 0 }]);
-  isBusy = false;
-  expect([routes.errorOf(route, raw), routes.areNone]).toEqual([null, true]);
-});
+test.each([{}, { cookie: "a=b" }])(
+  "S150 an early refusal is like the first one, but has not waited: %o",
+  async (headers) => {
+    const routes = new BusyRoutes();
+    const raw = new Request("http://localhost/orders", { headers });
+    const route = { name: "orders" } as RouteInfo;
+    let isBusy = true;
+    const refusal = { why: "Too few.", bindings: { connection: "main" }, waitedMs: 300, stands: () => isBusy };
+    expect([routes.areNone, routes.errorOf(route, raw)]).toEqual([true, null]);
+    routes.refused(route, raw, RefusedError.of("Too many.", refusal));
+    expect(routes.areNone).toBe(false);
+    const early = routes.errorOf(route, raw)!;
+    expect([early.message, early.refusal]).toEqual(["Too many.", { ...refusal, waitedMs: 0 }]);
+    isBusy = false;
+    expect([routes.errorOf(route, raw), routes.areNone]).toEqual([null, true]);
+  },
+);

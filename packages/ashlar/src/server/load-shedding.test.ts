@@ -253,7 +253,8 @@ test("S150 refusals are held back for a quarter of the limit", async () => {
   const arrived = () => answers.received().split("HTTP/1.1 503 ").length - 1;
   /** Lets everything arrive that has been sent. */
   const others = async () => {
-    for (let count = 0; count < 3; count++) expect((await pipelined(server.port, ["/up"])).map(statusOf)).toEqual([200]);
+    for (let count = 0; count < 3; count++)
+      expect((await pipelined(server.port, ["/up"])).map(statusOf)).toEqual([200]);
   };
   await others();
   vi.advanceTimersByTime(249);
