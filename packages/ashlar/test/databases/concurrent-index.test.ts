@@ -52,6 +52,35 @@ await onEachDatabase("createIndexConcurrently", (engine) => {
     });
   });
 
+  test("is one statement that lets others write", async () => {
+    const statements: string[] = [];
+    database.connection().onQuery(({ sql: text }) => void statements.push(text));
+    await migrating('"orders", ["user_id", "code"], { unique: false }').up();
+    const expected = {
+      sqlite: 'create index "orders_user_id_code" on "orders" ("user_id", "code")',
+      postgres: 'create index concurrently "orders_user_id_code" on "orders" ("user_id", "code")',
+      mariadb: 'create index "orders_user_id_code" on "orders" ("user_id", "code") lock = none',
+    };
+    const created = statements.filter((text) => text.startsWith("create index")).map((text) => text.trim());
+    expect(created).toEqual([expected[engine.name as keyof typeof expected]]);
+    expect(statements.filter((text) => text.startsWith("drop index"))).toEqual([]);
+  });
+
+  testWhere(engine === postgres, "drops what an attempt has left behind in the table's schema", async () => {
+    await execute("create schema shop");
+    await execute("create table shop.orders (id integer not null primary key, code integer)");
+    await execute("insert into shop.orders (id, code) values (1, 7), (2, 7)");
+    const migrations = migrating('"shop.orders", ["code"], { unique: true }');
+    await expect(migrations.up()).rejects.toMatchObject({ code: "E_MIGRATION" });
+    await execute("delete from shop.orders where id = 2");
+    expect(await migrations.up()).toEqual([NAME]);
+    const { rows } = await execute("select schemaname, indexname from pg_indexes where indexname = 'orders_code'");
+    expect(rows).toEqual([{ schemaname: "shop", indexname: "orders_code" }]);
+    await expect(execute("insert into shop.orders (id, code) values (3, 7)")).rejects.toMatchObject({
+      code: "E_UNIQUE_VIOLATION",
+    });
+  });
+
   testWhere(engine === postgres, "leaves a valid index of the same name, and says that it is there", async () => {
     await execute("create index orders_code on orders (user_id)");
     await expect(migrating('"orders", ["code"]').up()).rejects.toMatchObject({
