@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { abandoned, allSent, KEY, opened, shop } from "../../../test/support/outbox-shop.ts";
-import { onEachDatabase } from "../../../test/support/services.ts";
+import { onEachDatabase, testWhere } from "../../../test/support/services.ts";
 import { generateSecret } from "../../security/index.ts";
+import { lostKey } from "./lost-key.ts";
 
 await onEachDatabase("mails in the outbox that were sealed with a lost key", (engine) => {
   test("are one line in the log, however often they are tried, and are sent once the key is back", async () => {
@@ -40,4 +41,34 @@ await onEachDatabase("mails in the outbox that were sealed with a lost key", (en
     await allSent(mended.rows);
     expect(mended.transport.subjects.toSorted()).toEqual(["note 0", "note 1", "note 2"]);
   });
+
+  testWhere(
+    engine.name === "sqlite",
+    "are counted among the oldest 2,000, whether they wait or were given up",
+    async () => {
+      const own = await opened(engine);
+      await abandoned(own, 1);
+      const { store, rows } = await shop(own);
+      const row = { kind: "mail", content: "sealed", attempts: 1, created_at: 0, available_at: 0, retry_until: 0 };
+      const lost = Array.from({ length: 600 }, (_, index) => ({ ...row, failed_at: index % 2 === 0 ? null : 1 }));
+      const insert = async () => {
+        for (let from = 0; from < lost.length; from += 100) {
+          await own.database.kysely
+            .insertInto("mail_outbox")
+            .values(lost.slice(from, from + 100))
+            .execute();
+        }
+      };
+      await insert();
+      expect(await store.lost()).toBe(600);
+      for (let count = 0; count < 3; count++) await insert();
+      expect(await rows()).toHaveLength(2401);
+      expect(await store.lost()).toBe(1999);
+    },
+  );
+});
+
+test("the reason is about one mail, or about several", () => {
+  const reason = "APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed";
+  expect([1, 2].map(lostKey)).toEqual([`${reason} it`, `${reason} them`]);
 });
