@@ -27,6 +27,7 @@ async function shop() {
     config: { app: { APP: { name: "Shop", trustedOrigins: ["https://app.example"] } } },
     routes: [
       Route.get("/orders/@id", () => refuse("orders", stands)),
+      Route.post("/orders/@id", () => refuse("order", stands)),
       Route.get("/prices", () => refuse("prices")),
       Route.get("/about", () => {
         handled.push("about");
@@ -36,8 +37,8 @@ async function shop() {
     ],
   });
   onTestFinished(() => application.shutdown());
-  const ask = (path: string, headers: Record<string, string> = {}) => {
-    return application.fetch(new Request(`http://localhost${path}`, { headers }));
+  const ask = (path: string, headers: Record<string, string> = {}, method = "GET") => {
+    return application.fetch(new Request(`http://localhost${path}`, { method, headers }));
   };
   const statuses = async (paths: readonly string[], headers?: Record<string, string>): Promise<number[]> => {
     const all: number[] = [];
@@ -70,6 +71,17 @@ test.each([{ cookie: "a=b" }, { authorization: "Bearer a" }])(
     expect(handled).toEqual(["orders", "orders"]);
   },
 );
+
+test("S150 a form of a visitor with a session is left to the middleware, and a program's request is not", async () => {
+  const { ask, handled } = await shop();
+  const post = (headers: Record<string, string>) => ask("/orders/1", headers, "POST");
+  for (const headers of [{ cookie: "a=b" }, { authorization: "Bearer a" }] as const) {
+    for (let count = 0; count < 2; count++) expect((await post(headers)).status).toBe(503);
+  }
+  expect(handled).toEqual(["order", "order"]);
+  await post({ cookie: "a=b" });
+  expect(handled).toEqual(["order", "order", "order"]);
+});
 
 test("a refusal that can't tell whether there is room again stops no other request", async () => {
   const { handled, statuses } = await shop();

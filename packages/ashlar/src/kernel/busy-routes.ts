@@ -11,7 +11,8 @@ interface Cause {
 /**
  * The routes whose requests are refused because there are too many for something that they need, such as the connections of
  * a database. As long as another one would be refused for the same reason, it is so before any of its work is done. Requests with
- * credentials and those without are told apart: only the former may need a user's row.
+ * credentials and those without are told apart: only the former may need a user's row. Forms of visitors with a session are left
+ * to the middleware, which knows what their error's page has to lead back to.
  */
 export class BusyRoutes {
   readonly #withCredentials = new Map<RouteInfo, Cause>();
@@ -32,7 +33,7 @@ export class BusyRoutes {
   errorOf(route: RouteInfo, raw: Request): RefusedError | null {
     const causes = this.#of(raw);
     const cause = causes.get(route);
-    if (cause === undefined) return null;
+    if (cause === undefined || isForm(raw)) return null;
     if (cause.stands()) return RefusedError.of(cause.error.message, { ...cause.error.refusal, waitedMs: 0 });
     causes.delete(route);
     return null;
@@ -42,4 +43,9 @@ export class BusyRoutes {
     const { headers } = raw;
     return headers.has("cookie") || headers.has("authorization") ? this.#withCredentials : this.#without;
   }
+}
+
+/** Whether a request may be a form of a visitor with a session. */
+function isForm({ method, headers }: Request): boolean {
+  return method !== "GET" && method !== "HEAD" && headers.has("cookie");
 }

@@ -54,14 +54,18 @@ export function sheddingListener(
       "access-control-request-method": requestedMethod,
     } = message.headers;
     const { status, headers, body } = refusals.of({ method, accept, language, origin, requestedMethod });
-    if (status === 503) {
-      log.count(ageMs);
-      refused();
-    }
-    held.add(() => {
+    const send = (): void => {
       lingerIfUnread(message, response, waits);
       response.writeHead(status, headers).end(body);
-    });
+    };
+    // The permission for a request that is yet to come.
+    if (status !== 503) {
+      send();
+      return;
+    }
+    log.count(ageMs);
+    refused();
+    held.add(send);
   };
   const queue = new RequestQueue({ maxMs, handle, refuse });
   const listener: NodeListener = (message, response, waits = false) => {

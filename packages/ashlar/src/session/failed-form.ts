@@ -45,12 +45,13 @@ export async function leadBackFromFailure(
   const isOwn = error instanceof RefusedError ? isOwnForm(context, held) : await readOwnForm(context, held);
   const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
-  const typed = typedNote(context, held, isOwn);
+  const target = page.target ?? request.getPath();
+  const typed = typedNote(context, held, target, isOwn);
   const isLost = typed !== null && typed.rule !== TYPED_NOTES.all.rule;
   // A browser that loads the page of the error again sends all of the form again.
   const helpsReloading = isLost && status === 503 && !wasHandled;
   context.pageToReturnTo = {
-    url: services.urls.url(page.target ?? request.getPath()),
+    url: services.urls.url(target),
     message: null,
     notes: [
       wasHandled ? UNCERTAIN : UNPROCESSED,
@@ -60,10 +61,10 @@ export async function leadBackFromFailure(
   return null;
 }
 
-function typedNote(context: HttpContext, held: RequestSession, isOwn: boolean): Message | null {
+function typedNote(context: HttpContext, held: RequestSession, target: string, isOwn: boolean): Message | null {
   // Too large, or there is too much already.
   if (context.request.awaitsBody) return TYPED_NOTES.none;
-  return isOwn ? noteOf(context, held, refillableInput(inputsOf(context))) : null;
+  return isOwn ? noteOf(context, held, target, refillableInput(inputsOf(context))) : null;
 }
 
 /** Corrects what an error's page says of what was typed, once the session that was to keep it could not be saved. */

@@ -2,7 +2,9 @@ import { FastResponse, type HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type Dictionary, type Message } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
+import { OWNER_INPUT } from "./csrf-field.ts";
 import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
+import { pageAddress } from "./page-address.ts";
 import type { KeptInput, RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import { refillableInput } from "./session-input.ts";
@@ -26,6 +28,9 @@ export const TYPED_NOTES: Readonly<Record<KeptInput, Message>> = {
   some: message("session.typedNotKept"),
   none: message("session.typedLost"),
 };
+
+/** The same if another user is logged in by now. */
+const ANOTHERS = message("session.typedByAnother");
 
 /** The message on the page that the visitor is redirected to. There is nothing to send again. */
 const NOT_USED = message("session.notUsed");
@@ -90,8 +95,8 @@ async function showAgain(
   const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
   const input = isOwn ? inputsOf(context) : {};
-  if (!page.mayBeShown) {
-    leadBack(context, held, page.target!, isExpired, input);
+  if (!page.mayBeShown || isAnothers(context, held)) {
+    leadBack(context, held, page.target ?? context.request.getPath(), isExpired, input);
     return null;
   }
   const errors = { "": [isExpired ? EXPIRED : error.detail] };
@@ -118,15 +123,47 @@ function leadBack(
   context.pageToReturnTo = {
     url: context.services.urls.url(target),
     message: isExpired ? expired : null,
-    notes: [noteOf(context, held, refillableInput(input))].filter((note) => note !== null),
+    notes: [noteOf(context, held, target, refillableInput(input))].filter((note) => note !== null),
   };
 }
 
-/** Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed. */
-export function noteOf(context: HttpContext, held: RequestSession, typed: Readonly<Dictionary>): Message | null {
+/** The tag that says whose form it is; `null` if it is a guest's, or can't be read. */
+function ownerOf({ request }: HttpContext): string | null {
+  try {
+    const owner = request.input(OWNER_INPUT);
+    return typeof owner === "string" ? owner : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether another user is logged in by now than the one whose form it is. */
+function isAnothers(context: HttpContext, { manager }: RequestSession): boolean {
+  const [owner, user] = [ownerOf(context), manager.ownerOf(context)];
+  return owner !== null && user !== null && !manager.tokens.isTagOf(user, owner);
+}
+
+/**
+ * Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed.
+ *
+ * Security: what a user has typed is only for that user, who may be logged in no more. What a guest has typed is for the next page.
+ *
+ * @param target the path and query of the form's page
+ */
+export function noteOf(
+  context: HttpContext,
+  held: RequestSession,
+  target: string,
+  typed: Readonly<Dictionary>,
+): Message | null {
   if (Object.keys(typed).length === 0) return noteOfUnread(context);
   if (!held.isReadable) return TYPED_NOTES.none;
-  const { isKnown } = held;
+  const { isKnown, manager } = held;
+  if (isAnothers(context, held)) return ANOTHERS;
+  const owner = ownerOf(context);
+  if (owner !== null && manager.ownerOf(context) === null) {
+    return TYPED_NOTES[held.keepTyped({ owner, page: pageAddress(context, target), input: typed })];
+  }
   const kept = held.flashTyped(typed);
   // There is nothing to begin a session for.
   if (kept === "none" && !isKnown) held.session.invalidate();

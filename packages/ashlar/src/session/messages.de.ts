@@ -16,6 +16,8 @@ export const MESSAGES: Readonly<Record<keyof typeof SESSION_MESSAGES | "errors.E
     "Nicht alle Ihre Eingaben konnten behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt vielleicht auch den Rest.",
   "session.typedLost":
     "Ihre Eingaben konnten nicht behalten werden. Die Zurück-Schaltfläche Ihres Browsers zeigt sie vielleicht wieder.",
+  "session.typedByAnother":
+    "Inzwischen ist jemand anderes angemeldet, deshalb wurden Ihre Eingaben nicht behalten. Die Zurück-Schaltfläche Ihres Browsers zeigt sie vielleicht wieder.",
   "session.unprocessed": "Was Sie gesendet haben, wurde nicht verarbeitet, und es wurde nichts geändert.",
   "session.uncertain":
     "Es ist nicht sicher, ob verarbeitet wurde, was Sie gesendet haben. Prüfen Sie das, bevor Sie es noch einmal senden.",

@@ -14,6 +14,8 @@ export const SESSION_MESSAGES = {
   "session.typedKept": "What you typed will be filled in again, except for passwords and files.",
   "session.typedNotKept": "Not everything you typed could be kept. Your browser's Back button may bring back the rest.",
   "session.typedLost": "What you typed could not be kept. Your browser's Back button may bring it back.",
+  "session.typedByAnother":
+    "Another user is logged in now, so what you typed was not kept. Your browser's Back button may bring it back.",
   "session.unprocessed": "What you sent was not processed, and nothing was changed.",
   "session.uncertain": "It isn't certain whether what you sent was processed. Check that before you send it again.",
   "session.reload": "You can also reload this page in a moment: that sends everything again.",

@@ -116,6 +116,35 @@ test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %
   expect((await client.get("/answers/new")).text).not.toContain(TEXT);
 });
 
+test.each([
+  ["/answers/new", "/answers"],
+  ["/keys", "/keys"],
+])("S163 what is sent from %s after another user has logged in is not for that user", async (path, action) => {
+  const bob = new shop.User().fill({ name: "Bob", email: BOB });
+  await bob.setPassword(PASSWORD);
+  await bob.save();
+  const client = await shop.loggedIn();
+  const page = await client.get(path);
+  await client.follow(await client.submit(await client.get("/home"), '[action="/logout"]'));
+  await logIn(client, BOB);
+  const refused = (await client.submit(page, `[action="${action}"]`, typed)).assertStatus(419);
+  expect(refused.text).toContain("Another user is logged in now, so what you typed was not kept.");
+  expect(refused.text).not.toContain(TEXT);
+  expect((await client.get(path)).text).not.toContain(TEXT);
+});
+
+test("S163 what is sent after a logout in another tab is not shown to the next user", async () => {
+  const bob = new shop.User().fill({ name: "Bob", email: BOB });
+  await bob.setPassword(PASSWORD);
+  await bob.save();
+  const client = await shop.loggedIn();
+  const page = await client.get("/letters");
+  await client.follow(await client.submit(await client.get("/home"), '[action="/logout"]'));
+  await client.submit(page, '[action="/letters"]', typed);
+  await logIn(client, BOB);
+  expect((await client.get("/letters")).text).not.toContain(TEXT);
+});
+
 test("S163 a form is not kept for a user whom another site, or the sender, names", async () => {
   const client = await shop.loggedIn();
   const page = await client.get("/answers/new");

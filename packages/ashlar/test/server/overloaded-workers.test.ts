@@ -114,7 +114,9 @@ test("S150 browsers get a page in their language from each process that refuses,
   expect(await read.closed).toMatch(
     /^HTTP\/1\.1 503 [\s\S]*^content-type: text\/html; charset=utf-8\r$[\s\S]*<html lang="de" dir="ltr">[\s\S]*Zu viele auf einmal\./m,
   );
-  expect(await sent.closed).toMatch(/^HTTP\/1\.1 503 [\s\S]*<html lang="en"[\s\S]*go back, and send it again/m);
+  expect(await sent.closed).toMatch(
+    /^HTTP\/1\.1 503 [\s\S]*<html lang="en"[\s\S]*reload this page: that sends it again/m,
+  );
   expect(await api.closed).toMatch(/^HTTP\/1\.1 503 [\s\S]*^content-type: text\/plain[\s\S]*try again in a moment\.$/m);
   thaw(pid);
   const late = (await Promise.all(first.map(({ closed }) => closed))).filter((answer) => statusOf(answer) === "503");

@@ -31,7 +31,9 @@ describe("the pages of a busy server", () => {
     const { opened, sent } = busyPageFor(await pagesIn("en"), "en");
     expect(opened).toContain('<a class="button" href="">Try again</a>');
     expect(sent).not.toContain("<a ");
-    expect(sent).toContain("what you sent was not accepted. Wait a few seconds, go back, and send it again.");
+    expect(sent).toContain(
+      "what you sent was not accepted. Wait a few seconds, and reload this page: that sends it again.",
+    );
   });
 
   test("S41 say what a translation says as text", async () => {

@@ -47,17 +47,18 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_UNSUPPORTED_MEDIA_TYPE":
     "Das lässt sich hier nicht senden. Gehen Sie zurück, und benutzen Sie das Formular.",
   "errors.page.E_REDIS_UNAVAILABLE":
-    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
   "errors.page.E_SHUTTING_DOWN": "Die Website wird gerade neu gestartet. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_TOO_MANY_REQUESTS": "Das waren zu viele Anfragen. Versuchen Sie es später noch einmal.",
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
   "errors.reference": "Kennung: {id}",
   "errors.back": "Zurück zur Seite",
-  "errors.away": "Diese Seite ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+  "errors.away":
+    "Diese Seite ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
   "errors.busy": "Hier ist gerade sehr viel los. Versuchen Sie es in ein paar Sekunden noch einmal.",
   "errors.busy.sent":
-    "Hier ist gerade sehr viel los, und was Sie gesendet haben, wurde nicht angenommen. Warten Sie ein paar Sekunden, gehen " +
-    "Sie zurück, und senden Sie es noch einmal.",
+    "Hier ist gerade sehr viel los, und was Sie gesendet haben, wurde nicht angenommen. Warten Sie ein paar Sekunden, und " +
+    "laden Sie diese Seite neu: Dann wird es noch einmal gesendet.",
   "errors.tryAgain": "Noch einmal versuchen",
 
   "errors.E_BAD_REQUEST": "Die Anfrage ist fehlerhaft.",
@@ -76,7 +77,8 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.E_INTERNAL": "Etwas ist schiefgegangen.",
   "errors.E_DISK_FULL": "Für das, was Sie gesendet haben, ist gerade kein Platz. Versuchen Sie es später noch einmal.",
   "errors.E_OVERLOADED": "Der Server ist überlastet. Versuchen Sie es gleich noch einmal.",
-  "errors.E_REDIS_UNAVAILABLE": "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+  "errors.E_REDIS_UNAVAILABLE":
+    "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
   "errors.E_SHUTTING_DOWN": "Der Server wird gerade beendet.",
   "errors.E_JWT_INVALID": "Das Token ist ungültig.",
   "errors.E_INVALID_PASSWORD": "Dieses Passwort kann nicht verwendet werden.",

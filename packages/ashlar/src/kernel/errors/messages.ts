@@ -19,7 +19,8 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Not available right now",
 };
 
-const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
+const UNREACHABLE =
+  "Something that is needed for this can't be reached right now. Try again in a moment. If you have sent something, it may not have arrived: reload this page to send it again.";
 
 /** What a page says if the error says no more than its code, or only what helps a programmer. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -107,9 +108,10 @@ export const BACK: Message = message("errors.back", "Back to the page");
 
 /** What the pages of a server say that is too busy. */
 export const BUSY: Message = message("errors.busy", "This site is very busy right now. Try again in a few seconds.");
+/** Firefox fills in no form to which its user goes back, and has all of it when the refusal is loaded again. */
 export const NOT_SENT: Message = message(
   "errors.busy.sent",
-  "This site is very busy right now, and what you sent was not accepted. Wait a few seconds, go back, and send it again.",
+  "This site is very busy right now, and what you sent was not accepted. Wait a few seconds, and reload this page: that sends it again.",
 );
 export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
 
@@ -121,7 +123,10 @@ export interface PageSentences {
   readonly again?: Message;
 }
 
-const AWAY: Message = message("errors.away", "This site can't be reached right now. Try again in a moment.");
+const AWAY: Message = message(
+  "errors.away",
+  "This site can't be reached right now. Try again in a moment. If you have sent something, it may not have arrived: reload this page to send it again.",
+);
 
 /** What a proxy says that can't reach the application. */
 export const AWAY_PAGE: PageSentences = { heading: pageTitle(503), text: AWAY, again: TRY_AGAIN };
