@@ -25,9 +25,9 @@ export const MESSAGES: Readonly<
   "errors.E_DATABASE_FULL": "Die Datenbank hat keinen Platz mehr. Versuchen Sie es später noch einmal.",
   "errors.E_DATABASE_DAMAGED": "Die Datenbank kann ihre Daten nicht lesen. Versuchen Sie es später noch einmal.",
   "errors.page.E_DATABASE_UNAVAILABLE":
-    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
+    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_DATABASE_BUSY":
-    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
+    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_DATABASE_CONFLICT":
     "Jemand anders hat in diesem Moment dasselbe geändert. Versuchen Sie es noch einmal.",
   "errors.page.E_DATABASE_READ_ONLY": "Zurzeit kann nichts geändert werden. Versuchen Sie es später noch einmal.",

@@ -24,7 +24,7 @@ const UNPROCESSED = "What you sent was not processed, and nothing was changed.";
 const KEPT = "What you typed will be filled in again, except for passwords and files.";
 const LOST = "What you typed could not be kept. Your browser's Back button may bring it back.";
 const RELOAD = "You can also reload this page in a moment: that sends everything again.";
-const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment. If you have sent something, it may not have arrived: reload this page to send it again.";
+const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
 
 let made: Awaited<ReturnType<typeof generateApplication>>;
 let User: typeof FullUser;
