@@ -1157,10 +1157,11 @@ const INSTALLED: readonly FindingId[] = ["node.version", "package.copies"];
 
 /**
  * Found and mended in `test/redis/doctor.test.ts`, which has a Redis server of its own, in `doctor.test.ts` on PostgreSQL and
- * MariaDB, and in `cli/doctor/checks/uploads.test.ts`, which has a disk of its own.
+ * MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have a disk of their own.
  */
 const ELSEWHERE: readonly FindingId[] = [
   "limits.evicted",
+  "database.folder",
   "database.replica",
   "database.collation",
   "database.engine",

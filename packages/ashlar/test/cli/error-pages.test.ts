@@ -137,7 +137,7 @@ describe("error pages", () => {
     const client = await loggedIn();
     (await client.get("/often")).assertStatus(200);
     const answer = (await client.get("/often")).assertStatus(429);
-    answer.assertSee("Log out", "Too many attempts. Try again in");
+    answer.assertSee("Log out", "Too many attempts came from your network or address");
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 

@@ -130,6 +130,17 @@ test("a guard's form is refused as usual if its user is logged in, even if the o
   (await client.post("/admin/notes", sent)).assertRedirect("/admin/login");
 });
 
+test("S163 the form of one guard's user is not taken for another's because of the other guard's user", async () => {
+  const client = await logIn(await logIn(createTestClient(application), ""), "/admin");
+  for (const prefix of ["", "/admin"]) {
+    const page = await client.get(`${prefix}/desk`);
+    for (const { name } of client.cookies.all) if (!name.endsWith("token")) client.cookies.delete(name);
+    const sent = { note: "a note of hers" };
+    const answer = await client.submit(page, `[action="${prefix === "" ? "/desk" : prefix}/notes"]`, sent);
+    answer.assertStatus(419).assertDontSee("Another user is logged in now");
+  }
+});
+
 test("a caller that accepts JSON gets a code, and another site's page is not redirected", async () => {
   const client = createTestClient(application);
   const codes: string[] = [];

@@ -187,6 +187,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
       expect.stringMatching(/^On .+, the token “nightly” was created for your account\..+ It expires on .+\.$/),
       "If this wasn't you, set a new password. That revokes all of your tokens.",
       expect.stringMatching(/^http.+\/change_password$/),
+      "Shop",
     ]);
     expect(mail!.text).not.toMatch(TOKEN);
   });

@@ -82,7 +82,8 @@ test("the table of routes is what the application has, with its names, controlle
 
 test("the table of mails names the generated classes", async () => {
   const config = await readFile(join(root, "config/auth.ts"), "utf8");
-  const generated = table("Mails").filter(([, className]) => className !== "none");
+  // Those of tokens come with commands of their own.
+  const generated = table("Mails").filter(([, className = ""]) => className !== "none" && !className.includes("from "));
   const named = generated.map(([name, className]) => `${name}: ${className},`);
   const section = config.slice(config.indexOf("mailables: {"));
   expect([...section.matchAll(/^ {4}(\w+: \w+,)$/gm)].map(([, entry]) => entry)).toEqual(named);
