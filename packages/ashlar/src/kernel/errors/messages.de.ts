@@ -47,7 +47,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.page.E_UNSUPPORTED_MEDIA_TYPE":
     "Das lässt sich hier nicht senden. Gehen Sie zurück, und benutzen Sie das Formular.",
   "errors.page.E_REDIS_UNAVAILABLE":
-    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
+    "Etwas, das hierfür gebraucht wird, ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_SHUTTING_DOWN": "Die Website wird gerade neu gestartet. Versuchen Sie es gleich noch einmal.",
   "errors.page.E_TOO_MANY_REQUESTS": "Das waren zu viele Anfragen. Versuchen Sie es später noch einmal.",
   "errors.page.E_INTERNAL": "Es lag nicht an Ihnen. Versuchen Sie es gleich noch einmal.",
@@ -77,8 +77,7 @@ export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.E_INTERNAL": "Etwas ist schiefgegangen.",
   "errors.E_DISK_FULL": "Für das, was Sie gesendet haben, ist gerade kein Platz. Versuchen Sie es später noch einmal.",
   "errors.E_OVERLOADED": "Der Server ist überlastet. Versuchen Sie es gleich noch einmal.",
-  "errors.E_REDIS_UNAVAILABLE":
-    "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal. Wenn Sie etwas gesendet haben, ist es vielleicht nicht angekommen: Laden Sie diese Seite neu, um es noch einmal zu senden.",
+  "errors.E_REDIS_UNAVAILABLE": "Der Dienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.",
   "errors.E_SHUTTING_DOWN": "Der Server wird gerade beendet.",
   "errors.E_JWT_INVALID": "Das Token ist ungültig.",
   "errors.E_INVALID_PASSWORD": "Dieses Passwort kann nicht verwendet werden.",

@@ -19,8 +19,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Not available right now",
 };
 
-const UNREACHABLE =
-  "Something that is needed for this can't be reached right now. Try again in a moment. If you have sent something, it may not have arrived: reload this page to send it again.";
+const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
 
 /** What a page says if the error says no more than its code, or only what helps a programmer. */
 const MESSAGES: Readonly<Record<string, string>> = {
