@@ -7,32 +7,21 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startProxy } from "../../../test/support/deployed-proxies.ts";
 import { execute } from "../../../test/support/generated-application.ts";
+import { proxyFacts } from "../../../test/support/proxy-facts.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { STUBS } from "../stub.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { DEPLOYMENT_KINDS, deployedName, deploymentFiles } from "./deployment-files.ts";
 
-const FACTS: DeploymentFacts = {
-  title: "Shop",
+const FACTS: DeploymentFacts = proxyFacts(3000, {
   away: { language: "en", heading: "Not available", text: "Wait a moment.", again: "Try again" },
   tooLarge: { language: "en", heading: "Too much at once", text: "Send less.", again: null },
   domain: "shop.example",
-  hosts: [],
-  maxRequests: null,
-  port: 3000,
-  up: "/up",
-  ready: "/ready",
-  drainSeconds: 5,
-  shutdownSeconds: 10,
-  secretPaths: [],
-  maxBodyBytes: 1024 ** 2,
-  uploadBytes: 0,
-  bodyPaths: [],
   connection: "main",
   dialect: "postgres",
   redis: true,
-};
+});
 
 async function filesFor(facts: Partial<DeploymentFacts>): Promise<ReadonlyMap<string, string>> {
   const root = folderWith({ "package.json": '{ "name": "shop" }' });
