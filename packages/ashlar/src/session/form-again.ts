@@ -2,8 +2,7 @@ import { FastResponse, type HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
 import { AshlarError, type Dictionary, type Message } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { OWNER_INPUT } from "./csrf-field.ts";
-import { formPageOf, isOwnForm, showForm } from "./form-page.ts";
+import { formPageOf, isOwnForm, sentOwner, showForm } from "./form-page.ts";
 import { pageAddress } from "./page-address.ts";
 import type { KeptInput, RequestSession } from "./request-session.ts";
 import { isSafeMethod } from "./safe-methods.ts";
@@ -127,19 +126,9 @@ function leadBack(
   };
 }
 
-/** The tag that says whose form it is; `null` if it is a guest's, or can't be read. */
-function ownerOf({ request }: HttpContext): string | null {
-  try {
-    const owner = request.input(OWNER_INPUT);
-    return typeof owner === "string" ? owner : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Whether another user is logged in by now than the one whose form it is. */
 function isAnothers(context: HttpContext, { manager }: RequestSession): boolean {
-  const [owner, user] = [ownerOf(context), manager.ownerOf(context)];
+  const [owner, user] = [sentOwner(context), manager.ownerOf(context)];
   return owner !== null && user !== null && !manager.tokens.isTagOf(user, owner);
 }
 
@@ -160,7 +149,7 @@ export function noteOf(
   if (!held.isReadable) return TYPED_NOTES.none;
   const { isKnown, manager } = held;
   if (isAnothers(context, held)) return ANOTHERS;
-  const owner = ownerOf(context);
+  const owner = sentOwner(context);
   if (owner !== null && manager.ownerOf(context) === null) {
     return TYPED_NOTES[held.keepTyped({ owner, page: pageAddress(context, target), input: typed })];
   }

@@ -10,7 +10,7 @@ import {
 } from "../http/index.ts";
 import type { CompiledMatch, Router } from "../routing/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../support/index.ts";
-import { PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
+import { OWNER_INPUT, PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
 import { pageAddress } from "./page-address.ts";
 import { comesFromHere } from "./request-origin.ts";
 import type { RequestSession } from "./request-session.ts";
@@ -90,6 +90,17 @@ function sentToken({ request }: HttpContext): unknown {
 export function sentPageOf({ request }: HttpContext): string | null {
   try {
     return redirectTarget(request.input(PAGE_INPUT), "") || null;
+  } catch {
+    // A body that cannot be parsed has no inputs.
+    return null;
+  }
+}
+
+/** The tag that says whose form it is, as `CsrfField` makes it; `null` if it is a guest's, or can't be read. */
+export function sentOwner({ request }: HttpContext): string | null {
+  try {
+    const owner = request.input(OWNER_INPUT);
+    return typeof owner === "string" ? owner : null;
   } catch {
     // A body that cannot be parsed has no inputs.
     return null;

@@ -1,9 +1,8 @@
 import { type HttpContext, requestSearch } from "../http/index.ts";
 import type { Message } from "../support/index.ts";
 import { inputsOf } from "./back-to-form.ts";
-import { OWNER_INPUT } from "./csrf-field.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
-import { formPageOf } from "./form-page.ts";
+import { formPageOf, sentOwner } from "./form-page.ts";
 import { pageAddress } from "./page-address.ts";
 import { isSafeMethod } from "./safe-methods.ts";
 import { refillableInput } from "./session-input.ts";
@@ -34,9 +33,9 @@ export async function keepForm(context: HttpContext): Promise<KeptForm> {
   if (!isOwn) return NOTHING;
   const input = refillableInput(inputsOf(context));
   if (Object.keys(input).length === 0) return { page: null, note: noteOfUnread(context) };
-  const owner = request.input(OWNER_INPUT);
+  const owner = sentOwner(context);
   const form = formPageOf(context, held, held.manager.router, isOwn);
-  if (form === null || typeof owner !== "string" || !held.isReadable) return { page: null, note: TYPED_NOTES.none };
+  if (form === null || owner === null || !held.isReadable) return { page: null, note: TYPED_NOTES.none };
   const page = form.target ?? `${request.getPath()}${requestSearch(request.raw)}`;
   const kept = held.keepTyped({ owner, page: pageAddress(context, page), input });
   return { page: kept === "none" ? null : page, note: TYPED_NOTES[kept] };
