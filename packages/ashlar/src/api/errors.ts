@@ -1,17 +1,14 @@
-import { declareErrors } from "../support/index.ts";
+import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_CONFLICTING_TOKENS: 400;
-    E_INVALID_TOKEN: 401;
-    E_INSUFFICIENT_SCOPE: 403;
-    E_ISSUER_UNAVAILABLE: 503;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_CONFLICTING_TOKENS: [400, "The request carries two different tokens."],
   E_INVALID_TOKEN: [401, "The token is not valid."],
   E_INSUFFICIENT_SCOPE: [403, "The token may not be used for this."],
   E_ISSUER_UNAVAILABLE: [503, "The token cannot be verified at the moment."],
-});
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);

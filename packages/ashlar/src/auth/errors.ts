@@ -1,21 +1,6 @@
-import { declareErrors } from "../support/index.ts";
+import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_INVALID_CREDENTIALS: 401;
-    E_STALE_PROOF: 401;
-    E_LOGIN_PENDING: 401;
-    E_LOGIN_REFUSED: 403;
-    E_INVALID_LOGIN_STEP: 500;
-    E_PASSWORD_NOT_CONFIRMED: 403;
-    E_INVALID_LINK: 410;
-    E_ADDRESS_TAKEN: 409;
-    E_UNKNOWN_GUARD: 500;
-    E_UNSUPPORTED_GUARD_OPERATION: 500;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
   E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
   E_LOGIN_PENDING: [401, "This login needs another step."],
@@ -26,4 +11,10 @@ declareErrors({
   E_ADDRESS_TAKEN: [409, "Another account uses this address."],
   E_UNKNOWN_GUARD: [500, "No guard has this name."],
   E_UNSUPPORTED_GUARD_OPERATION: [500, "This guard does not support the operation."],
-});
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);

@@ -1,25 +1,7 @@
-import { AshlarError, declareErrors, type Message } from "../support/index.ts";
+import { AshlarError, declareErrors, type Message, type StatusesOf } from "../support/index.ts";
 import { message } from "./messages.ts";
 
-declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_ROW_NOT_FOUND: 404;
-    E_DATABASE: 500;
-    E_DATABASE_UNAVAILABLE: 503;
-    E_DATABASE_BUSY: 503;
-    E_DATABASE_CONFLICT: 503;
-    E_DATABASE_READ_ONLY: 503;
-    E_DATABASE_FULL: 503;
-    E_DATABASE_DAMAGED: 503;
-    E_UNIQUE_VIOLATION: 409;
-    E_FOREIGN_KEY_VIOLATION: 409;
-    E_NOT_NULL_VIOLATION: 500;
-    E_INVALID_QUERY: 500;
-    E_MIGRATION: 500;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_ROW_NOT_FOUND: [404, "The record was not found."],
   E_DATABASE: [500, "The database reported an error."],
   E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
@@ -33,7 +15,13 @@ declareErrors({
   E_NOT_NULL_VIOLATION: [500, "A required column has no value."],
   E_INVALID_QUERY: [500, "The query contains a column or a value that is not allowed."],
   E_MIGRATION: [500, "A migration could not be run."],
-});
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);
 
 /** What a violated constraint is about, as far as the database reports it. Only `columns` is required. */
 export interface ConstraintDetails {

@@ -1,28 +1,6 @@
-import { declareErrors } from "../support/index.ts";
+import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_BAD_REQUEST: 400;
-    E_INVALID_BODY: 400;
-    E_UNAUTHENTICATED: 401;
-    E_FORBIDDEN: 403;
-    E_NOT_FOUND: 404;
-    E_METHOD_NOT_ALLOWED: 405;
-    E_NOT_ACCEPTABLE: 406;
-    E_PAYLOAD_TOO_LARGE: 413;
-    E_UNSUPPORTED_MEDIA_TYPE: 415;
-    E_TOO_MANY_REQUESTS: 429;
-    E_SHUTTING_DOWN: 503;
-    E_INVALID_HEADER: 500;
-    E_INVALID_COOKIE: 500;
-    E_INVALID_REDIRECT: 500;
-    E_UNSERIALIZABLE_RESULT: 500;
-    E_FILE_EXISTS: 500;
-    E_DISK_FULL: 503;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_BAD_REQUEST: [400, "The request is malformed."],
   E_INVALID_BODY: [400, "The body of the request could not be parsed."],
   E_UNAUTHENTICATED: [401, "Authentication is required."],
@@ -40,4 +18,10 @@ declareErrors({
   E_UNSERIALIZABLE_RESULT: [500, "What the handler returned cannot be turned into a response."],
   E_FILE_EXISTS: [500, "A file is there already."],
   E_DISK_FULL: [503, "There is no room for what you sent; try again later."],
-});
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);

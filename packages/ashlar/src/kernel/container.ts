@@ -1,6 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
 import type { Router } from "../routing/index.ts";
-import { AshlarError, ConfigurationError, declareErrors, suggestion } from "../support/index.ts";
+import { AshlarError, ConfigurationError, declareErrors, type StatusesOf, suggestion } from "../support/index.ts";
 import type { Logger } from "./logger.ts";
 
 /** Responds to a request with a template. */
@@ -40,19 +40,17 @@ export interface Services extends FrameworkServices {
   "routes.view": RenderView;
 }
 
-declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_UNKNOWN_SERVICE: 500;
-    E_CIRCULAR_SERVICE: 500;
-    E_DUPLICATE_SERVICE: 500;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_UNKNOWN_SERVICE: [500, "Nothing is bound to this container key."],
   E_CIRCULAR_SERVICE: [500, "A service depends on itself."],
   E_DUPLICATE_SERVICE: [500, "This container key is bound twice."],
-});
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);
 
 /** A key of the container. */
 export type ServiceKey = keyof Services & string;

@@ -67,5 +67,6 @@ export {
   type MessageValue,
   type Register,
   type RegisteredUser,
+  type StatusesOf,
   ValidationError,
 } from "../support/index.ts";

@@ -16,7 +16,23 @@ const BASE = {
   E_COMMAND: [500, "The command could not be carried out."],
 } as const;
 
-type BaseErrors = { readonly [Code in keyof typeof BASE]: (typeof BASE)[Code][0] };
+/**
+ * The statuses of error codes by code, from their definitions, so that each code and status is written once:
+ *
+ * ```ts
+ * const CODES = {
+ *   E_ORDER_CLOSED: [409, "The order is closed."],
+ *   E_STOCK_UNREACHABLE: [503, "The warehouse doesn't respond."],
+ * } as const;
+ *
+ * declare module "ashlar" { interface ErrorCodes extends StatusesOf<typeof CODES> {} }
+ *
+ * declareErrors(CODES);
+ * ```
+ */
+export type StatusesOf<Definitions extends Readonly<Record<string, ErrorDefinition>>> = {
+  readonly [Code in keyof Definitions]: Definitions[Code][0];
+};
 
 /** What the framework's features add to {@link ErrorCodes}. An application augments `ErrorCodes` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
@@ -29,8 +45,10 @@ export interface FrameworkErrors {}
  * ```ts
  * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
  * ```
+ *
+ * {@link StatusesOf} takes several from their definitions.
  */
-export interface ErrorCodes extends BaseErrors, FrameworkErrors {}
+export interface ErrorCodes extends StatusesOf<typeof BASE>, FrameworkErrors {}
 
 /** The code of an error: `E_NOT_FOUND`. Branch on it, never on the message. */
 export type ErrorCode = keyof ErrorCodes & string;

@@ -16,6 +16,7 @@ export {
   type FieldSentences,
   fieldErrors,
   RefusedError,
+  type StatusesOf,
   ValidationError,
 } from "./errors.ts";
 export { escapeHtml } from "./html.ts";

@@ -1,18 +1,18 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type HttpContext, noticeUnknownUser, shownUser } from "../http/index.ts";
-import { AshlarError, declareErrors, dictionary, suggestion } from "../support/index.ts";
+import { AshlarError, declareErrors, dictionary, type StatusesOf, suggestion } from "../support/index.ts";
 import type { Engine, MarkupClass } from "./engine.ts";
 
+const CODES = {
+  E_VIEW: [500, "The view could not be rendered."],
+} as const;
+
 declare module "../support/errors.ts" {
-  interface FrameworkErrors {
-    E_VIEW: 500;
-  }
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
 }
 
-declareErrors({
-  E_VIEW: [500, "The view could not be rendered."],
-});
+declareErrors(CODES);
 
 /** Options of {@link Views}. */
 export interface ViewsOptions {

@@ -8,7 +8,7 @@ import "../../src/public/views.ts";
 import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
-const AUGMENTATION = /^ {2}interface FrameworkErrors \{\n([\s\S]*?)^ {2}\}/m;
+const CODES = /^const CODES = \{\n([\s\S]*?)^\} as const;/m;
 /** A code that is thrown, not one that something is compared with. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 
@@ -18,10 +18,10 @@ const files = new Map(
     .map((name) => [name.replaceAll("\\", "/"), readFileSync(join(SOURCE, name), "utf8")]),
 );
 
-/** The codes of features, each with the status that its type names and the file that declares it. */
+/** The codes of features, each with the status and the file that its type comes from. */
 const types = [...files].flatMap(([name, text]) => {
-  const [, block = ""] = AUGMENTATION.exec(text) ?? [];
-  return [...block.matchAll(/^ {4}(E_\w+): (\d+);$/gm)].map(
+  const [, block = ""] = CODES.exec(text) ?? [];
+  return [...block.matchAll(/^ {2}(E_\w+): \[(\d+), /gm)].map(
     ([, code, status]) => [code!, Number(status), name] as const,
   );
 });

@@ -59,6 +59,19 @@ const CASES: readonly Case[] = [
             export const none: ErrorCode = "E_ORDER_CLOSE";`,
   },
   {
+    shows: "interface ErrorCodes extends StatusesOf<typeof CODES> {}",
+    before: `import { AshlarError, declareErrors, ERRORS, type ErrorCode, type StatusesOf } from "ashlar";
+             const CODES = { E_CART_FULL: [409, "The cart is full."], E_NO_CART: [404, "There is no cart."] } as const;`,
+    after: `declareErrors(CODES);
+            // @ts-expect-error its status is different
+            declareErrors({ E_CART_FULL: [500, "The cart is full."] });
+            export const full = new AshlarError("E_CART_FULL");
+            export const missing: readonly [number, string] = ERRORS.E_NO_CART;
+            export const isCsrf = (error: AshlarError): boolean => error.code === "E_CSRF";
+            // @ts-expect-error there is no such code
+            export const none: ErrorCode = "E_CART_FUL";`,
+  },
+  {
     shows: "interface ClientErrorCodes { E_ORDER_CLOSED: 409 }",
     before: `import type { ClientError, ClientErrorCode } from "ashlar/client";`,
     after: `export const isClosed = ({ code }: ClientError): boolean => code === "E_ORDER_CLOSED" || code === "E_CSRF";
@@ -235,6 +248,9 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
       members[key].push(
         ...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)(?:\??:|[<(])/gm)].map(([, member]) => member!),
       );
+      // Error codes come from their definitions.
+      const [, codes = ""] = (key === "ErrorCodes" && /^const CODES = \{\n([\s\S]*?)^\}/m.exec(text)) || [];
+      members[key].push(...[...codes.matchAll(/^ {2}(E_\w+): /gm)].map(([, code]) => code!));
     }
   }
   return members;

@@ -1,11 +1,11 @@
-import { declareErrors } from "../../support/index.ts";
+import { declareErrors, type StatusesOf } from "../../support/index.ts";
+
+const CODES = {
+  E_ANSWERED: [500, "A middleware has responded to the request."],
+} as const;
 
 declare module "../../support/errors.ts" {
-  interface FrameworkErrors {
-    E_ANSWERED: 500;
-  }
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
 }
 
-declareErrors({
-  E_ANSWERED: [500, "A middleware has responded to the request."],
-});
+declareErrors(CODES);

@@ -1,20 +1,17 @@
-import { AshlarError, declareErrors } from "../../support/index.ts";
+import { AshlarError, declareErrors, type StatusesOf } from "../../support/index.ts";
 
-declare module "../../support/errors.ts" {
-  interface FrameworkErrors {
-    E_JWT_KEY: 500;
-    E_JWT_ALGORITHM: 500;
-    E_JWT_CLAIMS: 500;
-    E_JWT_INVALID: 401;
-  }
-}
-
-declareErrors({
+const CODES = {
   E_JWT_KEY: [500, "The key does not fit the algorithm."],
   E_JWT_ALGORITHM: [500, "The algorithm is not supported."],
   E_JWT_CLAIMS: [500, "The claims of the token to sign are not valid."],
   E_JWT_INVALID: [401, "The token is not valid."],
-});
+} as const;
+
+declare module "../../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);
 
 /** Why a token was refused. For logs and events, never for the caller. */
 export type JwtFailure =

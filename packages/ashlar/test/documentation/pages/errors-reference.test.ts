@@ -24,7 +24,7 @@ async function declared(): Promise<string[]> {
   for (const entry of await readdir(source, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !/(?<!\.test)\.ts$/.test(entry.name)) continue;
     const text = await readFile(join(entry.parentPath, entry.name), "utf8");
-    for (const [, code] of text.matchAll(/^(?: {2}|declareErrors\(\{ )(E_[A-Z_]+): \[\d{3}, /gm)) codes.add(code!);
+    for (const [, code] of text.matchAll(/^ {2}(E_[A-Z_]+): \[\d{3}, /gm)) codes.add(code!);
   }
   return [...codes];
 }
