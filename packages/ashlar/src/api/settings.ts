@@ -1,4 +1,4 @@
-import type { AuthenticatableClass } from "../auth/index.ts";
+import { type AuthenticatableClass, MAX_PER_USER } from "../auth/index.ts";
 import type { JwtAlgorithm, KeyMaterial } from "../security/jwt/index.ts";
 import {
   type Complete,
@@ -157,7 +157,7 @@ const MANY = settings<NonNullable<Parameters<typeof many>[0]>>()(
   {
     accessMinutes: minutes(15),
     refreshDays: integer({ from: 1, to: MAX_REFRESH_DAYS, unit: "days" }, 30),
-    maxTokensPerUser: integer({ from: 1, to: 10_000 }, 100),
+    maxPerUser: MAX_PER_USER,
   },
   {
     check({ accessMinutes, refreshDays }, refuse) {

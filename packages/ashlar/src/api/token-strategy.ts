@@ -1,4 +1,4 @@
-import type { Authenticatable, CompleteLogin } from "../auth/index.ts";
+import { type Authenticatable, type CompleteLogin, DEFAULT_MAX_PER_USER } from "../auth/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import type { GrantedAbilities } from "./abilities.ts";
@@ -17,7 +17,7 @@ export interface ManyTokensSettings {
   /** How long a refresh token can be used, in days. */
   readonly refreshDays: number;
   /** How many logins a user can have at once; one beyond that ends the oldest. */
-  readonly maxTokensPerUser: number;
+  readonly maxPerUser: number;
 }
 
 /** How many tokens a user has, and how they are renewed: `tokens` of a driver. */
@@ -42,10 +42,10 @@ export function single(): SingleTokensSettings {
  * oldest
  */
 export function many(
-  options: { readonly accessMinutes?: number; readonly refreshDays?: number; readonly maxTokensPerUser?: number } = {},
+  options: { readonly accessMinutes?: number; readonly refreshDays?: number; readonly maxPerUser?: number } = {},
 ): ManyTokensSettings {
-  const { accessMinutes = 15, refreshDays = 30, maxTokensPerUser = 100 } = options;
-  return Object.freeze({ kind: "many", accessMinutes, refreshDays, maxTokensPerUser });
+  const { accessMinutes = 15, refreshDays = 30, maxPerUser = DEFAULT_MAX_PER_USER } = options;
+  return Object.freeze({ kind: "many", accessMinutes, refreshDays, maxPerUser });
 }
 
 /** Who asks for a token. */

@@ -49,7 +49,7 @@ export interface LoginsEndedEvent extends SecurityEvent {
   readonly user: RegisteredUser;
   /** How many. */
   readonly count: number;
-  /** `user`: the user has ended them on this device; `limit`: they were the oldest of more than `maxLoginsPerUser`. */
+  /** `user`: the user has ended them on this device; `limit`: they were the oldest of more than `maxPerUser`. */
   readonly reason: "user" | "limit";
 }
 

@@ -85,6 +85,7 @@ export type {
 } from "./logins/login-store.ts";
 export { LoginUses } from "./logins/login-uses.ts";
 export type { LoginInfo, LoginPage } from "./logins/user-logins.ts";
+export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./max-per-user.ts";
 export { existingUsers } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
 export { requireHashing } from "./password-settings.ts";

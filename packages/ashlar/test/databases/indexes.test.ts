@@ -208,7 +208,7 @@ await onEachDatabase("indexes", (engine) => {
   test("no statement about tokens of many() does, either", async () => {
     const tokens = await manyTokensApi({
       engine,
-      driver: { authenticates: true, tokens: many({ maxTokensPerUser: 2 }) },
+      driver: { authenticates: true, tokens: many({ maxPerUser: 2 }) },
     });
     const statements = await tokenStatementsOf(tokens);
     expect(await allScansOf(engine, tokens.api, statements)).toEqual([]);

@@ -183,7 +183,7 @@ await onEachDatabase("several tokens per user", (engine) => {
       if (isAway) throw new AshlarError("E_DATABASE_UNAVAILABLE");
       return ["orders.read"];
     };
-    const tokens = await open({ driver: { abilitiesOf, tokens: many({ accessMinutes: 10, maxTokensPerUser: 1 }) } });
+    const tokens = await open({ driver: { abilitiesOf, tokens: many({ accessMinutes: 10, maxPerUser: 1 }) } });
     const first = await tokens.login({ name: "Phone" });
     const before = await tokens.rows();
     isAway = true;
@@ -296,7 +296,7 @@ await onEachDatabase("several tokens per user", (engine) => {
   });
 
   test("S121 a login beyond the limit ends the oldest of the user, with an event, and no one else's", async () => {
-    const tokens = await open({ driver: { tokens: many({ maxTokensPerUser: 3 }) } });
+    const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const bob = await tokens.login({ username: BOB.email });
     const logins = [];
     for (let login = 0; login < 5; login++) logins.push(await tokens.login({ name: `Client ${login}` }));
@@ -316,7 +316,7 @@ await onEachDatabase("several tokens per user", (engine) => {
   });
 
   test("S121 logins at once stay within the limit, too", async () => {
-    const tokens = await open({ driver: { tokens: many({ maxTokensPerUser: 3 }) } });
+    const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const logins: { readonly data: string }[] = [];
     // An account has two hashes at once.
     for (let pair = 0; pair < 6; pair++) logins.push(...(await Promise.all([tokens.login(), tokens.login()])));
@@ -326,7 +326,7 @@ await onEachDatabase("several tokens per user", (engine) => {
   });
 
   test("S121 a client that logs in and out again and again fills no table, and ends no other login", async () => {
-    const tokens = await open({ driver: { tokens: many({ maxTokensPerUser: 3 }) } });
+    const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const phone = await tokens.login({ name: "Phone" });
     for (let login = 0; login < 12; login++) {
       const { refresh } = await tokens.login();

@@ -311,7 +311,7 @@ await onEachDatabase("personal tokens", (engine) => {
   });
 
   test("S115 a user has at most as many active tokens as are allowed, also if many are asked for at once", async () => {
-    const tokens = await open({ driver: { personal: personal({ perUser: 5 }) } });
+    const tokens = await open({ driver: { personal: personal({ maxPerUser: 5 }) } });
     const asked = await Promise.allSettled(Array.from({ length: 20 }, () => tokens.issue({ days: 1 })));
     const created = asked.flatMap((one) => (one.status === "fulfilled" ? [one.value.token] : []));
     expect(created.length).toBeLessThanOrEqual(5);

@@ -101,7 +101,7 @@ describe("S96 several drivers", () => {
   });
 
   test("S96 two with several tokens per user share a table, and neither touches the other's rows", async () => {
-    const several = { tokens: many({ maxTokensPerUser: 1 }), authenticates: true };
+    const several = { tokens: many({ maxPerUser: 1 }), authenticates: true };
     const api = await twoApis({
       driver: several,
       drivers: { admin: { secret: OTHER_SECRET, model: Admin, ...several } },

@@ -93,7 +93,7 @@ export class ManyTokens implements TokenStrategy {
       createdAt: currentDate(),
     });
     if (!isStored) throw staleProof();
-    tellEnded(claim.userId, await rows.deleteOldest(user.authId(), this.#settings.maxTokensPerUser), request.address);
+    tellEnded(claim.userId, await rows.deleteOldest(user.authId(), this.#settings.maxPerUser), request.address);
     return this.#issued(claim, refresh, limited);
   }
 

@@ -274,9 +274,9 @@ export class PersonalTokenService implements TokenVerifier {
 
   /** Counted after the insert: of concurrent requests, none sees fewer tokens than there are. */
   async #requireRoom(user: Authenticatable): Promise<void> {
-    const { perUser } = this.settings.personal;
-    if ((await this.#dependencies.rows.count(user)) <= perUser) return;
-    throw new ValidationError({ "": [message("api.personal.tooMany", { count: perUser })] });
+    const { maxPerUser } = this.settings.personal;
+    if ((await this.#dependencies.rows.count(user)) <= maxPerUser) return;
+    throw new ValidationError({ "": [message("api.personal.tooMany", { count: maxPerUser })] });
   }
 
   /** Bound to the user, so that no one else's form can be in the way. */

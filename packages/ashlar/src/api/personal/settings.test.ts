@@ -6,13 +6,13 @@ const WHERE = "config/api.ts: DRIVERS.jwt.personal";
 describe("personal()", () => {
   test("has a maximum of a year, a bound on tokens and a prefix by default", () => {
     const read = PERSONAL.read(personal(), WHERE);
-    expect(read).toEqual({ kind: "personal", maximumDays: 365, perUser: 100, prefix: "ash_" });
+    expect(read).toEqual({ kind: "personal", maximumDays: 365, maxPerUser: 100, prefix: "ash_" });
     expect(Object.isFrozen(read)).toBe(true);
     expect(PERSONAL.read(undefined, WHERE)).toBe(null);
   });
 
   test("takes others, and no maximum at all", () => {
-    const given = { maximumDays: null, perUser: 1, prefix: "shop_" };
+    const given = { maximumDays: null, maxPerUser: 1, prefix: "shop_" };
     expect(PERSONAL.read(personal(given), WHERE)).toEqual({ kind: "personal", ...given });
     expect(PERSONAL.read(personal({ maximumDays: 3650 }), WHERE)?.maximumDays).toBe(3650);
   });
@@ -23,8 +23,8 @@ describe("personal()", () => {
     [{ maximumDays: 1.5 }, "maximumDays"],
     [{ maximumDays: Number.NaN }, "maximumDays"],
     [{ maximumDays: "90" }, "maximumDays"],
-    [{ perUser: 0 }, "perUser"],
-    [{ perUser: 10_001 }, "perUser"],
+    [{ maxPerUser: 0 }, "maxPerUser"],
+    [{ maxPerUser: 10_001 }, "maxPerUser"],
     [{ prefix: "ash" }, "prefix"],
     [{ prefix: "a_" }, "prefix"],
     [{ prefix: "Ash_" }, "prefix"],

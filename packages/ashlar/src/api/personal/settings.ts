@@ -1,20 +1,19 @@
-import { integer, type Setting, setting, settings, textLike } from "../../support/index.ts";
+import { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "../../auth/index.ts";
+import { type Setting, setting, settings, textLike } from "../../support/index.ts";
 
 /** Personal tokens of a driver's users: {@link personal}. */
 export interface PersonalTokensSettings {
   readonly kind: "personal";
   /** How long a token is valid at most, in days; `null`: a token may be without an expiry. */
   readonly maximumDays: number | null;
-  /** How many active tokens a user has at most. */
-  readonly perUser: number;
+  /** How many active tokens a user can have at once; one beyond that is refused. */
+  readonly maxPerUser: number;
   /** What tokens begin with. */
   readonly prefix: string;
 }
 
 const DEFAULT_DAYS = 365;
-const DEFAULT_PER_USER = 100;
 const MAX_DAYS = 3650;
-const MAX_PER_USER = 10_000;
 
 /** What secret scanners look for by default. */
 export const DEFAULT_PREFIX = "ash_";
@@ -29,14 +28,15 @@ export const DEFAULT_PREFIX = "ash_";
  * ```
  *
  * @param options how long a token is valid at most, in days from 1 to 3650 (default: 365; `null`: tokens may be without an
- * expiry), how many active tokens a user has at most, from 1 to 10000 (default: 100), and what tokens begin with: 2 to 15
- * lower-case letters and digits, beginning with a letter, and `_` (default: `ash_`)
+ * expiry), how many active tokens a user can have at once, from 1 to 10,000 (default: 100; one beyond that is refused, because
+ * ending the oldest would stop a script), and what tokens begin with: 2 to 15 lower-case letters and digits, beginning with a
+ * letter, and `_` (default: `ash_`)
  */
 export function personal(
-  options: { readonly maximumDays?: number | null; readonly perUser?: number; readonly prefix?: string } = {},
+  options: { readonly maximumDays?: number | null; readonly maxPerUser?: number; readonly prefix?: string } = {},
 ): PersonalTokensSettings {
-  const { maximumDays = DEFAULT_DAYS, perUser = DEFAULT_PER_USER, prefix = DEFAULT_PREFIX } = options;
-  return Object.freeze({ kind: "personal", maximumDays, perUser, prefix });
+  const { maximumDays = DEFAULT_DAYS, maxPerUser = DEFAULT_MAX_PER_USER, prefix = DEFAULT_PREFIX } = options;
+  return Object.freeze({ kind: "personal", maximumDays, maxPerUser, prefix });
 }
 
 type PersonalOptions = Omit<PersonalTokensSettings, "kind">;
@@ -48,7 +48,7 @@ const OPTIONS = settings<NonNullable<Parameters<typeof personal>[0]>>()({
     accept: (value) => (value === null || isCount(value, MAX_DAYS) ? (value as number | null) : undefined),
     fallback: DEFAULT_DAYS,
   }),
-  perUser: integer({ from: 1, to: MAX_PER_USER, unit: "tokens" }, DEFAULT_PER_USER),
+  maxPerUser: MAX_PER_USER,
   prefix: textLike(
     "2 to 15 lower-case letters and digits, beginning with a letter, and _",
     /^[a-z][a-z0-9]{1,14}_$/,

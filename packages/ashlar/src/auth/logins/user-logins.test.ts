@@ -357,7 +357,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
   });
 
   test("S22 read as many rows as they show, and one more", async () => {
-    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 10_000 }, routes: PAGES });
+    const web = await testWeb({ engine, guard: { maxPerUser: 10_000 }, routes: PAGES });
     const browser = await web.loggedIn();
     const [row] = await web.rows();
     const { id: _, ...login } = row!;
@@ -382,7 +382,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
   test("have at most 100 logins, and 25 unless another number is asked for", async () => {
     const web = await testWeb({
       engine,
-      guard: { maxLoginsPerUser: 200 },
+      guard: { maxPerUser: 200 },
       routes: [
         Route.get("/sizes", ({ auth }) => {
           const pages = [undefined, Number.NaN, -1, 2.5, 100, 1000].map((size) => auth.logins().page({ size: size! }));
@@ -400,8 +400,8 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
 });
 
 await onEachDatabase("the limit of a user's logins", (engine) => {
-  test("S22 ends the oldest beyond maxLoginsPerUser, and tells so", async () => {
-    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 2 } });
+  test("S22 ends the oldest beyond maxPerUser, and tells so", async () => {
+    const web = await testWeb({ engine, guard: { maxPerUser: 2 } });
     const bob = await web.loggedIn(BOB);
     const browsers = [await web.loggedIn(), await web.loggedIn()];
     expect(await web.toldOf("auth.logins_ended")).toEqual([]);
@@ -411,7 +411,7 @@ await onEachDatabase("the limit of a user's logins", (engine) => {
   });
 
   test("S22 holds if many requests log in at once", async () => {
-    const web = await testWeb({ engine, guard: { maxLoginsPerUser: 3 } });
+    const web = await testWeb({ engine, guard: { maxPerUser: 3 } });
     await Promise.all(Array.from({ length: 12 }, () => web.loggedIn()));
     expect(await web.rows()).toHaveLength(3);
   });

@@ -94,7 +94,7 @@ export class UserLogins {
   }
 
   /**
-   * All logins that have not ended, most recently used first: at most as many as `maxLoginsPerUser` of the guard. For a
+   * All logins that have not ended, most recently used first: at most as many as `maxPerUser` of the guard. For a
    * list that is shown, see {@link page}.
    */
   async list(): Promise<LoginInfo[]> {

@@ -13,7 +13,7 @@ test("options that are left out have defaults", () => {
     domain: null,
     formerCookie: null,
     idleMs: 120 * MINUTE,
-    maxLoginsPerUser: 100,
+    maxPerUser: 100,
     logins: expect.any(Function),
     absoluteMs: 720 * MINUTE,
     rememberMs: 43_200 * MINUTE,
@@ -93,9 +93,9 @@ describe("what makes the boot fail", () => {
     );
   });
 
-  test.each([0, -1, 1.5, 10_001, "5", Number.NaN])("maxLoginsPerUser: %s", (maxLoginsPerUser) => {
-    expect(() => readWebGuardSettings("web", { maxLoginsPerUser }, HTTP)).toThrow(
-      /^config\/auth\.ts: GUARDS\.web\.maxLoginsPerUser: is .*Write a whole number from 1 to 10000/,
+  test.each([0, -1, 1.5, 10_001, "5", Number.NaN])("maxPerUser: %s", (maxPerUser) => {
+    expect(() => readWebGuardSettings("web", { maxPerUser }, HTTP)).toThrow(
+      /^config\/auth\.ts: GUARDS\.web\.maxPerUser: is .*Write a whole number from 1 to 10000/,
     );
   });
 

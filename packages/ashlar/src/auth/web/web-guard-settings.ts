@@ -2,7 +2,6 @@ import { type CookieSite, domainProblem, ownCookieName } from "../../http/index.
 import {
   type Complete,
   ConfigurationError,
-  integer,
   minutes,
   type Optional,
   settings,
@@ -12,6 +11,7 @@ import {
 } from "../../support/index.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
+import { MAX_PER_USER } from "../max-per-user.ts";
 import { GUARD_SETTINGS } from "../settings.ts";
 
 /** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */
@@ -38,16 +38,15 @@ export interface WebGuardSettings {
   /** How long a remembered login lasts, used or not, in minutes, 1 to 576,000; default: 43,200 (30 days). */
   readonly rememberMinutes?: number;
   /**
-   * On how many devices a user can be logged in at once, 1 to 10,000; default: 100. A login beyond that ends the oldest.
+   * How many logins a user can have at once, one per device, 1 to 10,000; default: 100. One beyond that ends the oldest.
    */
-  readonly maxLoginsPerUser?: number;
+  readonly maxPerUser?: number;
   /** The store of the logins; default: `databaseLogins()`. */
   readonly logins?: LoginStoreSource;
 }
 
 /** {@link WebGuardSettings}, as they are read. */
-export interface CompleteWebGuardSettings
-  extends Pick<Complete<WebGuardSettings>, "cookie" | "maxLoginsPerUser" | "logins"> {
+export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "maxPerUser" | "logins"> {
   /** `null` for the host alone. */
   readonly domain: string | null;
   /** The cookie of logins from before `domain` was set, which are continued; `null` without a domain. */
@@ -73,7 +72,7 @@ const SCHEMA = settings<WebGuardSettings>()(
     idleMinutes: minutes(null, MAX_MINUTES),
     absoluteMinutes: minutes(null, MAX_MINUTES),
     rememberMinutes: minutes(30 * 24 * 60, MAX_MINUTES),
-    maxLoginsPerUser: integer({ from: 1, to: 10_000 }, 100),
+    maxPerUser: MAX_PER_USER,
     // One value, so that all guards without this option share a store.
     logins: shape("databaseLogins(), or a LoginStore", isLoginStoreSource, databaseLogins()),
   },
@@ -113,7 +112,7 @@ export function readWebGuardSettings(guard: string, options: unknown, site: Cook
     idleMs: idle * MS_PER_MINUTE,
     absoluteMs: absolute * MS_PER_MINUTE,
     rememberMs: remember * MS_PER_MINUTE,
-    maxLoginsPerUser: read.maxLoginsPerUser,
+    maxPerUser: read.maxPerUser,
     logins: read.logins,
   });
 }

@@ -442,7 +442,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async #endOldest(user: Authenticatable): Promise<void> {
     const { store, settings } = this.#dependencies;
     const owner = { guard: this.name, userId: user.authId() };
-    this.#announceEnded(user, await store.endOldest(owner, settings.maxLoginsPerUser), "limit");
+    this.#announceEnded(user, await store.endOldest(owner, settings.maxPerUser), "limit");
   }
 
   #announceEnded(user: Authenticatable, count: number, reason: "user" | "limit"): void {

@@ -159,6 +159,32 @@ import "ashlar";
     after: `export const ACCOUNTS = { verificationExpires: 1, verificationExpiresInMinutes: 2, own: { emailChangeExpires: 1 } };\n`,
   },
   {
+    title: "how many logins a user can have at each guard",
+    path: "config/auth.ts",
+    before: `export const GUARDS = { web: { maxLoginsPerUser: 5 }, admin: { maxLoginsPerUser: 1, maxPerUser: 2 } };\n`,
+    after: `export const GUARDS = { web: { maxPerUser: 5 }, admin: { maxLoginsPerUser: 1, maxPerUser: 2 } };\n`,
+  },
+  {
+    title: "how many tokens a user can have, in the options of many() and personal(), under any name",
+    path: "config/api.ts",
+    before: `import { many as several, personal } from "ashlar/api";
+
+const perUser = 3;
+export const DRIVERS = {
+  jwt: { tokens: several({ accessMinutes: 5, maxTokensPerUser: 20 }), personal: personal({ perUser }) },
+  own: { personal: personal(), perUser: own({ perUser: 1 }) },
+};
+`,
+    after: `import { many as several, personal } from "ashlar/api";
+
+const perUser = 3;
+export const DRIVERS = {
+  jwt: { tokens: several({ accessMinutes: 5, maxPerUser: 20 }), personal: personal({ maxPerUser: perUser }) },
+  own: { personal: personal(), perUser: own({ perUser: 1 }) },
+};
+`,
+  },
+  {
     title: "the driver of sessions is a function",
     path: "config/session.ts",
     before: `import type { SessionSettings } from "ashlar/session";

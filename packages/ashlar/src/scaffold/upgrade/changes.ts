@@ -4,6 +4,7 @@ import {
   movingImports,
   raisingSetting,
   renamingImport,
+  renamingOption,
   renamingRouteMethod,
   renamingSetting,
   replacingSetting,
@@ -36,6 +37,19 @@ export const CHANGES: readonly Change[] = [
   setting(AUTH, ["ACCOUNTS"], "emailChangeExpiresMinutes", "emailChangeExpiresInMinutes"),
   setting(API, ["DRIVERS", "*"], "reauthWithin", "reauthWithinMinutes"),
   setting(API, ["DRIVERS", "*"], "clockSkew", "clockSkewSeconds"),
+  setting(AUTH, ["GUARDS", "*"], "maxLoginsPerUser", "maxPerUser"),
+  {
+    name: "maxTokensPerUser of many() is maxPerUser",
+    files: CODE,
+    sign: "maxTokensPerUser",
+    edit: renamingOption({ name: "many", from: "ashlar/api" }, "maxTokensPerUser", "maxPerUser"),
+  },
+  {
+    name: "perUser of personal() is maxPerUser",
+    files: CODE,
+    sign: "perUser",
+    edit: renamingOption({ name: "personal", from: "ashlar/api" }, "perUser", "maxPerUser"),
+  },
   {
     name: "SESSION.driver is SESSION.store",
     files: /^config\/session\.[tj]s$/,

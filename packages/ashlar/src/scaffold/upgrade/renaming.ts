@@ -2,7 +2,7 @@ import type { ImportDeclaration, Node, ObjectExpression } from "@babel/types";
 import { bare, type Code, type Insertion, nodesIn } from "../edits/code.ts";
 import { initialValueOf, propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
-import { importsOf, withImport } from "../edits/imports.ts";
+import { type Imported, importsOf, withImport } from "../edits/imports.ts";
 
 /** The code with an import under the name itself; `null` if the file has another use, or another name, for it. */
 function importing(code: Code, name: string, from: string): Code | null {
@@ -15,20 +15,34 @@ export type SettingPath = readonly [variable: string, ...keys: string[]];
 
 /** Renames a setting, and leaves its value, unless the new name is there already. */
 export function renamingSetting(path: SettingPath, before: string, after: string): Edit {
-  return (code) => {
-    const insertions: Insertion[] = [];
-    for (const object of objectsAt(code, path)) {
-      const old = propertyOf(object, before);
-      if (old === null || propertyOf(object, after) !== null) continue;
-      // A shorthand keeps the variable that it reads.
-      insertions.push({
-        at: old.key.start!,
-        until: old.key.end!,
-        text: old.shorthand ? `${after}: ${before}` : after,
-      });
-    }
-    return insertions.length === 0 ? code : code.with(...insertions);
-  };
+  return (code) => renamingProperty(code, objectsAt(code, path), before, after);
+}
+
+/** Renames an option where a function of a package is called with an object: `many({ maxTokensPerUser: 5 })`. */
+export function renamingOption(callee: Imported, before: string, after: string): Edit {
+  return (code) => renamingProperty(code, optionsOf(code, callee), before, after);
+}
+
+function renamingProperty(code: Code, objects: readonly ObjectExpression[], before: string, after: string): Code {
+  const insertions: Insertion[] = [];
+  for (const object of objects) {
+    const old = propertyOf(object, before);
+    if (old === null || propertyOf(object, after) !== null) continue;
+    // A shorthand keeps the variable that it reads.
+    insertions.push({ at: old.key.start!, until: old.key.end!, text: old.shorthand ? `${after}: ${before}` : after });
+  }
+  return insertions.length === 0 ? code : code.with(...insertions);
+}
+
+/** The objects that an imported function is called with, as its first argument. */
+function optionsOf(code: Code, { name, from }: Imported): ObjectExpression[] {
+  const imports = importsOf(code);
+  return [...nodesIn(code.program)].flatMap((node) => {
+    if (node.type !== "CallExpression" || node.callee.type !== "Identifier") return [];
+    const imported = imports.get(node.callee.name);
+    const [options] = node.arguments;
+    return imported?.name === name && imported.from === from && options?.type === "ObjectExpression" ? [options] : [];
+  });
 }
 
 /**

@@ -76,7 +76,7 @@ const ENDS: Readonly<Record<string, { readonly access: boolean; readonly renewal
   nothing: { access: false, renewal: false },
   "the token": { access: true, renewal: true },
   "the previous token": { access: true, renewal: true },
-  "the oldest, beyond `maxTokensPerUser`": { access: true, renewal: true },
+  "the oldest, beyond `maxPerUser`": { access: true, renewal: true },
   "the old token": { access: true, renewal: true },
   all: { access: true, renewal: true },
   "all tokens of that login": { access: true, renewal: true },
@@ -128,7 +128,7 @@ describe.each(["single", "many"] as const)("tokens: %s()", (strategy) => {
       const ends = ENDS[cell]!;
       for (const event of EVENTS[name]!) {
         // A second login is one beyond the limit.
-        const several = { tokens: many({ accessMinutes: 10, maxTokensPerUser: 1 }) };
+        const several = { tokens: many({ accessMinutes: 10, maxPerUser: 1 }) };
         const tokens = strategy === "single" ? { tokens: single(), expires: 10 } : several;
         const driver = { ...tokens, authenticates, version: 1 };
         const before = await manyTokensApi({ driver });
