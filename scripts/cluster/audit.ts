@@ -43,7 +43,7 @@ export async function audit(
 async function askFor(person: Person, port: number, { lost, admitted }: Audit): Promise<void> {
   const { email } = person;
   const visitor = visitorAs(person, port);
-  const me = (token: string) => settled(() => visitor.get(`/api/me?token=${token}`));
+  const me = (token: string) => settled(() => visitor.getWithToken("/api/me", token));
   const logIn = (one: string) => settled(() => visitor.post("/api/auth", { username: email, password: one }));
   for (const cookies of person.endedLogins) {
     const browser = visitorAs(person, port);
@@ -63,7 +63,7 @@ async function askFor(person: Person, port: number, { lost, admitted }: Audit): 
     const issued = await logIn(password);
     statuses.push(issued.status);
     if (issued.status !== 200) continue;
-    const found = await settled(() => visitor.get(`/api/orders?token=${tokenIn(issued)}`));
+    const found = await settled(() => visitor.getWithToken("/api/orders", tokenIn(issued)));
     if (found.status !== 200) continue;
     const orders = new Set(JSON.parse(found.body) as string[]);
     lost.push(...person.orders.filter((one) => !orders.has(one)).map((one) => `order ${one}`));

@@ -151,7 +151,7 @@ export function storm({ guessesPerSecond, seconds, others }: StormOptions): Prom
       await Promise.all([
         paced(20, forSeconds, (number) => {
           const { person, visitor } = programs[number % PROGRAMS]!;
-          return tokens.time(() => visitor.get(`/api/orders?token=${person.token}`));
+          return tokens.time(() => visitor.getWithToken("/api/orders", person.token!));
         }),
         paced(2, forSeconds, (number) => {
           const { person, visitor } = users[number % others]!;

@@ -43,9 +43,9 @@ test("a new application's configuration equals the framework's defaults", async 
   expect(readPostgresSettings({ poolSize }, { where: "" })).toEqual(readPostgresSettings({}, { where: "" }));
   expect(poolSize).toBeDefined();
 
-  // Tokens expire, and are checked in the database; neither is the framework's default.
+  // Tokens expire, are checked in the database, and are not read from URLs; none of this is the framework's default.
   const { secret, model } = section("api").DRIVERS!.jwt!;
-  const jwt = { secret, model, expires: 60, authenticates: true };
+  const jwt = { secret, model, expires: 60, authenticates: true, tokenInQuery: false };
   expect(readApiSettings(section("api").DRIVERS)).toEqual(readApiSettings({ jwt }));
 });
 

@@ -23,6 +23,7 @@ let token: string;
 beforeAll(async () => {
   const made = await generateApplication({});
   await edit(made.root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", ROUTES]);
+  await edit(made.root, "config/api.ts", ["tokenInQuery: false", "tokenInQuery: true"]);
   const User = await userClass(made.root);
   const booted = await bootApplication(made.root);
   ({ application } = booted);

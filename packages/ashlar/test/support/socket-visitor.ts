@@ -34,6 +34,11 @@ export class SocketVisitor {
     return this.#send("GET", path, null);
   }
 
+  /** Calls the API with a token. */
+  getWithToken(path: string, token: string): Promise<SocketResponse> {
+    return this.#send("GET", path, null, { authorization: `Bearer ${token}` });
+  }
+
   /** Opens a page, as a browser would. */
   page(path: string): Promise<SocketResponse> {
     return this.#send("GET", path, null, { accept: "text/html" });

@@ -163,7 +163,7 @@ test("tokens are refused with the codes and headers in the tables", async () => 
     const answers = [
       await createTestClient(application).get("/api/me"),
       await createTestClient(application).withToken(`${token}x`).get("/api/me"),
-      await createTestClient(application).withToken(token).get("/api/me?token=other"),
+      await createTestClient(application).withToken(token).postJson("/api/orders", { token: "other" }),
     ];
     for (const [index, { "Status and code": code, "`WWW-Authenticate`": challenge }] of rows.entries()) {
       const answer = answers[index]!;
@@ -173,7 +173,9 @@ test("tokens are refused with the codes and headers in the tables", async () => 
       expect(header === null ? "" : `\`${header}\``).toBe(challenge);
     }
     (await client.postJson("/api/auth?password=x", { username: EMAIL })).assertStatus(422);
-    (await client.get(`/api/me?token=${token}`)).assertStatus(200);
+    (await client.postJson("/api/invitations", { token }))
+      .assertStatus(403)
+      .assertJsonContains({ code: "E_FORBIDDEN" });
     travel(61 * 60);
     expect(await me(shop, token)).toBe(401);
     const renewed = (await client.postJson("/api/reauth", { token })).assertStatus(200).json as { data: string };
@@ -317,6 +319,23 @@ test("the client logs in, renews its token when it has expired, and reports the 
     await user.revokeToken();
     await expect(client.get("/api/me")).rejects.toThrow("E_INVALID_TOKEN: The token is not valid.");
   });
+});
+
+test("a token in the query is ignored in a new application, and accepted with tokenInQuery: true", async () => {
+  const inQuery = async (): Promise<number> => {
+    let status = 0;
+    await withShop(async ({ client }) => {
+      status = (await client.get(`/api/me?token=${await tokenOf(client)}`)).status;
+    });
+    return status;
+  };
+  expect(await inQuery()).toBe(401);
+  await edit(root, "config/api.ts", ["tokenInQuery: false", "tokenInQuery: true"]);
+  try {
+    expect(await inQuery()).toBe(200);
+  } finally {
+    await edit(root, "config/api.ts", ["tokenInQuery: true", "tokenInQuery: false"]);
+  }
 });
 
 /** The page's `config/api.ts` as it is made, and the one that reads a variable. */
