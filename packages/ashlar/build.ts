@@ -8,6 +8,7 @@ import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { writeMarkdownCopy } from "../../docs/.vitepress/markdown-copy.ts";
+import { builtinsAsTheyAre, lateInheritance } from "./build/platform.ts";
 
 const here = import.meta.dirname;
 const dist = join(here, "dist");
@@ -46,6 +47,7 @@ const bundle = await rolldown({
     "hashing-worker": join(here, "src/security/password/hashing-worker.ts"),
   },
   platform: "node",
+  plugins: [lateInheritance(), builtinsAsTheyAre()],
   external: [...packages, ...FOR_DEVELOPMENT].map((name) => new RegExp(`^${name}(?:/|$)`)),
 });
 // All in one folder: a module finds the hashing threads next to itself, whichever file it ends up in. Class names are kept

@@ -1,3 +1,4 @@
+import { isNodeResponse } from "../node/index.ts";
 import type { HttpContext } from "./context.ts";
 import { FastResponse } from "./fast-response.ts";
 import { HttpResponse } from "./response.ts";
@@ -26,8 +27,8 @@ export function toResponse(context: HttpContext, result: unknown): Response {
   }
   if (result === undefined) return started === null ? new FastResponse(null, EMPTY_INIT) : started.toResponse();
   if (typeof result === "object" && result !== null && !isPlain(result)) {
-    if (result instanceof HttpResponse) return result.toResponse();
     if (isResponse(result)) return fromPlatform(context, started, result);
+    if (result instanceof HttpResponse) return result.toResponse();
     checkKind(context, result);
   }
   const text = serialize(context, result);
@@ -51,8 +52,9 @@ function isPlain(value: object): boolean {
 
 function fromPlatform(context: HttpContext, started: HttpResponse | null, response: Response): Response {
   if (response.status === 0) throw unserializable(context, "is an error of fetch, with no status.");
-  // Reading this from a response of the server would cost it its shortcut, and those are never reused.
-  if ((response.constructor as unknown) === Response && response.bodyUsed) {
+  // Reading this from a response of the server would cost it its shortcut, and those are never reused. They are told apart
+  // without mentioning `Response`, with which Node.js loads its `fetch`; see `inheritLate`.
+  if (!isNodeResponse(response) && (response.constructor as unknown) === Response && response.bodyUsed) {
     throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
   if (started !== null) return started.mergeInto(response);

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
-import type { MaybePromise } from "../support/index.ts";
+import { isPromise, type MaybePromise } from "../support/index.ts";
 import { type PendingResponse, type RequestTrace, requestTraces } from "./request-trace.ts";
 import { underSameOrigin } from "./requested-origins.ts";
 
@@ -67,7 +67,7 @@ export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePr
     if (waiting !== null) setImmediate(() => fetches.run(trace, begin, waiting));
   };
   const response = fetches.run(trace, fetch);
-  if (response instanceof Promise) response.then(returned, returned);
+  if (isPromise(response)) response.then(returned, returned);
   else returned();
   return response;
 }

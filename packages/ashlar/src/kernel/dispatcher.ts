@@ -14,7 +14,7 @@ import {
   toResponse,
 } from "../http/index.ts";
 import type { CompiledMatch, CompiledRoute, Router } from "../routing/index.ts";
-import { isThenable } from "../support/index.ts";
+import { isPromise, isThenable } from "../support/index.ts";
 import { currentTrace } from "./after-response.ts";
 import type { ErrorHandler } from "./errors/error-handler.ts";
 import { UnmatchedError } from "./errors/unmatched.ts";
@@ -182,7 +182,7 @@ export class Dispatcher {
   #rescue(seen: HttpContext | null, raw: Request, error: unknown): Response | Promise<Response> {
     const context = seen ?? this.#unseenContext(raw);
     const result = this.#errors.respond(error, context);
-    if (!(result instanceof Promise)) return this.#errors.toResponse(context, result);
+    if (!isPromise(result)) return this.#errors.toResponse(context, result);
     return result.then((settled) => this.#errors.toResponse(context, settled));
   }
 
@@ -282,7 +282,7 @@ export class Dispatcher {
   #failed(context: HttpContext, error: unknown, startedAt: number): Response | Promise<Response> {
     const result = this.#errors.respond(error, context);
     const finish = (settled: unknown) => this.#finish(context, this.#errors.toResponse(context, settled), startedAt);
-    return result instanceof Promise ? result.then(finish) : finish(result);
+    return isPromise(result) ? result.then(finish) : finish(result);
   }
 
   #finish(context: HttpContext, response: Response, startedAt: number): Response {

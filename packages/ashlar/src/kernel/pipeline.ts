@@ -1,5 +1,5 @@
 import { closeBodyWithResponse, type HttpContext, isResponse, type Middleware } from "../http/index.ts";
-import { isClass } from "../support/index.ts";
+import { isClass, isPromise } from "../support/index.ts";
 import type { Container } from "./container.ts";
 import type { MiddlewareEntry } from "./http-kernel.ts";
 
@@ -62,7 +62,7 @@ export function isEarly(middleware: Middleware, args: readonly string[]): boolea
 function closing(handler: Run): Run {
   return (context) => {
     const result = handler(context);
-    if (result instanceof Promise) return result.then((response) => held(context, response));
+    if (isPromise(result)) return result.then((response) => held(context, response));
     return held(context, result);
   };
 }

@@ -20,7 +20,7 @@ import {
   whenEnded,
 } from "../kernel/index.ts";
 import type { PreparedResponse } from "../node/index.ts";
-import type { MaybePromise } from "../support/index.ts";
+import { isPromise, type MaybePromise } from "../support/index.ts";
 import { HeldRefusals } from "./held-refusals.ts";
 import { isLingering, lingerIfUnread } from "./lingering-close.ts";
 import { hostCheck, isRequestTarget } from "./request-host.ts";
@@ -169,7 +169,7 @@ export function nodeHandler(
     const request = new NodeRequest(exchange);
     try {
       const result = requestTraces.run(trace, fetch, request);
-      if (result instanceof Promise) {
+      if (isPromise(result)) {
         result.then(
           (settled) => finished(response, settled, request, exchange),
           (error) => broken(exchange, response, error),

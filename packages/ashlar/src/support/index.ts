@@ -20,7 +20,7 @@ export {
   ValidationError,
 } from "./errors.ts";
 export { escapeHtml } from "./html.ts";
-export { isClass, isOrExtends, isThenable } from "./kinds.ts";
+export { isClass, isOrExtends, isPromise, isThenable } from "./kinds.ts";
 export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.ts";
 export {
   type DataSize,

@@ -1,3 +1,5 @@
+import type { MaybePromise } from "./types.ts";
+
 /** Reports whether something is a class: the prototype of a class cannot be reassigned, that of a function can. */
 export function isClass(value: object): boolean {
   return Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false;
@@ -6,6 +8,14 @@ export function isClass(value: object): boolean {
 /** Reports whether something is a promise, of the platform or of a library. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/**
+ * Reports whether a result is a promise of the platform. `instanceof` alone would ask a response for its prototypes, which
+ * makes Node.js load its `fetch`; see `inheritLate`.
+ */
+export function isPromise<T>(result: MaybePromise<T>): result is Promise<T> {
+  return isThenable(result) && result instanceof Promise;
 }
 
 /** Reports whether a value is a class, or extends it. */

@@ -1,4 +1,5 @@
 import { type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import { isPromise } from "./kinds.ts";
 
 /** What every message has. */
 export interface TraceMessage {
@@ -104,7 +105,7 @@ export function traced<T, Message extends TraceMessage>(channel: Channel<Message
   return channel.start.runStores(message, () => {
     try {
       const result = work();
-      if (!(result instanceof Promise)) return result;
+      if (!isPromise(result)) return result;
       message.isAsync = true;
       return later(channel, message, result) as T;
     } catch (error) {

@@ -1,6 +1,6 @@
 import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
 import type { Catalogue } from "../../messages/index.ts";
-import { AshlarError, type MaybePromise, RefusedError } from "../../support/index.ts";
+import { AshlarError, isPromise, type MaybePromise, RefusedError } from "../../support/index.ts";
 import { BusyRoutes } from "../busy-routes.ts";
 import type { LoggablePaths } from "../loggable-path.ts";
 import type { Logger } from "../logger.ts";
@@ -76,7 +76,7 @@ export class ErrorHandler {
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const result = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
-      return result instanceof Promise ? result.catch((second) => this.lastResort(second)) : result;
+      return isPromise(result) ? result.catch((second) => this.lastResort(second)) : result;
     } catch (second) {
       return this.lastResort(second);
     }
