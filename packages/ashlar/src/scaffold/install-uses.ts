@@ -28,50 +28,63 @@ async function applicationSteps(text: string, makesKernel: boolean): Promise<Cod
   const options = optionsOf(code, call);
   const isOpaque = options === null && call.arguments.length > 0;
   const usesKernel = /^\s*import\b[^;]*["']\.\/app\/kernel(?:\.[jt]s)?["']/m.test(text);
-  const lacksKernel = !usesKernel && (makesKernel || !(isOpaque || hasOption(options, "kernel")));
-  const lacksRoot = !isOpaque && !hasOption(options, "root");
-  const steps: CodeStep[] = [];
-  if (lacksKernel || lacksRoot) {
-    const properties = [
-      ...(lacksRoot ? ["root: import.meta.dirname"] : []),
-      ...(lacksKernel ? ["kernel: Kernel"] : []),
-    ];
-    const from = ["Kernel", "./app/kernel.ts"] as const;
-    steps.push({
-      file: "app.ts",
-      edit:
-        lacksKernel && hasOption(options, "kernel")
-          ? () => null
-          : all(...(lacksKernel ? [importing(...from)] : []), creatingWith(properties)),
-      lines: [
-        ...(lacksKernel ? [`import { ${from[0]} } from "${from[1]}";`] : []),
-        "// in createApplication({ … }):",
-        ...properties.map((property) => `${property},`),
-      ],
-    });
-  }
-  if (hasOption(options, "providers") && !text.includes("config/providers")) {
-    // What the author wrote there may be their own, so it is never removed.
-    const lines = [
-      "// remove providers from createApplication({ … }), so that PROVIDERS of config/providers.ts is used",
-    ];
-    steps.push({ file: "app.ts", edit: () => null, lines });
-  }
-  if (!hasDefaultExport(code)) {
-    const [, name] = /\b(?:const|let|var)\s+(\w+)\s*=\s*await\s+createApplication\(/.exec(text) ?? [];
-    const listens = /\.listen\(/.test(text);
-    steps.push({
-      file: "app.ts",
-      edit: exportingApplication,
-      lines: [
-        listens
-          ? `// replace ${name ?? "application"}.listen(…), which npx ashlar serve calls, with:`
-          : "// at the end, for npx ashlar serve and the other commands:",
-        `export default ${name ?? "await createApplication({ … })"};`,
-      ],
-    });
-  }
-  return steps;
+  const hasKernel = hasOption(options, "kernel");
+  const lacks: MissingOptions = {
+    kernel: !usesKernel && (makesKernel || !(isOpaque || hasKernel)),
+    root: !isOpaque && !hasOption(options, "root"),
+  };
+  return [
+    ...(lacks.kernel || lacks.root ? [optionsStep(lacks, hasKernel)] : []),
+    ...(hasOption(options, "providers") && !text.includes("config/providers") ? [PROVIDERS_STEP] : []),
+    ...(hasDefaultExport(code) ? [] : [exportStep(text)]),
+  ];
+}
+
+/** Which options of `createApplication` are missing. */
+interface MissingOptions {
+  readonly kernel: boolean;
+  readonly root: boolean;
+}
+
+/** @param hasKernel whether there is another kernel, which the author must replace */
+function optionsStep(lacks: MissingOptions, hasKernel: boolean): CodeStep {
+  const properties = [
+    ...(lacks.root ? ["root: import.meta.dirname"] : []),
+    ...(lacks.kernel ? ["kernel: Kernel"] : []),
+  ];
+  const [name, file] = ["Kernel", "./app/kernel.ts"] as const;
+  const imports = lacks.kernel ? [importing(name, file)] : [];
+  return {
+    file: "app.ts",
+    edit: lacks.kernel && hasKernel ? () => null : all(...imports, creatingWith(properties)),
+    lines: [
+      ...(lacks.kernel ? [`import { ${name} } from "${file}";`] : []),
+      "// in createApplication({ … }):",
+      ...properties.map((property) => `${property},`),
+    ],
+  };
+}
+
+/** What the author wrote there may be their own, so it is never removed. */
+const PROVIDERS_STEP: CodeStep = {
+  file: "app.ts",
+  edit: () => null,
+  lines: ["// remove providers from createApplication({ … }), so that PROVIDERS of config/providers.ts is used"],
+};
+
+function exportStep(text: string): CodeStep {
+  const [, name] = /\b(?:const|let|var)\s+(\w+)\s*=\s*await\s+createApplication\(/.exec(text) ?? [];
+  const listens = /\.listen\(/.test(text);
+  return {
+    file: "app.ts",
+    edit: exportingApplication,
+    lines: [
+      listens
+        ? `// replace ${name ?? "application"}.listen(…), which npx ashlar serve calls, with:`
+        : "// at the end, for npx ashlar serve and the other commands:",
+      `export default ${name ?? "await createApplication({ … })"};`,
+    ],
+  };
 }
 
 async function parsed(text: string): Promise<Code | null> {

@@ -6,27 +6,22 @@ import { replaceEnvFile } from "./env-file.ts";
 import { codeOf, javaScriptOf, readIfThere } from "./existing-files.ts";
 import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "./files.ts";
 import { type FilledSecrets, fillSecrets } from "./fill-secrets.ts";
+import {
+  everyGenerated,
+  type FilesByPath,
+  filesOf,
+  type GeneratedApplication,
+  traitsOf,
+} from "./generated-applications.ts";
 import { ignoredFiles } from "./ignored-files.ts";
 import { environmentWith } from "./install-environment.ts";
 import { missingMigrations } from "./install-migrations.ts";
 import { type Feature, stepsFor } from "./install-steps.ts";
 import { usesOf } from "./install-uses.ts";
 import { hasMany, MANY_LINE, withMany } from "./many-tokens.ts";
-import { spell } from "./names.ts";
-import { managerInReadme } from "./package-manager.ts";
 import { withReusedMail } from "./reused-mail.ts";
-import { applySteps, type RemainingStep } from "./steps.ts";
-import {
-  type ApplicationDatabase,
-  type ApplicationTraits,
-  accountFiles,
-  apiFiles,
-  databases,
-  descriptions,
-  limits,
-  looks,
-  wiring,
-} from "./stub-files.ts";
+import { applySteps, type RemainingStep, type Step } from "./steps.ts";
+import type { ApplicationTraits } from "./stub-files.ts";
 
 /** A file to write, and the existing one. */
 export interface PlannedFile extends NewFile {
@@ -54,9 +49,6 @@ export interface InstallationOptions {
   readonly apiNames?: ApiNames;
 }
 
-/** The files of an application by path, as generated with certain traits. */
-type Made = ReadonlyMap<string, string>;
-
 /** Files that everything else needs: created if missing. */
 const NEEDED = [
   ...["app/kernel.ts", "app/models/user.ts", "config/database.ts", "config/providers.ts"],
@@ -65,20 +57,6 @@ const NEEDED = [
 const EXAMPLE = ".env.example";
 const API_CONFIGURATION = "config/api.ts";
 const TESTS = "tests/application.test.ts";
-const TRUTHS = [false, true];
-const FORMS = [
-  { pages: true, json: false },
-  { pages: false, json: true },
-];
-/** No accounts, or accounts in either form, with and without each feature. */
-const ACCOUNTS = [
-  { pages: false, json: false, registration: true, verification: true },
-  ...FORMS.flatMap((form) =>
-    TRUTHS.flatMap((registration) => TRUTHS.map((verification) => ({ ...form, registration, verification }))),
-  ),
-];
-const DATABASES = ["sqlite", "postgres", "mariadb"] as const;
-const LANGUAGES = ["en", "de"] as const;
 
 /**
  * Plans the changes that add a feature to an application, without writing anything.
@@ -94,63 +72,125 @@ export async function planInstallation(
   wish: Feature,
   options: InstallationOptions = {},
 ): Promise<Installation> {
+  const plan = await planOf(root, wish, options);
+  const files = [...(await generatedFiles(plan)), ...(await newMigrations(root, plan.feature, plan.wanted, options))];
+  const isMade = (file: string): boolean => files.some(({ path, before }) => path === file && before === null);
+  const ignored = await ignoredFiles(root, isMade("config/database.ts"));
+  if (ignored !== null) files.push({ ...ignored, isInTheWay: false });
+  const changed = environmentWith(
+    plan.environment,
+    plan.former.map(({ traits, files: texts }) => [texts, madeWithFeature(plan, traits)] as const),
+  );
+  const { changed: edited, remaining } = await applySteps(
+    root,
+    await editsFor(plan, files, { isMade, writesEnvironment: changed !== null }),
+  );
+  for (const [path, { before, after: text }] of edited) {
+    if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
+  }
+  const left = [...remaining, ...(await addManyTokens(plan, files))];
+  // Tests of parts that have yet to be added by hand, or of routes that the author has replaced, would fail.
+  const isTested = remaining.length === 0 && (!plan.wanted.api || (await hasOwnRoute(root, plan.wanted, isMade)));
+  const planned = isTested ? files : files.filter(({ path }) => path !== TESTS);
+  return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
+}
+
+/** What an installation is planned from. */
+interface Plan {
+  readonly root: string;
+  readonly feature: Feature;
+  readonly options: InstallationOptions;
+  /** What the application has once the feature is added. */
+  readonly wanted: ApplicationTraits;
+  /** The text of `.env`; `null` if there is no file. */
+  readonly environment: string | null;
+  /** Whether there is an `app.ts`. */
+  readonly isApplication: boolean;
+  /** Every application that may have been generated here. */
+  readonly former: readonly GeneratedApplication[];
+}
+
+async function planOf(root: string, wish: Feature, options: InstallationOptions): Promise<Plan> {
   // An unreadable file fails here, before anything is written.
   const environment = readEnvFile(join(root, ".env"));
   const isApplication = await hasEntry(root);
   const has = withNames(await traitsOf(root, wish !== "api" && !isApplication), options);
   const feature = formOf(wish, has);
   const wanted = { ...has, [feature]: true };
-  const former = await everyMade(has);
-  const target = former.find(({ traits }) => isDeepStrictEqual(traits, wanted))!.files;
-  const after = ({ database }: ApplicationTraits): Made =>
-    former.find(({ traits }) => isDeepStrictEqual(traits, { ...wanted, database }))!.files;
-  const own = new Set((await filesOf(feature, wanted)).map(({ path }) => path));
+  return { root, feature, options, wanted, environment, isApplication, former: await everyGenerated(has) };
+}
 
+/** The files of an application with the feature, on the database of another one. */
+function madeWithFeature({ former, wanted }: Plan, { database }: ApplicationTraits): FilesByPath {
+  return former.find(({ traits }) => isDeepStrictEqual(traits, { ...wanted, database }))!.files;
+}
+
+/** The generated files that are missing, or still as they were generated, or in the way. */
+async function generatedFiles(plan: Plan): Promise<PlannedFile[]> {
+  const own = new Set((await filesOf(plan.feature, plan.wanted)).map(({ path }) => path));
   const files: PlannedFile[] = [];
-  for (const [path, text] of target) {
-    const before = await readIfThere(root, path);
-    if (before === null) {
-      const isNeeded = NEEDED.includes(path) || (path === EXAMPLE && environment === null);
-      const isMade = own.has(path) || (isApplication && isNeeded);
-      const isThere = (await javaScriptOf(root, path)) !== null;
-      if (isMade && !isThere) files.push({ path, text, before, isInTheWay: false });
-      continue;
-    }
-    const match = former.find(({ files: texts }) => isAsMade(before, texts.get(path)));
-    const replacement = withLineEndsOf(before, match === undefined ? text : (after(match.traits).get(path) ?? text));
-    // Configuration, and the API's own files, belong to the author from the start, so they are never overwritten.
-    const isInTheWay = match === undefined && own.has(path) && feature !== "api" && !path.startsWith("config/");
-    if ((match !== undefined || isInTheWay) && replacement !== before) {
-      files.push({ path, text: replacement, before, isInTheWay });
-    }
+  for (const [path, text] of madeWithFeature(plan, plan.wanted)) {
+    const before = await readIfThere(plan.root, path);
+    const isOwn = own.has(path);
+    const file =
+      before === null
+        ? await missingFile(plan, { path, text }, isOwn)
+        : replacedFile(plan, { path, text, before }, isOwn);
+    if (file !== null) files.push(file);
   }
-  files.push(...(await newMigrations(root, feature, wanted, options)));
-  const isMade = (file: string): boolean => files.some(({ path, before }) => path === file && before === null);
-  const ignored = await ignoredFiles(root, isMade("config/database.ts"));
-  if (ignored !== null) files.push({ ...ignored, isInTheWay: false });
+  return files;
+}
 
+/** @param isOwn whether the file is one of the feature's own */
+async function missingFile(plan: Plan, { path, text }: NewFile, isOwn: boolean): Promise<PlannedFile | null> {
+  const isNeeded = NEEDED.includes(path) || (path === EXAMPLE && plan.environment === null);
+  if (!isOwn && !(plan.isApplication && isNeeded)) return null;
+  if ((await javaScriptOf(plan.root, path)) !== null) return null;
+  return { path, text, before: null, isInTheWay: false };
+}
+
+/** @param isOwn whether the file is one of the feature's own */
+function replacedFile(
+  plan: Plan,
+  { path, text, before }: NewFile & { readonly before: string },
+  isOwn: boolean,
+): PlannedFile | null {
+  const match = plan.former.find(({ files }) => isAsMade(before, files.get(path)));
+  if (match !== undefined) {
+    const replacement = withLineEndsOf(before, madeWithFeature(plan, match.traits).get(path) ?? text);
+    return replacement === before ? null : { path, text: replacement, before, isInTheWay: false };
+  }
+  // Configuration, and the API's own files, belong to the author from the start, so they are never overwritten.
+  if (!isOwn || plan.feature === "api" || path.startsWith("config/")) return null;
+  const replacement = withLineEndsOf(before, text);
+  return replacement === before ? null : { path, text: replacement, before, isInTheWay: true };
+}
+
+/** The edits of the author's files, without those of files that are written anyway. */
+async function editsFor(
+  plan: Plan,
+  files: readonly PlannedFile[],
+  { isMade, writesEnvironment }: { readonly isMade: (file: string) => boolean; readonly writesEnvironment: boolean },
+): Promise<Step[]> {
   const written = new Set(files.filter(({ isInTheWay }) => !isInTheWay).map(({ path }) => path));
-  const changed = environmentWith(
-    environment,
-    former.map(({ traits, files: texts }) => [texts, after(traits)] as const),
+  const uses = plan.isApplication ? await usesOf((await readIfThere(plan.root, "app.ts"))!, isMade) : [];
+  return [...stepsFor(plan.feature, plan.wanted), ...uses].filter(
+    ({ file }) => !written.has(file) && !(file === ".env" && writesEnvironment),
   );
-  const uses = isApplication ? await usesOf((await readIfThere(root, "app.ts"))!, isMade) : [];
-  const steps = [...stepsFor(feature, wanted), ...uses].filter(
-    ({ file }) => !written.has(file) && (file !== ".env" || changed === null),
-  );
-  const { changed: edited, remaining } = await applySteps(root, steps);
-  for (const [path, { before, after: text }] of edited) {
-    if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
-  }
-  const isMany = options.hasManyTokens === true && (await withManyTokens(root, files));
-  const left = [...remaining, ...(isMany ? [] : await manyTokensLeft(root, options))];
-  if (wanted.pages && wanted.api && (options.hasManyTokens === true || (await hasManyTokensIn(root)))) {
-    left.push(...(await withReusedMail(root, files)));
-  }
-  // Tests of parts that have yet to be added by hand, or of routes that the author has replaced, would fail.
-  const isTested = remaining.length === 0 && (!wanted.api || (await hasOwnRoute(root, wanted, isMade)));
-  const planned = isTested ? files : files.filter(({ path }) => path !== TESTS);
-  return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
+}
+
+/**
+ * Gives users several tokens, if that is wanted, and the mail about them.
+ *
+ * @param files what is planned so far; it is changed
+ * @returns what is left to the author
+ */
+async function addManyTokens({ root, wanted, options }: Plan, files: PlannedFile[]): Promise<RemainingStep[]> {
+  const isWanted = options.hasManyTokens === true;
+  const isAdded = isWanted && (await withManyTokens(root, files));
+  const left = isAdded ? [] : await manyTokensLeft(root, options);
+  const hasMails = wanted.pages && wanted.api && (isWanted || (await hasManyTokensIn(root)));
+  return hasMails ? [...left, ...(await withReusedMail(root, files))] : left;
 }
 
 /**
@@ -284,93 +324,4 @@ async function hasOwnRoute(
 ): Promise<boolean> {
   const file = routesFileOf(apiNames);
   return isMade(file) || /["'`]\/?me["'`]/.test(await codeOf(root, (await javaScriptOf(root, file)) ?? file));
-}
-
-/** The files of a feature, without those that wire it up. */
-async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
-  if (feature === "api") return [...(await apiFiles(traits)), ...(await limits(traits))];
-  return [...(await accountFiles(traits)), ...(await limits(traits)), ...(await looks(traits))];
-}
-
-/** The files of every application that may have been generated here. */
-function everyMade(has: ApplicationTraits): Promise<{ readonly traits: ApplicationTraits; readonly files: Made }[]> {
-  const choices = TRUTHS.flatMap((api) =>
-    ACCOUNTS.flatMap((accounts) =>
-      LANGUAGES.flatMap((language) =>
-        DATABASES.map((database): ApplicationTraits => ({ ...has, api, ...accounts, language, database })),
-      ),
-    ),
-  );
-  return Promise.all(choices.map(async (traits) => ({ traits, files: await made(traits) })));
-}
-
-async function made(traits: ApplicationTraits): Promise<Made> {
-  const files = [
-    ...(await wiring(traits)),
-    ...(await databases(traits)),
-    ...(traits.pages ? await filesOf("pages", traits) : []),
-    ...(traits.json ? await filesOf("json", traits) : []),
-    ...(traits.api ? await filesOf("api", traits) : []),
-    ...(await descriptions(traits)),
-  ];
-  return new Map(files.map(({ path, text }) => [path, text]));
-}
-
-async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTraits> {
-  const manifest = await readIfThere(root, "package.json");
-  if (manifest === null || isRefused) {
-    throw new AshlarError(
-      "E_COMMAND",
-      `There is no application in ${root}. Run the command in the application's folder.`,
-    );
-  }
-  const { name = "application", dependencies = {} } = JSON.parse(manifest) as {
-    name?: string;
-    dependencies?: Readonly<Record<string, string>>;
-  };
-  const [providers, routes, user, settings, api] = await Promise.all(
-    ["config/providers.ts", "routes/web.ts", "app/models/user.ts", "config/app.ts", "config/api.ts"].map((file) =>
-      codeOf(root, file),
-    ),
-  );
-  // An author who left a feature out of the pages, or removed it, doesn't want it back.
-  const hasAccountRoutes = /\bAuth\.routes\(/.test(routes!);
-  const json = /\bAuth\.routes\([^()]*\bjson\s*:\s*true\b/.test(routes!);
-  return {
-    name,
-    title: titleOf(name),
-    // A feature is there as soon as anything of it is: the lines that its command has printed may not be in place yet, and
-    // what it has already added must stay.
-    api:
-      /\bApiProvider\b/.test(providers!) ||
-      /\bApi\.routes\(/.test(routes!) ||
-      /\bAuthenticatesTokens\b/.test(user!) ||
-      api !== "",
-    pages: !json && (/\bMailProvider\b/.test(providers!) || hasAccountRoutes || /\bMustVerifyEmail\b/.test(user!)),
-    json,
-    registration: !(hasAccountRoutes && /\bregister\s*:\s*false\b/.test(routes!)),
-    verification: !hasAccountRoutes || /\bMustVerifyEmail\b/.test(user!),
-    language: /\blanguage\s*:\s*["']de["']/.test(settings!) ? "de" : "en",
-    manager: managerInReadme(await readIfThere(root, "README.md")),
-    database: databaseOf(dependencies),
-    welcome: await hasWelcome(root),
-  };
-}
-
-/** The database that an application was generated with, by its driver. SQLite has none. */
-function databaseOf(dependencies: object): ApplicationDatabase {
-  if (Object.hasOwn(dependencies, "pg")) return "postgres";
-  return Object.hasOwn(dependencies, "mysql2") ? "mariadb" : "sqlite";
-}
-
-/** Returns whether `routes/web.ts` has the front page, or will have it because its view exists. */
-async function hasWelcome(root: string): Promise<boolean> {
-  const routes = await readIfThere(root, "routes/web.ts");
-  return routes === null ? (await readIfThere(root, "views/welcome.edge")) !== null : /["']welcome["']/.test(routes);
-}
-
-/** The title that an application of this name was generated with. A name that the generator can't have used is its own title. */
-function titleOf(name: string): string {
-  const bare = name.replace(/^@[^/]*\//, "").replaceAll(/[^A-Za-z0-9]+/g, "-");
-  return /^[A-Za-z]/.test(bare) ? spell(bare).title : name;
 }

@@ -7,13 +7,15 @@ import { loadApplication } from "../load-application.ts";
 import { problemOf, type Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 import { watchBoot } from "./endless-boot.ts";
-import { CLOCK_OFFSET_MS, type FromPrimary, type FromWorker } from "./messages.ts";
+import { CLOCK_OFFSET_MS, type ConnectionMessage, type FromPrimary, type FromWorker } from "./messages.ts";
 
 /** Sent to all processes of a terminal or a service. The primary process obeys them, and says what that means here. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 const NEVER_BOOTS =
   "The application never finishes its boot: it awaits something that can't come. Does app.ts import a module that imports app.ts?";
+
+type ServeMessage = Extract<FromPrimary, { readonly type: "serve" }>;
 
 /** Where to serve, as given on the command line. */
 export interface WorkerOptions {
@@ -29,95 +31,140 @@ export interface WorkerOptions {
  */
 export async function serveAsWorker(terminal: Terminal, count: number, options: WorkerOptions): Promise<void> {
   for (const signal of SIGNALS) process.on(signal, () => {});
-  let running: Application | null = null;
-  let take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
-  /** Why it ends by itself, if it does. */
-  let reason: string | null = null;
-  let isClosing = false;
+  const worker = new WorkerProcess(terminal, options);
+  worker.obeyPrimary();
+  const application = await worker.boot();
+  requireProcesses(application, count);
+  const { settings, shedding } = application;
+  const { name, environment, log } = settings;
+  const { drainSeconds, shutdownTimeoutSeconds, waitSeconds } = settings.server;
+  const address = addressOf(application, options);
+  const times = { drainSeconds, shutdownTimeoutSeconds, waitSeconds };
+  tell({ type: "booted", address, log: { name, environment, log }, ...times, shedding });
+}
+
+/** @throws `E_INVALID_CONFIGURATION` */
+function requireProcesses({ settings }: Application, count: number): void {
+  const { processes } = settings;
+  // Security: what may be in the memory of the only process was let through.
+  if (processes === null || processes >= count) return;
+  const problem = `says that there are fewer processes than the ${count} workers: ${processes}.`;
+  const remedy = "Leave it out, or set the number of all workers.";
+  throw new ConfigurationError("APP.processes or APP_PROCESSES", problem, remedy);
+}
+
+/** The application of a worker, which the primary process directs by messages. */
+class WorkerProcess {
+  readonly #terminal: Terminal;
+  readonly #options: WorkerOptions;
   /** Resolves when no more connections will come. */
-  const closed = Promise.withResolvers<void>();
-  process.on("uncaughtExceptionMonitor", (error: unknown) => {
-    reason ??= messageOf(error);
-  });
-  const end = async (exitCode: 0 | 1, drains: boolean, withinSeconds?: number): Promise<void> => {
-    closed.resolve();
-    const cutOff = (await running?.stop({ drains, ...(withinSeconds !== undefined && { withinSeconds }) })) ?? {};
-    // After an unhandled error it is 1 already.
-    process.exit(Object.keys(cutOff).length > 0 ? 1 : (process.exitCode ?? exitCode));
-  };
-  // Such as a provider whose own port is in use.
-  const fail = async (error: unknown): Promise<void> => {
-    terminal.printError(problemOf(error));
-    await tellReason(error);
-    void end(1, false);
-  };
-  const serve = async (
-    application: Application,
-    at: Pick<ConnectionSource, "port" | "socket">,
-    isFirst: boolean,
-  ): Promise<void> => {
-    const { hostname } = addressOf(application, options);
+  readonly #closed = Promise.withResolvers<void>();
+  #running: Application | null = null;
+  #take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
+  /** Why it ends by itself, if it does. */
+  #reason: string | null = null;
+  #isClosing = false;
+
+  constructor(terminal: Terminal, options: WorkerOptions) {
+    this.#terminal = terminal;
+    this.#options = options;
+  }
+
+  /** Does what the primary process says, and ends with it. */
+  obeyPrimary(): void {
+    process.on("uncaughtExceptionMonitor", (error: unknown) => {
+      this.#reason ??= messageOf(error);
+    });
+    process.on("message", (message: FromPrimary, socket?: Socket) => this.#obey(message, socket));
+    // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
+    cluster.worker?.once("disconnect", () => {
+      cluster.worker!.exitedAfterDisconnect = true;
+    });
+    // The primary process is gone, and with it the port. A shutdown that has begun goes on.
+    process.once("disconnect", () => {
+      const problem = "The process that started the workers is gone. This one finishes what it has, and ends.";
+      this.#running?.logger.error(problem);
+      void this.#end(1, false);
+    });
+  }
+
+  async boot(): Promise<Application> {
+    const booted = watchBoot(() => void this.#fail(new AshlarError("E_COMMAND", NEVER_BOOTS)));
+    this.#running = await loadApplication(this.#terminal.root).catch(async (error: unknown) => {
+      await tellReason(error);
+      throw error;
+    });
+    booted();
+    return this.#running;
+  }
+
+  #obey(message: FromPrimary, socket?: Socket): void {
+    switch (message.type) {
+      case "connection":
+        this.#takeConnection(message, socket);
+        break;
+      case "ping":
+        tell({ type: "pong" });
+        break;
+      case "serve":
+        this.#serve(this.#running!, message).catch((error: unknown) => this.#fail(error));
+        break;
+      case "drain":
+        this.#running?.drain(false);
+        break;
+      case "closed":
+        this.#closed.resolve();
+        break;
+      case "retire":
+        this.#running?.drain(true);
+        void this.#end(0, true);
+        break;
+      case "end":
+        void this.#end(0, false, message.withinSeconds);
+    }
+  }
+
+  #takeConnection({ head, acceptedAt }: ConnectionMessage, socket?: Socket): void {
+    // A connection that was closed on its way arrives without its socket.
+    if (socket === undefined) return;
+    if (head !== undefined) socket.unshift(Buffer.from(head, "latin1"));
+    this.#take(socket, acceptedAt - CLOCK_OFFSET_MS);
+  }
+
+  async #serve(application: Application, { port, socket: path, isFirst }: ServeMessage): Promise<void> {
+    const { hostname } = addressOf(application, this.#options);
     const receive: ConnectionSource["receive"] = (taken) => {
-      take = taken;
+      this.#take = taken;
     };
     const close = (): Promise<void> => {
-      isClosing = true;
-      tell({ type: "closing", reason });
-      return closed.promise;
+      this.#isClosing = true;
+      tell({ type: "closing", reason: this.#reason });
+      return this.#closed.promise;
     };
-    const source = { ...at, receive, close };
     const { url, socket } = await application.listen({
-      source,
+      source: { port, socket: path, receive, close },
       isAnnounced: true,
       ...(hostname !== null && { hostname }),
     });
-    if (isClosing) return;
+    if (this.#isClosing) return;
     tell({ type: "serving", url: socket ?? url });
     if (isFirst) await warnOfPendingMigrations(application);
-  };
-  process.on("message", (message: FromPrimary, socket?: Socket) => {
-    // A connection that was closed on its way arrives without its socket.
-    if (message.type === "connection") {
-      if (message.head !== undefined) socket?.unshift(Buffer.from(message.head, "latin1"));
-      if (socket !== undefined) take(socket, message.acceptedAt - CLOCK_OFFSET_MS);
-    } else if (message.type === "ping") tell({ type: "pong" });
-    else if (message.type === "serve") serve(running!, message, message.isFirst).catch(fail);
-    else if (message.type === "drain") running?.drain(false);
-    else if (message.type === "closed") closed.resolve();
-    else if (message.type === "retire") {
-      running?.drain(true);
-      void end(0, true);
-    } else if (message.type === "end") void end(0, false, message.withinSeconds);
-  });
-  // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
-  cluster.worker?.once("disconnect", () => {
-    cluster.worker!.exitedAfterDisconnect = true;
-  });
-  // The primary process is gone, and with it the port. A shutdown that has begun goes on.
-  process.once("disconnect", () => {
-    running?.logger.error("The process that started the workers is gone. This one finishes what it has, and ends.");
-    void end(1, false);
-  });
-  const booted = watchBoot(() => void fail(new AshlarError("E_COMMAND", NEVER_BOOTS)));
-  running = await loadApplication(terminal.root).catch(async (error: unknown) => {
-    await tellReason(error);
-    throw error;
-  });
-  booted();
-  const { name, environment, log, processes, server } = running.settings;
-  // Security: what may be in the memory of the only process was let through.
-  if (processes !== null && processes < count) {
-    const problem = `says that there are fewer processes than the ${count} workers: ${processes}.`;
-    throw new ConfigurationError(
-      "APP.processes or APP_PROCESSES",
-      problem,
-      "Leave it out, or set the number of all workers.",
-    );
   }
-  const { drainSeconds, shutdownTimeoutSeconds, waitSeconds } = server;
-  const address = addressOf(running, options);
-  const times = { drainSeconds, shutdownTimeoutSeconds, waitSeconds };
-  tell({ type: "booted", address, log: { name, environment, log }, ...times, shedding: running.shedding });
+
+  /** Ends the process for a reason such as a provider's own port that is in use. */
+  async #fail(error: unknown): Promise<void> {
+    this.#terminal.printError(problemOf(error));
+    await tellReason(error);
+    void this.#end(1, false);
+  }
+
+  async #end(exitCode: 0 | 1, drains: boolean, withinSeconds?: number): Promise<void> {
+    this.#closed.resolve();
+    const limit = withinSeconds === undefined ? {} : { withinSeconds };
+    const cutOff = (await this.#running?.stop({ drains, ...limit })) ?? {};
+    // After an unhandled error it is 1 already.
+    process.exit(Object.keys(cutOff).length > 0 ? 1 : (process.exitCode ?? exitCode));
+  }
 }
 
 function addressOf({ settings, environment }: Application, { port, host }: WorkerOptions) {

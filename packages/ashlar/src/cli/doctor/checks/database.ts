@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
 import {
+  type Connection,
   columnsOf,
   type Database,
   invalidIndexesOf,
@@ -19,7 +20,7 @@ import { type Check, error, type Finding, finding, warning } from "../finding.ts
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { trialWrite } from "../trial-write.ts";
-import { issuingDriversOf } from "./api.ts";
+import { type IssuingDriver, issuingDriversOf } from "./api.ts";
 import { migrating } from "./limits.ts";
 import { outboxFindings } from "./outbox.ts";
 import { replicaFindings } from "./replicas.ts";
@@ -182,39 +183,14 @@ async function modeFindings(subject: Subject, database: Database): Promise<Findi
 }
 
 async function contentFindings(subject: Subject, database: Database): Promise<Finding[]> {
-  const connection = database.connection();
-  const findings: Finding[] = [];
-  const missing: string[] = [];
-  const columns = new Map<string, ReadonlySet<string>>();
-  const columnsIn = async (table: string): Promise<ReadonlySet<string>> => {
-    const known = columns.get(table) ?? (await columnsOf(connection, table));
-    columns.set(table, known);
-    return known;
-  };
-
+  const columns = new ReadColumns(database.connection());
+  const columnsIn = (table: string) => columns.in(table);
   const drivers = hasApi(subject) ? issuingDriversOf(subject) : [];
-  if (drivers.some(({ hasMany }) => hasMany) && (await columnsIn(TOKEN_TABLE)).size === 0) {
-    const problem = `The table ${TOKEN_TABLE} is missing, which holds the tokens of drivers with tokens: many().`;
-    findings.push(
-      error("api.table", { problem, run: "npx ashlar api:install --many --migrations && npx ashlar migrate" }),
-    );
-  }
-  if (drivers.some(({ hasPersonal }) => hasPersonal) && (await columnsIn(PERSONAL_TOKEN_TABLE)).size === 0) {
-    const problem = `The table ${PERSONAL_TOKEN_TABLE} is missing, which holds the tokens of drivers with personal().`;
-    findings.push(error("api.table", { problem, run: "npx ashlar tokens:install && npx ashlar migrate" }));
-  }
-  findings.push(...(await userTableFindings(subject, database, drivers, columnsIn)));
-  if (hasPages(subject)) {
-    const guards = subject.settings("auth", "GUARDS");
-    const users = tableOf(Object(guards.web).model) ?? "users";
-    const resets = String(guards.passwordResetTable ?? "password_resets");
-    for (const name of [resets, ...ACCOUNT_TABLES]) {
-      if ((await columnsIn(name)).size === 0) missing.push(`the table ${name}`);
-    }
-    for (const name of [...(usesVerification(subject) ? ["verified_at"] : []), "access_epoch"]) {
-      if (!(await columnsIn(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
-    }
-  }
+  const findings = [
+    ...(await tokenTableFindings(drivers, columns)),
+    ...(await userTableFindings(subject, database, drivers, columnsIn)),
+  ];
+  const missing = hasPages(subject) ? await missingForPages(subject, columns) : [];
   findings.push(...(await userBlockFindings(subject, database)));
   findings.push(...(await userSpellingFindings(subject, database)));
   findings.push(...(await outboxFindings(subject, database)));
@@ -222,9 +198,61 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
     const problem = `The database lacks ${missing.join(", ")}.`;
     findings.push(error("pages.tables", { problem, run: migrating(subject) }));
   }
-  for (const name of columns.keys()) findings.push(...(await textFindings(database, name)));
+  for (const name of columns.tables) findings.push(...(await textFindings(database, name)));
   findings.push(...(await engineFindings(database)));
   return findings;
+}
+
+/** The columns of tables, each of which is read once. */
+class ReadColumns {
+  readonly #connection: Connection;
+  readonly #columns = new Map<string, ReadonlySet<string>>();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The columns of a table; none if it is missing. */
+  async in(table: string): Promise<ReadonlySet<string>> {
+    const known = this.#columns.get(table) ?? (await columnsOf(this.#connection, table));
+    this.#columns.set(table, known);
+    return known;
+  }
+
+  /** The tables that were asked for. */
+  get tables(): Iterable<string> {
+    return this.#columns.keys();
+  }
+}
+
+async function tokenTableFindings(drivers: readonly IssuingDriver[], columns: ReadColumns): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  if (drivers.some(({ hasMany }) => hasMany) && (await columns.in(TOKEN_TABLE)).size === 0) {
+    const problem = `The table ${TOKEN_TABLE} is missing, which holds the tokens of drivers with tokens: many().`;
+    findings.push(
+      error("api.table", { problem, run: "npx ashlar api:install --many --migrations && npx ashlar migrate" }),
+    );
+  }
+  if (drivers.some(({ hasPersonal }) => hasPersonal) && (await columns.in(PERSONAL_TOKEN_TABLE)).size === 0) {
+    const problem = `The table ${PERSONAL_TOKEN_TABLE} is missing, which holds the tokens of drivers with personal().`;
+    findings.push(error("api.table", { problem, run: "npx ashlar tokens:install && npx ashlar migrate" }));
+  }
+  return findings;
+}
+
+/** The tables and columns that the account pages need, and the database lacks. */
+async function missingForPages(subject: Subject, columns: ReadColumns): Promise<string[]> {
+  const guards = subject.settings("auth", "GUARDS");
+  const users = tableOf(Object(guards.web).model) ?? "users";
+  const resets = String(guards.passwordResetTable ?? "password_resets");
+  const missing: string[] = [];
+  for (const name of [resets, ...ACCOUNT_TABLES]) {
+    if ((await columns.in(name)).size === 0) missing.push(`the table ${name}`);
+  }
+  for (const name of [...(usesVerification(subject) ? ["verified_at"] : []), "access_epoch"]) {
+    if (!(await columns.in(users)).has(name)) missing.push(`the column ${name} of the table ${users}`);
+  }
+  return missing;
 }
 
 const NEW_MIGRATION =
