@@ -1,6 +1,7 @@
 import {
   auditUsersOf,
   authSettingsOf,
+  endAccessWithFeatures,
   installAuth,
   requireEmailColumns,
   requireHashing,
@@ -113,7 +114,8 @@ export class ApiProvider extends Provider {
     const drivers = container.make("apiDrivers");
     for (const driver of drivers) this.#addGuard(driver);
     const owners = [...this.#manyTokens.owners, ...this.#personalTokens.owners];
-    if (owners.length > 0) deleteTokensWithAccess(container.make("database"), owners);
+    deleteTokensWithAccess(container, owners);
+    endAccessWithFeatures(this.application);
     this.#tellRemainingTokens([...drivers].map(({ settings }) => settings));
     auditUsersOf(this.application);
     if (container.has("audit")) auditTokens(container.make("audit"));

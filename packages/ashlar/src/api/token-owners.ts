@@ -2,14 +2,14 @@ import {
   type AccountMails,
   type Authenticatable,
   type AuthenticatableClass,
-  deleteCredentialsBy,
+  endedAccessOf,
   keepsSameRows,
   type UserDataSource,
   type UserId,
-  userClassOf,
 } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
 import { type Database, dateOf, type Row } from "../database/index.ts";
+import type { Container } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { DRIVERS_PLACE } from "./settings.ts";
 
@@ -23,10 +23,10 @@ export interface TokenOwners {
 }
 
 /** Has the tokens in tables deleted when access to an account ends. */
-export function deleteTokensWithAccess(database: Database, owners: readonly TokenOwners[]): void {
-  const deleteAll = (user: Authenticatable) => deleteTokensOf(owners, user);
-  deleteCredentialsBy(database, deleteAll);
-  for (const { model } of owners) deleteCredentialsBy(userClassOf(model), deleteAll);
+export function deleteTokensWithAccess(container: Container, owners: readonly TokenOwners[]): void {
+  if (owners.length === 0) return;
+  // Each row carries the epoch in which it was created.
+  endedAccessOf(container).add({ name: "tokens", isBoundToEpoch: true, end: (user) => deleteTokensOf(owners, user) });
 }
 
 async function deleteTokensOf(owners: readonly TokenOwners[], user: Authenticatable): Promise<void> {

@@ -1,9 +1,9 @@
 import { digest, randomToken } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
+import { accessEndFor } from "./access/ended-access.ts";
 import type { Authenticatable, AuthenticatableClass } from "./authenticatable.ts";
 import { isBlocked } from "./blocked-accounts.ts";
 import type { LoginProof } from "./logins/login-store.ts";
-import { credentialDeletionOf } from "./stored-credentials.ts";
 import "./errors.ts";
 
 const EPOCH_BYTES = 16;
@@ -51,7 +51,7 @@ function holdsCredentials(user: object): user is CredentialHolder {
 
 /** Reports whether a user may have credentials other than logins: the class's own, or those that features store. */
 export function mayHoldCredentials(user: object): boolean {
-  return holdsCredentials(user) || credentialDeletionOf(user) !== null;
+  return holdsCredentials(user) || accessEndFor(user) !== null;
 }
 
 /**
@@ -60,7 +60,7 @@ export function mayHoldCredentials(user: object): boolean {
  */
 export async function endCredentials(user: object): Promise<void> {
   if (holdsCredentials(user)) await user.endCredentials();
-  await credentialDeletionOf(user)?.(user as Authenticatable);
+  await accessEndFor(user)?.end(user as Authenticatable);
 }
 
 /**

@@ -4,6 +4,7 @@ import type {} from "../session/index.ts";
 import { SetupProblems } from "../support/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
+import { endAccessBy, endedAccessOf } from "./access/ended-access.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { auditUsers } from "./audit.ts";
@@ -19,6 +20,7 @@ import { AUTH_MESSAGES, message } from "./messages.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests, requireHashing } from "./password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { proofsOf } from "./proofs/proof-registry.ts";
 import { requireEmailColumns } from "./require-email-columns.ts";
 import { respondToExpiredForm } from "./respond-to-expired-form.ts";
 import { respondToPendingStep } from "./respond-to-pending-step.ts";
@@ -53,7 +55,8 @@ export function installAuth(application: Application): void {
     { secret: () => settings.key, storeOf },
     { previousSecrets: settings.previousKeys },
   );
-  const guards = new GuardRegistry(authSettingsOf(config), () => application.router, pendingLogins);
+  const parts = { pendingLogins, proofs: proofsOf(container), endedAccess: endedAccessOf(container) };
+  const guards = new GuardRegistry(authSettingsOf(config), () => application.router, parts);
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
   application.messages.declare(AUTH_MESSAGES, { de: () => import("./messages.de.ts") });
@@ -65,6 +68,11 @@ export function installAuth(application: Application): void {
     const events = container.has("events") ? container.make("events") : null;
     return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);
   });
+}
+
+/** Has the methods of users who are rows, such as `endAccess()`, reach what the application's features do then. */
+export function endAccessWithFeatures({ container }: Application): void {
+  if (container.has("database")) endAccessBy(container.make("database"), endedAccessOf(container));
 }
 
 /** Adds the events about users to the audit log, if the application has events. */
@@ -104,6 +112,7 @@ export class AuthProvider extends Provider {
     startAccounts(this.application);
     this.#countByAccounts();
     auditUsersOf(this.application);
+    endAccessWithFeatures(this.application);
     const { container, dailyPrune } = this.application;
     const { deletion, settings } = container.make("accounts");
     if (!settings.retention.prune) dailyPrune.isOff = true;
@@ -123,6 +132,7 @@ export class AuthProvider extends Provider {
     problems.try(() => enumerationPrevention.check());
     // It reads the database, which a boot that has failed already leaves alone.
     if (!problems.any) await problems.run(() => requireEmailColumns(this.application));
+    if (!problems.any && !this.application.isInspected) await problems.run(() => container.make("logins").prepare());
     await problems.run(() => requireHashing(guards.hasher));
     problems.end();
     if (container.has("session") && guards.names.length > 0) {

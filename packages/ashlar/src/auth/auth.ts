@@ -10,16 +10,18 @@ import type { Authenticatable, UserId } from "./authenticatable.ts";
 import type { Guard, GuardOf } from "./guard.ts";
 import type { GuardRegistry, GuessedAccount } from "./guard-registry.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
-import { LoginGuard, type LoginOptions } from "./login-guard.ts";
+import { LoginGuard } from "./login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
+import type { EntryOptions, LoginOptions } from "./pipeline/login-options.ts";
 import {
+  type AskedStep,
   LoginPendingError,
   type LoginResult,
-  type LoginStep,
   NO_PASSWORD_YET,
   PROOF_FAILED,
 } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
+import type { ProofRegistry } from "./proofs/proof-registry.ts";
 import type { RefusedGuesses } from "./refused-guesses.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -58,6 +60,11 @@ export class Auth {
     this.#guardName = registry.defaultName;
     this.events = events;
     this.throttle = throttle;
+  }
+
+  /** @internal What users can prove who they are with. */
+  get proofs(): ProofRegistry {
+    return this.#registry.proofs;
   }
 
   /** @internal Hashes the passwords of users. */
@@ -296,6 +303,17 @@ export class Auth {
   }
 
   /**
+   * Logs a user in who has just proved who they are, by whatever proof, using the active guard; see
+   * {@link LoginGuard.enter}.
+   *
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL`;
+   * `E_INVALID_CONFIGURATION` if no proof has the name in `by`
+   */
+  async enter(user: RegisteredUser, options: EntryOptions): Promise<LoginResult> {
+    return this.#loginGuard.enter(user, options);
+  }
+
+  /**
    * Logs the user out, using the active guard.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users out
@@ -433,7 +451,7 @@ export class Auth {
   }
 
   /** @internal The further steps of each login with a guard. */
-  stepsOf(guard: string): readonly LoginStep[] {
+  stepsOf(guard: string): readonly AskedStep[] {
     return this.#registry.stepsOf(guard);
   }
 

@@ -41,6 +41,9 @@ async function withLoginAs(engine: TestEngine): Promise<TestWeb> {
       Route.post("/login-as", async ({ auth, request }) => {
         return { user: await auth.loginAs((await web.User.find(ADA.id))!, request.all()) };
       }),
+      Route.post("/enter", async ({ auth }) => {
+        return { status: (await auth.enter((await web.User.find(ADA.id))!, { by: "password" })).status };
+      }),
     ],
   });
   return web;
@@ -75,10 +78,10 @@ await onEachDatabase("password.confirm", (engine) => {
     }
   });
 
-  test("lets a user through if the login recorded that the password was proved", async () => {
+  test("lets a user through who has entered by a proof", async () => {
     const web = await withLoginAs(engine);
     const browser = web.browser();
-    await browser.post("/login-as", { passwordConfirmed: true });
+    expect((await browser.post("/enter")).body).toEqual({ status: "complete" });
     expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
   });
 

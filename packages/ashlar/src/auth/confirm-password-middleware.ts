@@ -28,7 +28,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
   async handle(context: HttpContext, next: Next, minutes: string = DEFAULT_MINUTES): Promise<unknown> {
     const guard = context.auth.guard(context.auth.guardName);
     if (!(await guard.check())) return refuseGuest(context, guard);
-    const confirmedAt = await context.auth.webGuard.passwordConfirmedAt();
+    const confirmedAt = await context.auth.webGuard.confirmedAt();
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     const { request } = context;
     if (request.wantsJson() || isSpeculative(request.raw)) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");

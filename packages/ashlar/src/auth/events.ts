@@ -12,8 +12,15 @@ export interface SecurityEvent {
   readonly guard: string;
 }
 
-/** A user was logged in, or out. */
+/** A user was logged in. */
 export interface LoginEvent extends SecurityEvent {
+  readonly user: RegisteredUser;
+  /** The names of the proofs that were given, first what the login began with: `["password"]`; empty if none was. */
+  readonly by: readonly string[];
+}
+
+/** A user was logged out. */
+export interface LogoutEvent extends SecurityEvent {
   readonly user: RegisteredUser;
 }
 
@@ -26,6 +33,8 @@ export interface FailedLoginEvent extends SecurityEvent {
    * key.
    */
   readonly identifier: string | null;
+  /** The name of the proof that failed: `password`, or that of a step; `null` if it wasn't a proof that failed. */
+  readonly by: string | null;
 }
 
 /** A login waits for a step. */
@@ -86,7 +95,7 @@ declare module "../events/event-map.ts" {
     "auth.login": LoginEvent;
     "auth.failed": FailedLoginEvent;
     "auth.pending": PendingLoginEvent;
-    "auth.logout": LoginEvent;
+    "auth.logout": LogoutEvent;
     "auth.new_device": NewDeviceEvent;
     "auth.logins_ended": LoginsEndedEvent;
     "auth.command": AccountCommandEvent;

@@ -3,10 +3,12 @@ import { CookieGuard, HeaderGuard, Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
 import { compose, Model } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
+import { EndedAccess } from "./access/ended-access.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { Authenticates } from "./authenticates.ts";
 import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
+import { ProofRegistry } from "./proofs/proof-registry.ts";
 import { readAuthSettings } from "./settings.ts";
 
 class Robot extends Person {}
@@ -22,7 +24,11 @@ const cookie: GuardDriver =
 
 function registry(GUARDS: object = {}): GuardRegistry {
   const pendingLogins = new PendingLogins({ secret: () => "", storeOf: () => null });
-  return new GuardRegistry(readAuthSettings({ GUARDS }), () => null, pendingLogins);
+  return new GuardRegistry(readAuthSettings({ GUARDS }), () => null, {
+    pendingLogins,
+    proofs: new ProofRegistry(),
+    endedAccess: new EndedAccess(),
+  });
 }
 
 describe("the names of the guards", () => {

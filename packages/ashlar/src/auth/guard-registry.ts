@@ -3,6 +3,7 @@ import type { Router } from "../routing/index.ts";
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../support/index.ts";
 import type { CountedDevice } from "../throttle/index.ts";
+import { type EndedAccess, endAccessBy } from "./access/ended-access.ts";
 import { accessEpochOf } from "./access-epoch.ts";
 import { AccountHashes } from "./account-hashes.ts";
 import { type Authenticatable, type AuthenticatableClass, userClassOf } from "./authenticatable.ts";
@@ -10,8 +11,9 @@ import { accountName, identifierOf, identifiersOf } from "./counted-accounts.ts"
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import type { RememberedAccount } from "./logins/known-devices.ts";
-import type { LoginStep } from "./pipeline/login-step.ts";
+import type { AskedStep } from "./pipeline/login-step.ts";
 import type { PendingLogins } from "./pipeline/pending-logins.ts";
+import type { ProofRegistry } from "./proofs/proof-registry.ts";
 import { RefusedGuesses } from "./refused-guesses.ts";
 import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "./settings.ts";
 import { isModel, keepsSameRows } from "./users-of.ts";
@@ -92,6 +94,16 @@ export interface GuessWarnings {
   promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
 }
 
+/** What the guards of an application share. */
+export interface GuardParts {
+  /** Keeps logins that wait for a step. */
+  readonly pendingLogins: PendingLogins;
+  /** What users can prove who they are with. */
+  readonly proofs: ProofRegistry;
+  /** What features do when access to an account ends. */
+  readonly endedAccess: EndedAccess;
+}
+
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
 /** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
@@ -102,6 +114,9 @@ export class GuardRegistry {
   readonly pages: GuardPages;
   /** The logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
+  /** What users can prove who they are with. */
+  readonly proofs: ProofRegistry;
+  readonly #endedAccess: EndedAccess;
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
@@ -120,11 +135,13 @@ export class GuardRegistry {
   /**
    * @param settings the guards
    * @param router returns the router once there is one, for {@link pages}; before that, `null`
-   * @param pendingLogins keeps logins that wait for a step
+   * @param parts what the guards share
    */
-  constructor(settings: CompleteAuthSettings, router: () => Router | null, pendingLogins: PendingLogins) {
+  constructor(settings: CompleteAuthSettings, router: () => Router | null, parts: GuardParts) {
     this.#settings = settings;
-    this.pendingLogins = pendingLogins;
+    this.pendingLogins = parts.pendingLogins;
+    this.proofs = parts.proofs;
+    this.#endedAccess = parts.endedAccess;
     this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);
   }
 
@@ -207,8 +224,9 @@ export class GuardRegistry {
   }
 
   /** The further steps of each login with a guard. */
-  stepsOf(name: string): readonly LoginStep[] {
-    return (this.#settings.guards.get(name) ?? this.#settings).steps;
+  stepsOf(name: string): readonly AskedStep[] {
+    const { steps } = this.#settings.guards.get(name) ?? this.#settings;
+    return this.proofs.steps.length === 0 ? steps : [...steps, ...this.proofs.steps];
   }
 
   /** The guards whose users can also log in with another guard, which asks more steps; without those that ask as many. */
@@ -297,6 +315,7 @@ export class GuardRegistry {
     this.#refuseOtherDrivers(entries);
     const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
     this.#refuseConfusedModels(entries);
+    this.#refuseStepsNamedAsProofs(entries);
     this.#defaultName = this.#chooseDefault([...guards.keys()]);
     this.#guards = guards;
     return guards;
@@ -321,6 +340,9 @@ export class GuardRegistry {
     // Such a driver is configured elsewhere: options here would be ignored.
     if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     this.#models.set(name, model);
+    const userClass = userClassOf(model);
+    // Those of a database are known by it.
+    if (!isModel(userClass)) endAccessBy(userClass, this.#endedAccess);
     return driver.make({ name, model, options: entry.options });
   }
 
@@ -348,6 +370,15 @@ export class GuardRegistry {
       const remedy = `Have both extend a class that is not a guard's model: class ${model.name} extends compose(Model, Authenticates).`;
       throw new ConfigurationError(`config/auth.ts: GUARDS.${name}.model`, problem, remedy, "E_INVALID_MODEL");
     }
+  }
+
+  /** A login that was passed by a step would count as proved by the other. */
+  #refuseStepsNamedAsProofs(entries: ReadonlyMap<string, GuardEntry>): void {
+    const proofs = new Set(this.proofs.all.map(({ name }) => name));
+    const named = [...entries.values()].flatMap(({ steps }) => steps).find(({ name }) => proofs.has(name));
+    if (named === undefined) return;
+    const problem = `a step is named "${named.name}", like the proof of a feature.`;
+    throw new ConfigurationError("config/auth.ts: GUARDS.steps", problem, "Give the step another name.");
   }
 
   #chooseDefault(names: readonly string[]): string | null {

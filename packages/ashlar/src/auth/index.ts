@@ -1,3 +1,4 @@
+export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
 export {
   type AccessConditions,
   type AccessHolder,
@@ -38,7 +39,7 @@ export type { AccountsSettings } from "./accounts/settings.ts";
 export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
-export { AuthProvider, auditUsersOf, installAuth } from "./auth-provider.ts";
+export { AuthProvider, auditUsersOf, endAccessWithFeatures, installAuth } from "./auth-provider.ts";
 export {
   type Authenticatable,
   type AuthenticatableClass,
@@ -63,7 +64,7 @@ export type { GuardDriver, GuardFactory } from "./guard-registry.ts";
 export { isJoinable, type UserModelClass } from "./joinable-users.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
-export { LoginGuard, type LoginOptions } from "./login-guard.ts";
+export { LoginGuard } from "./login-guard.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
 export { deviceName } from "./logins/device-name.ts";
 export type {
@@ -89,6 +90,7 @@ export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./max-per-user.ts";
 export { existingUsers } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
 export { requireHashing } from "./password-settings.ts";
+export type { EntryOptions, FailedProof, LoginOptions } from "./pipeline/login-options.ts";
 export {
   CompleteLogin,
   type LoginInProgress,
@@ -100,6 +102,9 @@ export {
   type UnfinishedLogin,
 } from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
+export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
+export type { Proof } from "./proofs/proof.ts";
+export { declareProof } from "./proofs/proof-registry.ts";
 export { ProvenInsert } from "./proven-insert.ts";
 export { refuseGuest } from "./refuse-guest.ts";
 export { RequestGuard } from "./request-guard.ts";
@@ -109,7 +114,6 @@ export { authSettingsOf, type GuardsSettings } from "./settings.ts";
 export { findSpellings } from "./spellings/find-spellings.ts";
 export { ModelSpellings, type SpelledUserModel } from "./spellings/model-spellings.ts";
 export type { StoredText } from "./spellings/spelled-users.ts";
-export { deleteCredentialsBy, endsWithRowBy } from "./stored-credentials.ts";
 export { type DataSubject, declareUserData, type UserDataSource, userDataOf } from "./user-data/user-data.ts";
 export { isModel, isUserClassOf, keepsSameRows } from "./users-of.ts";
 export { WebGuard } from "./web/web-guard.ts";

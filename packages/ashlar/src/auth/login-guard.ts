@@ -6,6 +6,14 @@ import { announce } from "./events.ts";
 import { comparePassword } from "./guesses.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import {
+  type EntryOptions,
+  type FailedProof,
+  type LoginOptions,
+  NOTHING_PROVED,
+  type ProvedOptions,
+  unproved,
+} from "./pipeline/login-options.ts";
+import {
   CompleteLogin,
   type LoginPurpose,
   type LoginResult,
@@ -14,23 +22,8 @@ import {
 } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
 import { proveStep } from "./pipeline/prove-step.ts";
+import { PASSWORD } from "./proofs/proof.ts";
 import { RequestGuard } from "./request-guard.ts";
-
-/** Options of a login. */
-export interface LoginOptions {
-  /** Whether the login outlasts the browser session, if the guard supports that. */
-  readonly remember?: boolean;
-  /** Whether the account was just created, so that no mail about a new device is needed. */
-  readonly firstLogin?: boolean;
-  /**
-   * Whether the user has just proved the password, so that `password.confirm` need not ask for it. `attempt` sets it
-   * itself.
-   *
-   * Security: set it only if the same request, or a login in several steps that this request completes, has verified
-   * the password: never for a login by a link, by another site, or on behalf of a user.
-   */
-  readonly passwordConfirmed?: boolean;
-}
 
 /** For how long the steps that were passed in a confirmation are not asked again by the next one. */
 const CONFIRMATION_MS = 10 * 60_000;
@@ -46,7 +39,7 @@ interface ConfirmationNote {
 
 /** A login before the steps are asked. */
 interface Attempt {
-  readonly options: LoginOptions;
+  readonly options: ProvedOptions;
   readonly purpose: LoginPurpose;
   /** The names of the steps that were passed by their own proof. */
   readonly passed: readonly string[];
@@ -106,7 +99,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     });
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.admits(user)) {
-      const result = await this.#finishByPassword(user, { ...options, passwordConfirmed: true });
+      const result = await this.#finishByPassword(user, options);
       if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
       // The request that completes it comes later, maybe from another address, and knows nothing of this count.
       if (result?.status === "pending") {
@@ -116,7 +109,44 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       if (result !== null) return result;
     }
     if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
-    return this.#proofFailed(user, check.identifier);
+    return this.#proofFailed(user, check.identifier, PASSWORD);
+  }
+
+  /**
+   * Logs a user in who has just proved who they are, by whatever proof: the verb under every way to log in. The steps of
+   * `GUARDS` and of installed features are asked as after a password.
+   *
+   * ```ts
+   * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
+   *
+   * const user = await ownerOf(request.bodyInput("assertion"));
+   * const login = await (user === null ? auth.webGuard.fail({ by: "passkey" }) : auth.webGuard.enter(user, { by: "passkey" }));
+   * if (login.status === "pending") return auth.redirectToStep();
+   * if (login.status === "failed") return t(login.message);
+   * return auth.redirectToIntended("home");
+   * ```
+   *
+   * @param user as read when the proof was verified
+   * @returns the result: `complete`; `pending`, if a step asks for more first; `failed`, if a step refuses the login, or
+   * access to the account has ended since the user was read
+   * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users; `E_INVALID_CONFIGURATION` if no proof
+   * has the name in `by`
+   */
+  async enter(user: User, options: EntryOptions = {}): Promise<LoginResult<User>> {
+    const attempt = newAttempt(this.#proved(options));
+    return (await this.#finishUnlessStale(user, attempt)) ?? this.#proofFailed(user, null, options.by ?? null);
+  }
+
+  /**
+   * Ends an attempt to log in whose proof didn't hold: announces `auth.failed`, and ends a login that waits for a step. Count
+   * attempts by a limit of your own, before you verify them, and give back those that held:
+   * `throttle.hit(context, "passkeys", { user })`.
+   *
+   * @returns the result, whose sentence doesn't tell why it failed
+   */
+  async fail({ by, user = null, identifier = null }: FailedProof<User>): Promise<UnfinishedLogin> {
+    this.context.auth.proofs.of(by);
+    return this.#proofFailed(user, identifier, by);
   }
 
   /**
@@ -139,20 +169,20 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
     const user = (await this.model.findByAuthId(id)) as User | null;
-    const result = user === null ? null : await this.#finishUnlessStale(user, newAttempt(options));
-    return userOf(result ?? (await this.#proofFailed(user, null)));
+    const result = user === null ? null : await this.#finishUnlessStale(user, newAttempt(unproved(options)));
+    return userOf(result ?? (await this.#proofFailed(user, null, null)));
   }
 
   /**
-   * Logs a given user in, based on the state in which the user was read. `password.confirm` still asks for the
-   * password, unless the options say that the user has just proved it.
+   * Logs a given user in who has proved nothing, based on the state in which the user was read: `password.confirm` asks for
+   * a proof. For a user who has just given one, see {@link enter}.
    *
    * @returns the user; `null` if a step keeps the login from being complete, as {@link attempt}
    * @throws `E_STALE_PROOF` if access to the account has ended since, or the user no longer exists; `E_INVALID_MODEL`
    * if the user is of another class than the guard's users
    */
   async loginAs(user: User, options: LoginOptions = {}): Promise<User | null> {
-    return userOf(await this.#finish(user, newAttempt(options)));
+    return userOf(await this.#finish(user, newAttempt(unproved(options))));
   }
 
   /**
@@ -177,7 +207,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       step,
       resume: () => this.#resume(user, claim, claim.passed),
       pass: async (passed, verify) => {
-        const pending = { status: "pending", step, page } as const;
+        const pending = { status: "pending", step, page, message: null } as const;
         // The page of one step must not pass another: it verifies something else.
         if (passed !== step) return pending;
         const holds = await proveStep(this.context, this.name, user, step, verify);
@@ -203,17 +233,19 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * @throws `E_STALE_PROOF` if a step is pending, and access to the account has ended since the user was read
    */
   protected async admit(user: User, attempt: Partial<Attempt> = {}): Promise<CompleteLogin<User> | UnfinishedLogin> {
-    const { options = {}, purpose = "login", passed = [], resumed = null } = attempt;
+    const { options = NOTHING_PROVED, purpose = "login", passed = [], resumed = null } = attempt;
+    const { proof } = options;
     const { auth } = this.context;
     const { context, name: guard } = this;
     const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
-    const login = await CompleteLogin.judge(auth.stepsOf(guard), { context, guard, user, purpose, passed }, prove);
+    const judged = { context, guard, user, purpose, proof, passed };
+    const login = await CompleteLogin.judge(auth.stepsOf(guard), judged, prove);
     if (login instanceof CompleteLogin) return login;
     const { outcome } = login;
     if (outcome.status === "failed") {
       await auth.pendingLogins.drop(context, guard);
       auth.concluded(guard, outcome);
-      announce(context, "auth.failed", guard, { user, identifier: null });
+      announce(context, "auth.failed", guard, { user, identifier: null, by: proof?.by ?? null });
       return outcome;
     }
     const { step, page } = outcome;
@@ -226,32 +258,32 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * @internal Asks the steps whether a confirmation counts in which the user has just proved their own password. Those
-   * that were passed by a proof, or on their page, are not asked again for ten minutes in the same login: a form that asks
-   * for the password can be sent again after the visit to a step's page.
+   * @internal Asks the steps whether a confirmation counts in which the user has just proved who they are. Those that were
+   * passed by a proof, or on their page, are not asked again for ten minutes in the same login: a form that asks for the
+   * password can be sent again after the visit to a step's page.
    *
    * @param takeEffect called once all steps have let the user; returns whether the confirmation still counts
    * @returns whether it counts; otherwise `auth.pending` names the step that it waits for, if any
    */
-  async confirm(
+  async admitConfirmed(
     user: User,
-    options: LoginOptions = {},
+    options: ProvedOptions,
     takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean> = () => true,
   ): Promise<boolean> {
     const passed = this.#stepsPassedInConfirmation();
     const login = await this.#admitConfirmation(user, options, passed);
     if (login.status !== "complete" || !(await takeEffect(login))) return false;
     // Not if some weren't asked: then confirmations could go on without them.
-    if (passed.length === 0) this.#noteConfirmation(login.passed);
+    if (passed.length === 0) this.#noteConfirmation(stepsPassed(login, options));
     return true;
   }
 
-  async #admitConfirmation(user: User, options: LoginOptions, passed: readonly string[]): Promise<LoginResult<User>> {
+  async #admitConfirmation(user: User, options: ProvedOptions, passed: readonly string[]): Promise<LoginResult<User>> {
     try {
       return await this.admit(user, { options, purpose: "confirmation", passed });
     } catch (error) {
       if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
-      announce(this.context, "auth.failed", this.name, { user, identifier: null });
+      announce(this.context, "auth.failed", this.name, { user, identifier: null, by: options.proof?.by ?? null });
       return PROOF_FAILED;
     }
   }
@@ -284,7 +316,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
     await this.persist(login, options);
     this.once(user);
-    announce(this.context, "auth.login", this.name, { user });
+    announce(this.context, "auth.login", this.name, { user, by: login.methods.map(({ by }) => by) });
     this.afterLogin(user, options);
     auth.concluded(this.name, login);
     return login;
@@ -292,10 +324,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   /** A concurrent login may have replaced the hash that this one is based on, which does not end access. */
   async #finishByPassword(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
-    const result = await this.#finishUnlessStale(user, newAttempt(options));
+    const attempt = newAttempt(this.#proved({ ...options, by: PASSWORD }));
+    const result = await this.#finishUnlessStale(user, attempt);
     if (result !== null) return result;
     const fresh = (await readAgain(this.model, user as unknown as Authenticatable)) as User | null;
-    return fresh === null ? null : this.#finishUnlessStale(fresh, newAttempt(options));
+    return fresh === null ? null : this.#finishUnlessStale(fresh, attempt);
   }
 
   async #finishUnlessStale(user: User, attempt: Attempt): Promise<LoginResult<User> | null> {
@@ -309,27 +342,39 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   async #resume(user: User, claim: PendingClaim, passed: readonly string[]): Promise<LoginResult<User>> {
     const { options, purpose } = claim;
+    const { proof } = options;
     const attempt = { options, purpose, passed, resumed: claim };
-    const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null));
+    const result =
+      (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, proof?.by ?? null));
     if (result.status === "complete" && purpose === "confirmation") {
-      this.#noteConfirmation([...result.passed, claim.step]);
+      this.#noteConfirmation([...stepsPassed(result, options), claim.step]);
     }
-    if (result.status !== "complete" || options.passwordConfirmed !== true) return result;
+    if (result.status !== "complete" || proof?.by !== PASSWORD) return result;
     await this.context.auth.clearAttempts(this.name, user);
     return result;
   }
 
-  async #proofFailed(user: User | null, identifier: string | null): Promise<UnfinishedLogin> {
+  async #proofFailed(user: User | null, identifier: string | null, by: string | null): Promise<UnfinishedLogin> {
     const { auth } = this.context;
     await auth.pendingLogins.drop(this.context, this.name);
     auth.concluded(this.name, PROOF_FAILED);
-    announce(this.context, "auth.failed", this.name, { user, identifier });
+    announce(this.context, "auth.failed", this.name, { user, identifier, by });
     return PROOF_FAILED;
+  }
+
+  #proved({ by, amr, ...options }: EntryOptions): ProvedOptions {
+    if (by === undefined) return unproved(options);
+    return { ...options, proof: { by, amr: amr ?? this.context.auth.proofs.of(by).amr } };
   }
 }
 
-function newAttempt(options: LoginOptions): Attempt {
+function newAttempt(options: ProvedOptions): Attempt {
   return { options, purpose: "login", passed: [], resumed: null };
+}
+
+/** The names of the steps that a login has passed by their own proof. */
+function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly string[] {
+  return methods.map(({ by }) => by).filter((by) => by !== proof?.by);
 }
 
 /** Where the session notes when the user confirmed the password, and in which login. */

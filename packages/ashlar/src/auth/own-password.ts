@@ -5,6 +5,7 @@ import { announce } from "./events.ts";
 import { comparePassword } from "./guesses.ts";
 import { PASSWORD_LIMIT } from "./limits.ts";
 import { NO_PASSWORD_YET } from "./pipeline/login-step.ts";
+import { PASSWORD } from "./proofs/proof.ts";
 
 /**
  * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as
@@ -35,6 +36,6 @@ export async function provesOwnPassword(
   }
   // A form without a password is a mistake, not a guess.
   if (!isPasswordGiven(password)) await throttle?.giveBack(context, PASSWORD_LIMIT);
-  announce(context, "auth.failed", guard, { user: user as object | null, identifier: null });
+  announce(context, "auth.failed", guard, { user: user as object | null, identifier: null, by: PASSWORD });
   return false;
 }

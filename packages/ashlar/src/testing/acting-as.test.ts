@@ -59,13 +59,13 @@ describe("with a guard that keeps logins", () => {
   });
 
   test("has not confirmed the password, unless the options say so", async () => {
-    const confirmedAt = async (options?: { readonly passwordConfirmed: boolean }) => {
+    const confirmedAt = async (options?: { readonly by?: string }) => {
       await client.actingAs(ada, options);
       return (await client.getJson("/confirmed-at")).json;
     };
     expect(await confirmedAt()).toBeNull();
-    expect(await confirmedAt({ passwordConfirmed: false })).toBeNull();
-    expect(await confirmedAt({ passwordConfirmed: true })).toEqual(expect.any(String));
+    expect(await confirmedAt({})).toBeNull();
+    expect(await confirmedAt({ by: "password" })).toEqual(expect.any(String));
   });
 
   test("it ends like any login, by logging out or by its age", async () => {

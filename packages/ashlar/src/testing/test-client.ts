@@ -23,8 +23,11 @@ export interface TestClientOptions {
 export interface ActingAsOptions {
   /** The guard's name; default: the default guard. */
   readonly guard?: string;
-  /** Whether the user has just confirmed the password, so that `password.confirm` does not ask for it. */
-  readonly passwordConfirmed?: boolean;
+  /**
+   * The name of the proof that the user has just given, such as `password`, so that `password.confirm` does not ask for one;
+   * default: none.
+   */
+  readonly by?: string;
 }
 
 /** What a single request contains besides what the client always sends. */
@@ -223,18 +226,18 @@ export class TestClient {
    * a driver of API tokens, such as `jwt`, issues a real token of that driver. For any other guard, also one for the tokens of
    * another issuer, the user is put into each request from then on. No event is emitted, and no mail is sent.
    *
-   * As after any login without a password, `password.confirm` asks for it, unless the options set `passwordConfirmed`:
+   * As after any login that nothing has proved, `password.confirm` asks for a proof, unless the options name one:
    *
    * ```ts
-   * await client.actingAs(user, { passwordConfirmed: true });
+   * await client.actingAs(user, { by: "password" });
    * ```
    *
    * @param options the guard's name, or an object; the default guard if none is named
    * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` if the user's class is not that of the guard's users
    */
   async actingAs(user: AnyUser, options: string | ActingAsOptions = {}): Promise<this> {
-    const { guard = null, passwordConfirmed = false } = typeof options === "string" ? { guard: options } : options;
-    await this.#visitor.logIn(user, guard, passwordConfirmed);
+    const { guard = null, by = null } = typeof options === "string" ? { guard: options } : options;
+    await this.#visitor.logIn(user, guard, by);
     return this;
   }
 

@@ -66,7 +66,7 @@ export class Visitor {
    * A guard that logs users in does so, with its own cookies; that of a driver of API tokens issues a real token. For a
    * guard that can do neither, the user is put into each request.
    */
-  async logIn(user: AnyUser, guardName: string | null, passwordConfirmed: boolean): Promise<void> {
+  async logIn(user: AnyUser, guardName: string | null, by: string | null): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
       const auth = this.#silentAuth(context);
       const name = guardName ?? auth.guardName;
@@ -79,7 +79,7 @@ export class Visitor {
       // Tokens that another issuer signs can't be had.
       else if (guard instanceof JwtGuard) return { name, isToken };
       // As after a registration: no new device is to be reported.
-      else if (guard instanceof LoginGuard) await guard.loginAs(user, { firstLogin: true, passwordConfirmed });
+      else if (guard instanceof LoginGuard) await guard.enter(user, { firstLogin: true, ...(by !== null && { by }) });
       return { name, isToken };
     });
     this.#users.delete(name);

@@ -87,6 +87,7 @@ await onEachDatabase("a blocked account", (engine) => {
       };
       const times = {
         authenticatedAt: null,
+        methods: [],
         lastUsedAt: at,
         expiresAt: new Date(at.getTime() + 60_000),
         createdAt: at,

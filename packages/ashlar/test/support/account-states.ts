@@ -176,7 +176,10 @@ export class StateShop {
     if (Object.keys(columns).length > 0) await Users.where("id", user.id).update(columns as never);
     const before = (await Users.findOrFail(user.id)) as StateUser;
     if (state.isLoggedIn)
-      await visitor.actingAs(before as never, { guard, passwordConfirmed: before.passwordHash() !== null });
+      await visitor.actingAs(before as never, {
+        guard,
+        ...(before.passwordHash() !== null && { by: "password" }),
+      });
     await this.mail.clear();
     const path = `${this.prefix(guard)}/email/resend`;
     let verificationLink: string | null = null;

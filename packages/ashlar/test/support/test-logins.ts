@@ -22,6 +22,7 @@ export function testLogin(own: Partial<NewLogin> = {}): NewLogin {
     ip: null,
     userAgent: null,
     authenticatedAt: null,
+    methods: [],
     lastUsedAt: at,
     expiresAt: new Date("2030-01-01T02:00:00.000Z"),
     createdAt: at,

@@ -241,7 +241,7 @@ const ROUTES: readonly RouteEntry[] = [
     return { inForce: guardName, user: await auth.guard(request.param("guard")!).user() };
   }),
   Route.get("/confirmed-at", async ({ auth, response }) => {
-    return response.json(await auth.guard("web").passwordConfirmedAt());
+    return response.json(await auth.guard("web").confirmedAt());
   }),
   Route.get("/staff", ({ request }) => request.user()).middleware("auth:staff"),
   Route.get("/headed", ({ request }) => request.user()).middleware("guard:header", "auth"),

@@ -1,11 +1,11 @@
 import { type Model, type ModelClass, type ModelQuery, tableHasColumn } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { endsWithRow } from "../access/ended-access.ts";
 import { type AccessHolder, endCredentials, makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountStore, AccountUser } from "../account-store.ts";
 import type { AuthenticatesStatics } from "../authenticates.ts";
 import { hasPassword } from "../credentials.ts";
 import { endAccess } from "../end-access.ts";
-import { endsWithRow } from "../stored-credentials.ts";
 import { NO_PASSWORD } from "../stored-hash.ts";
 import { isModel } from "../users-of.ts";
 import { writeColumns } from "../write-column.ts";
@@ -107,7 +107,7 @@ async function voidPasswords({ passwordColumn }: EndableModel, rows: Rows): Prom
     .update({ [passwordColumn]: NO_PASSWORD } as never);
 }
 
-/** A class's own `endCredentials()` knows what else there is, one user at a time. */
+/** A class's own `endCredentials()`, and features, know what else there is, one user at a time. */
 async function endEach(
   users: readonly (Model & AccessHolder)[],
   changes: Readonly<Record<string, unknown>>,

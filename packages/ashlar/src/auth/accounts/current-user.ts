@@ -7,6 +7,8 @@ import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import { CompleteLogin } from "../pipeline/login-step.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
+import type { FirstProof } from "../proofs/login-methods.ts";
+import { PASSWORD } from "../proofs/proof.ts";
 import { WebGuard } from "../web/web-guard.ts";
 import { asAccountUser } from "./account-user.ts";
 import "../../http/index.ts";
@@ -53,14 +55,20 @@ async function provesPassword(context: HttpContext, password: unknown, isChanged
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
   if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
-  return guard instanceof LoginGuard ? guard.confirm(user) : passesSteps(context, guard, user);
+  const proof = { by: PASSWORD, amr: auth.proofs.of(PASSWORD).amr };
+  return guard instanceof LoginGuard ? guard.admitConfirmed(user, { proof }) : passesSteps(context, guard, user, proof);
 }
 
 /** Asks the steps of a login for a guard that logs no one in, and therefore cannot wait for the page of a step. */
-async function passesSteps(context: HttpContext, { name: guard }: Guard, user: RegisteredUser): Promise<boolean> {
+async function passesSteps(
+  context: HttpContext,
+  { name: guard }: Guard,
+  user: RegisteredUser,
+  proof: FirstProof,
+): Promise<boolean> {
   const { auth } = context;
   const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
-  const confirmation = { context, guard, user, purpose: "confirmation" } as const;
+  const confirmation = { context, guard, user, purpose: "confirmation", proof } as const;
   const judged = await CompleteLogin.judge(auth.stepsOf(guard), confirmation, prove);
   if (judged instanceof CompleteLogin) return true;
   auth.concluded(guard, judged.outcome);

@@ -204,7 +204,7 @@ export class PasswordReset {
     if (user === null || !accessEpochOf(user).startsWith(sent.beginning)) return null;
     await countGuess(context, { guard, user, identifier: null });
     if (accessEpochOf(user) !== sent.epoch) {
-      announce(context, "auth.failed", guard, { user, identifier: null });
+      announce(context, "auth.failed", guard, { user, identifier: null, by: null });
       return null;
     }
     await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);

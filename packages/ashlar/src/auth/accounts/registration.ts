@@ -18,6 +18,7 @@ import { countGuess } from "../guesses.ts";
 import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import { provesOwnPassword } from "../own-password.ts";
+import { PASSWORD } from "../proofs/proof.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";
@@ -234,7 +235,7 @@ async function provesRegistration(
     await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);
     return true;
   }
-  announce(context, "auth.failed", guard, { user: owner, identifier: null });
+  announce(context, "auth.failed", guard, { user: owner, identifier: null, by: PASSWORD });
   return false;
 }
 

@@ -6,9 +6,9 @@ import {
   type ModelClass,
   tableHasColumn,
 } from "../../database/index.ts";
+import { accessEndFor } from "../access/ended-access.ts";
 import type { AccountUser } from "../account-store.ts";
 import type { Authenticatable, UserId } from "../authenticatable.ts";
-import { credentialDeletionOf } from "../stored-credentials.ts";
 import type { UserDataRegistry } from "../user-data/user-data.ts";
 import { isModel } from "../users-of.ts";
 import type { GuardUsers } from "./guard-users.ts";
@@ -47,7 +47,7 @@ export class UserDeletion {
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
     // A class that neither logs in nor has tokens has users of its own.
-    const isKnown = guards.length > 0 || credentialDeletionOf(user) !== null;
+    const isKnown = guards.length > 0 || accessEndFor(user) !== null;
     if (!isKnown || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();
     const connection = database.connection(model.connection ?? undefined);

@@ -73,10 +73,10 @@ test("a guest has not proved a password, and has no logins to keep; a user has p
   setClock(() => time);
   const web = await testWeb({
     routes: [
-      Route.get("/proved", async ({ auth }) => ({ at: await auth.guard("web").passwordConfirmedAt() })),
+      Route.get("/proved", async ({ auth }) => ({ at: await auth.guard("web").confirmedAt() })),
       Route.post("/leave", async ({ auth }) => {
         await auth.logout();
-        return { at: await auth.guard("web").passwordConfirmedAt() };
+        return { at: await auth.guard("web").confirmedAt() };
       }),
       Route.post("/keep", async ({ auth }) => ({ ended: await auth.logins().keepCurrent() })),
     ],
@@ -131,7 +131,7 @@ test("S18 a confirmation counts immediately, for the login that continues", asyn
       Route.post("/confirm-and-end", async ({ auth }) => {
         setClock(() => start + 60 * SECOND);
         const isDone = await auth.webGuard.confirmPassword(PASSWORD);
-        const at = await auth.guard("web").passwordConfirmedAt();
+        const at = await auth.guard("web").confirmedAt();
         const isCurrent = (await auth.logins().list()).map((login) => login.isCurrent);
         return { isDone, at, isCurrent, isDoneAgain: await auth.webGuard.confirmPassword(PASSWORD) };
       }),
@@ -153,9 +153,9 @@ test("a login with the password immediately counts as a proof of it, and any oth
     routes: [
       Route.post("/enter", async ({ auth }) => {
         await auth.attempt(ADA.email, PASSWORD);
-        const proved = await auth.guard("web").passwordConfirmedAt();
+        const proved = await auth.guard("web").confirmedAt();
         const user = await auth.loginAs((await web.User.find(ADA.id))!);
-        return { proved, user, unproved: await auth.guard("web").passwordConfirmedAt() };
+        return { proved, user, unproved: await auth.guard("web").confirmedAt() };
       }),
     ],
   });

@@ -1,6 +1,7 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, UserId } from "../authenticatable.ts";
+import type { LoginMethod } from "../proofs/login-methods.ts";
 
 /** The access epoch of the row of a login that waits for a step. No user has it, so the row never counts as a login. */
 export const PENDING_EPOCH = "pending";
@@ -26,8 +27,13 @@ export interface Login {
    * the user's epoch differs. If the login waits for a step, this is `pending`, which is never the epoch of a user.
    */
   readonly accessEpoch: string;
-  /** When the user last proved the password; `null` if never. */
+  /** When the user last proved who they are; `null` if never, or if that no longer counts. */
   readonly authenticatedAt: Date | null;
+  /**
+   * By what the user has proved who they are in this login, each with its latest time; empty if by nothing. A store that
+   * has no place for them returns none.
+   */
+  readonly methods: readonly LoginMethod[];
   readonly lastUsedAt: Date;
   /** When it currently ends: a use postpones that, as far as the guard allows. */
   readonly expiresAt: Date;
@@ -170,7 +176,7 @@ export interface LoginStore {
    */
   start(login: NewLogin, proof: LoginProof): Promise<string | null>;
   /**
-   * Replaces a login's token, because its user has proved the password again. The old token becomes invalid. If several
+   * Replaces a login's token, because its user has proved once more who they are. The old token becomes invalid. If several
    * requests replace the same token at once, one does: whether the login still has it is part of the same step.
    *
    * @param login its key, its owner, and the digest of the token that it has. The new one may be equal to it
@@ -231,8 +237,10 @@ export interface RenewedLogin extends LoginOwner {
 /** What {@link LoginStore.renew} changes. */
 export interface LoginRenewal {
   readonly tokenHash: string;
-  /** When the user proved the password; `null` if that no longer counts. */
+  /** When the user proved who they are; `null` if that no longer counts. */
   readonly authenticatedAt: Date | null;
+  /** By what, so far; if it is left out, they stay as they are. */
+  readonly methods?: readonly LoginMethod[];
 }
 
 /** The login that {@link LoginStore.endAll} leaves. */

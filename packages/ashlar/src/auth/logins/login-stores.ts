@@ -1,4 +1,5 @@
 import type { Container } from "../../kernel/index.ts";
+import { DatabaseLogins } from "./database/database-logins.ts";
 import type { LoginStore, LoginStoreSource } from "./login-store.ts";
 
 declare module "../../kernel/container.ts" {
@@ -43,6 +44,11 @@ export class LoginStores {
    */
   forPending(guard: string): LoginStore | null {
     return this.#guards.get(guard) ?? this.all[0] ?? null;
+  }
+
+  /** Prepares the stores in the database; called once all guards are known. */
+  async prepare(): Promise<void> {
+    for (const store of this.all) if (store instanceof DatabaseLogins) await store.prepare();
   }
 
   /** Closes all stores; called when the application shuts down. */

@@ -24,6 +24,8 @@ export interface LoginInfo {
   readonly userAgent: string | null;
   readonly lastUsedAt: Date;
   readonly createdAt: Date;
+  /** The names of the proofs that the user has given in it: `["password", "totp"]`. */
+  readonly by: readonly string[];
   /** Whether this request comes from it. */
   readonly isCurrent: boolean;
 }
@@ -266,7 +268,8 @@ function hasNotEnded({ expiresAt }: ListedLogin): boolean {
 
 function describe(login: ListedLogin, current: string | null, t: (message: Message) => string): LoginInfo {
   const { id, ip, userAgent, lastUsedAt, createdAt } = login;
-  return { id, device: deviceName(userAgent, t), ip, userAgent, lastUsedAt, createdAt, isCurrent: id === current };
+  const by = login.methods.map((method) => method.by);
+  return { id, device: deviceName(userAgent, t), ip, userAgent, lastUsedAt, createdAt, by, isCurrent: id === current };
 }
 
 /** Reports whether a value that may come from an input can be the key of a login. */

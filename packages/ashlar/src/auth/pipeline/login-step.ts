@@ -2,6 +2,8 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, asMessage, type MaybePromise, type Message, type RegisteredUser } from "../../support/index.ts";
 import { isBlocked } from "../blocked-accounts.ts";
 import { message } from "../messages.ts";
+import { amrOf, type FirstProof, type LoginMethod, methodsOf } from "../proofs/login-methods.ts";
+import type { Proof } from "../proofs/proof.ts";
 import "../errors.ts";
 
 /**
@@ -15,9 +17,20 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly context: HttpContext;
   /** The name of the guard for which the user logs in. */
   readonly guard: string;
-  /** The user whose password, or other credential, was verified. */
+  /** The user who has proved who they are. */
   readonly user: User;
   readonly purpose: LoginPurpose;
+  /**
+   * The name of the proof that it began with: `password`, `passkey`. `null` if nothing was proved: for `loginAs`, and for the
+   * renewal of an API token.
+   */
+  readonly by: string | null;
+  /**
+   * What it satisfies so far, in the values of RFC 8176: those of the proof that it began with, and of the steps that were
+   * passed by their own proof. A step that wants a second factor lets it pass if one was verified already:
+   * `if (amr.includes("mfa")) return "passed"`.
+   */
+  readonly amr: readonly string[];
   /**
    * The names of the steps that were passed by their own proof: by {@link prove}, or `pass()` of a
    * `PendingLogin`.
@@ -50,11 +63,15 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
 }
 
 /**
- * A step's decision about a login: it may continue, it must wait until the step is passed, or it is refused. The
- * sentence is a message created by `context.t.message()`, which is translated for the user, or text that is shown
- * unchanged.
+ * A step's decision about a login: it may continue, it must wait until the step is passed, with or without a sentence that
+ * says why (a code is missing, a code is wrong), or it is refused. A sentence is a message created by
+ * `context.t.message()`, which is translated for the user, or text that is shown unchanged.
  */
-export type StepOutcome = "passed" | "pending" | { readonly failed: string | Message };
+export type StepOutcome =
+  | "passed"
+  | "pending"
+  | { readonly pending: string | Message }
+  | { readonly failed: string | Message };
 
 /**
  * A further step of each login: asked between the proof (a password, for example) and the effect (a login, or a token),
@@ -97,6 +114,8 @@ export interface LoginStep<User extends object = RegisteredUser> {
    * The page that the login waits on, as a page name for `auth.route`; without one, a pending login is an error (401).
    */
   readonly page?: string;
+  /** What a login satisfies once it has passed the step by the step's own proof, in the values of RFC 8176; default: nothing. */
+  readonly amr?: readonly string[];
   /** Decides whether a login may continue. Called again when a pending login is resumed. */
   check(login: LoginInProgress<User>): MaybePromise<StepOutcome>;
 }
@@ -113,33 +132,36 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   readonly user: User;
   /** So that no other object of the same shape is accepted. */
   declare protected readonly judged: true;
-  readonly #passed: readonly string[];
+  readonly #proved: readonly LoginMethod[];
 
-  private constructor(user: User, passed: readonly string[]) {
+  private constructor(user: User, proved: readonly LoginMethod[]) {
     this.user = user;
-    this.#passed = passed;
+    this.#proved = proved;
   }
 
-  /** @internal The names of the steps that were passed by their own proof. */
-  get passed(): readonly string[] {
-    return this.#passed;
+  /** By what its user has proved who they are, first what it began with; empty if nothing was proved. */
+  get methods(): readonly LoginMethod[] {
+    return this.#proved;
   }
 
   /** @internal Asks the steps in order. */
   static async judge<User extends object>(
-    steps: readonly LoginStep[],
-    login: Omit<LoginInProgress<User>, "passed" | "prove"> & { readonly passed?: readonly string[] },
+    steps: readonly AskedStep[],
+    { proof = null, passed: before = [], ...login }: LoginToJudge<User>,
     prove: (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => Promise<boolean>,
   ): Promise<CompleteLogin<User> | HeldLogin> {
     // Before the application's own steps, and whatever they are called.
     if (isBlocked(login.user)) return { outcome: BLOCKED, passed: [] };
-    const passed = new Set(login.passed);
+    const passed = new Set(before);
     for (const step of steps) {
-      if (passed.has(step.name)) continue;
+      if (passed.has(step.name) || !(await isAsked(step, login.user, proof))) continue;
       let isProved = false;
+      const proved = methodsOf(proof, steps, passed);
       const outcome = await step.check({
         ...login,
         user: login.user as RegisteredUser,
+        by: proof?.by ?? null,
+        amr: amrOf(proved),
         passed: [...passed],
         prove: async (verify) => {
           isProved = await prove(step.name, verify);
@@ -149,8 +171,24 @@ export class CompleteLogin<User extends object = RegisteredUser> {
       if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed: [...passed] };
       if (isProved) passed.add(step.name);
     }
-    return new CompleteLogin(login.user, [...passed]);
+    return new CompleteLogin(login.user, methodsOf(proof, steps, passed));
   }
+}
+
+/** A step, and the proof that it belongs to, if it isn't one of `GUARDS.steps`. */
+export type AskedStep = LoginStep & { readonly proof?: Proof };
+
+/** A login before its steps are asked. */
+interface LoginToJudge<User extends object> extends Omit<LoginInProgress<User>, "by" | "amr" | "passed" | "prove"> {
+  /** What it began with; default: nothing was proved. */
+  readonly proof?: FirstProof | null;
+  /** The names of the steps that were passed by their own proof. */
+  readonly passed?: readonly string[];
+}
+
+/** A proof's own step is for users who have it, and have not begun with it. */
+function isAsked({ proof }: AskedStep, user: object, first: FirstProof | null): MaybePromise<boolean> {
+  return proof === undefined || (first?.by !== proof.name && proof.has(user as RegisteredUser));
 }
 
 /** A login that has no effect, or none yet. */
@@ -161,6 +199,8 @@ export type UnfinishedLogin =
       readonly step: string;
       /** Its page, as a page name for `auth.route`; `null` if it has none. */
       readonly page: string | null;
+      /** Why it waits, if the step says so: a code is missing, or wrong. Otherwise `null`. */
+      readonly message: Message | null;
     }
   | {
       readonly status: "failed";
@@ -199,11 +239,14 @@ export interface HeldLogin {
 
 /** @throws `E_INVALID_LOGIN_STEP` if a step returned no outcome */
 function unfinished({ name, page }: LoginStep, outcome: StepOutcome): UnfinishedLogin {
-  if (outcome === "pending") return { status: "pending", step: name, page: page ?? null };
-  const said = (outcome as { readonly failed?: unknown } | null | undefined)?.failed;
-  if (isSentence(said)) return { status: "failed", step: name, message: asMessage(said) };
+  const pending = { status: "pending", step: name, page: page ?? null } as const;
+  if (outcome === "pending") return { ...pending, message: null };
+  const said = outcome as { readonly failed?: unknown; readonly pending?: unknown } | null | undefined;
+  if (isSentence(said?.pending)) return { ...pending, message: asMessage(said.pending) };
+  if (isSentence(said?.failed)) return { status: "failed", step: name, message: asMessage(said.failed) };
   const problem = `The login step "${name}" returned no outcome.`;
-  throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} Return "passed", "pending" or { failed: "…" }.`);
+  const remedy = 'Return "passed", "pending", { pending: "…" } or { failed: "…" }.';
+  throw new AshlarError("E_INVALID_LOGIN_STEP", `${problem} ${remedy}`);
 }
 
 function isSentence(said: unknown): said is string | Message {
@@ -218,9 +261,10 @@ export class LoginPendingError extends AshlarError {
   /**
    * @param step the name of the step
    * @param page its page; left out for a caller who has no page to be sent to
+   * @param reason why it waits, for the caller
    */
-  constructor(step: string, page: string | null = null) {
-    super("E_LOGIN_PENDING", undefined, { extensions: { step } });
+  constructor(step: string, page: string | null = null, reason: Message | null = null) {
+    super("E_LOGIN_PENDING", reason ?? undefined, { extensions: { step } });
     this.page = page;
   }
 }

@@ -3,9 +3,9 @@ import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security
 import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { staleProof } from "../access-epoch.ts";
-import type { LoginOptions } from "../login-guard.ts";
 import { type LoginProof, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
+import type { ProvedOptions } from "./login-options.ts";
 import type { LoginPurpose, LoginResult } from "./login-step.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
@@ -21,7 +21,7 @@ export interface WaitingLogin {
   readonly page: string | null;
   /** The names of the steps that were passed by their own proof. */
   readonly passed: readonly string[];
-  readonly options: LoginOptions;
+  readonly options: ProvedOptions;
 }
 
 /** What the session stores about it. */
@@ -177,7 +177,7 @@ export class PendingLogins {
     const { user } = proof;
     const token = makeLoginToken();
     const at = currentDate();
-    const times = { authenticatedAt: null, lastUsedAt: at, createdAt: at, expiresAt: new Date(ends) };
+    const times = { authenticatedAt: null, methods: [], lastUsedAt: at, createdAt: at, expiresAt: new Date(ends) };
     const row = { guard, userId: user.authId(), tokenHash: digest(token), accessEpoch: PENDING_EPOCH, ...times };
     if ((await store.start({ ...row, ip: null, userAgent: null }, proof)) === null) throw staleProof();
     return { ...waiting, id: String(user.authId()), token, expiresAt: ends };

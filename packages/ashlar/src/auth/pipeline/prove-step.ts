@@ -41,6 +41,6 @@ export async function proveStep(
     await throttle.giveBack(context, STEP_TOTAL_LIMIT, { attempt: inTotal });
     return true;
   }
-  announce(context, "auth.failed", guard, { user, identifier: null });
+  announce(context, "auth.failed", guard, { user, identifier: null, by: step });
   return false;
 }

@@ -62,12 +62,13 @@ async function* allLogins(store: LoginStore, owner: LoginOwner): AsyncGenerator<
   } while (batch.length === BATCH);
 }
 
-function shown({ id, ip, userAgent, authenticatedAt, lastUsedAt, expiresAt, createdAt }: ListedLogin) {
+function shown({ id, ip, userAgent, authenticatedAt, methods, lastUsedAt, expiresAt, createdAt }: ListedLogin) {
   return {
     id,
     ip,
     user_agent: userAgent,
     authenticated_at: authenticatedAt,
+    methods: methods.map(({ by, at }) => ({ by, at })),
     last_used_at: lastUsedAt,
     expires_at: expiresAt,
     created_at: createdAt,

@@ -18,7 +18,7 @@ afterEach(travelBack);
 const MINUTE = 60_000;
 const START = Date.parse("2030-01-01T00:00:00.000Z");
 
-const provedAt = async ({ auth }: HttpContext) => (await auth.webGuard.passwordConfirmedAt())?.getTime() ?? null;
+const provedAt = async ({ auth }: HttpContext) => (await auth.webGuard.confirmedAt())?.getTime() ?? null;
 const change = (context: HttpContext, password = NEW_PASSWORD) => {
   return context.accounts.changePassword(PASSWORD, password, password);
 };

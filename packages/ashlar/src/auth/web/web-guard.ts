@@ -12,21 +12,27 @@ import {
 import { accessEpochOf, proofOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
 import { announce } from "../events.ts";
-import { LoginGuard, type LoginOptions } from "../login-guard.ts";
+import { LoginGuard } from "../login-guard.ts";
 import { deviceName } from "../logins/device-name.ts";
 import type { FoundLogin, KeptLogin, Login, LoginOwner } from "../logins/login-store.ts";
 import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
+import type { EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/login-options.ts";
 import type { CompleteLogin } from "../pipeline/login-step.ts";
+import { type FirstProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
+import { PASSWORD } from "../proofs/proof.ts";
 import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
 import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
 
 /** How often a confirmation tries to replace the login's token, which other requests may be replacing, too. */
 const MAX_ROUNDS = 4;
 
+/** When a login's user last proved who they are, and by what so far. */
+type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
+
 /** What is kept in memory about the login of the request's user. */
-export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "expiresAt" | "createdAt">;
+export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "methods" | "expiresAt" | "createdAt">;
 
 /**
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
@@ -38,11 +44,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #login: CurrentLogin | null = null;
   /** The token that this login has. */
   #token: string | null = null;
-  /** When the proof was given that the login's next token has, which it gets together with a change of the password. */
-  #provedAt: Date | null = null;
+  /** The proof that the login's next token has, which it gets together with a change of the password. */
+  #proved: Confirmed | null = null;
   /** The token that this login continues with alone, once it is stored. */
-  #next: { readonly token: string; readonly authenticatedAt: Date | null; readonly user: Authenticatable } | null =
-    null;
+  #next: (Confirmed & { readonly token: string; readonly user: Authenticatable }) | null = null;
   /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
   #isPresented = false;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
@@ -132,10 +137,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * has the old token may have stolen it, and only the one who gave the proof may use it.
    */
   async #repeat(login: FoundLogin, user: Authenticatable, token: string): Promise<Authenticatable | null> {
-    const { id, userId, expiresAt, createdAt, authenticatedAt } = login;
-    const unproved = { id, userId, expiresAt, createdAt, authenticatedAt: null };
+    const { id, userId, expiresAt, createdAt, authenticatedAt, methods } = login;
+    const unproved = { id, userId, expiresAt, createdAt, authenticatedAt: null, methods };
     const isReadOnly = this.context.isReadOnly;
-    if (authenticatedAt !== null && !isReadOnly && !(await this.#store(unproved, token, token, null, user)))
+    if (authenticatedAt !== null && !isReadOnly && !(await this.#store(unproved, token, token, unproved, user)))
       return null;
     // A login or a logout of this request may have come first.
     if (this.#isDecided) return user;
@@ -148,9 +153,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return user;
   }
 
-  protected override async persist({ user: own }: CompleteLogin<User>, options: LoginOptions): Promise<void> {
+  protected override async persist({ user: own, methods }: CompleteLogin<User>, options: ProvedOptions): Promise<void> {
     const user = own as unknown as Authenticatable;
-    const { remember = false, passwordConfirmed = false } = options;
+    const { remember = false, proof: first } = options;
     const { store, settings } = this.#dependencies;
     const token = makeLoginToken();
     const at = currentDate();
@@ -161,7 +166,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       tokenHash: digest(token),
       accessEpoch: proof.accessEpoch,
       ...deviceOf(this.context.request),
-      authenticatedAt: passwordConfirmed ? at : null,
+      authenticatedAt: first === null ? null : at,
+      methods,
       lastUsedAt: at,
       expiresAt: new Date(at.getTime() + (remember ? settings.rememberMs : settings.idleMs)),
       createdAt: at,
@@ -256,18 +262,39 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Has the user prove the password again, as the middleware `password.confirm` requires.
-   *
-   * The steps of a login are asked here too, except those that were passed by a proof, or on their page, in a
-   * confirmation in this login in the last ten minutes: a form that asks for the password can be sent again after the
-   * visit to a step's page.
+   * Has the user prove the password again, as the middleware `password.confirm` requires; see {@link confirm}.
    *
    * @returns whether the password was the user's and all steps let it count; otherwise `auth.pending` names the step
    * that the confirmation waits for, if any
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
-    return this.#confirm(password, (login, confirmed) => this.#renew(login, confirmed));
+    this.context.auth.beginConfirmation(this.name);
+    return (await this.#provePassword(password)) && this.confirm({ by: PASSWORD });
+  }
+
+  /**
+   * Renews this login after its user has proved once more who they are, by any proof, as the middleware `password.confirm`
+   * requires: for the page of a proof of your own. The login gets a new token; no other one is started.
+   *
+   * The steps of a login are asked here too, except those that were passed by a proof, or on their page, in a
+   * confirmation in this login in the last ten minutes: a form that asks for the password can be sent again after the
+   * visit to a step's page.
+   *
+   * Security: call it only if the same request has verified the proof, and that it is the one of `auth.user()`.
+   *
+   * @param proof the name of the proof, as declared with `declareProof`, and what it satisfied this time if that isn't what
+   * the proof declares, in the values of RFC 8176
+   * @returns whether all steps let it count; otherwise `auth.pending` names the step that the confirmation waits for, if
+   * any. `false` for a guest
+   * @throws `E_INVALID_CONFIGURATION` if no proof has this name
+   */
+  async confirm({ by, amr }: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
+    const { auth } = this.context;
+    const proof = { by, amr: amr ?? auth.proofs.of(by).amr };
+    auth.beginConfirmation(this.name);
+    if ((await this.user()) === null) return false;
+    return this.#confirm(proof, (login, confirmed) => this.#renew(login, confirmed));
   }
 
   /**
@@ -275,8 +302,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * {@link continueAlone}, in the same step as its new access epoch.
    */
   async confirmForChange(password: unknown): Promise<boolean> {
-    return this.#confirm(password, () => {
-      this.#provedAt = currentDate();
+    this.context.auth.beginConfirmation(this.name);
+    if (!(await this.#provePassword(password))) return false;
+    return this.#confirm({ by: PASSWORD, amr: this.context.auth.proofs.of(PASSWORD).amr }, (login, { methods }) => {
+      this.#proved = { authenticatedAt: currentDate(), methods: withMethods(login.methods, methods) };
       return true;
     });
   }
@@ -298,13 +327,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const login = this.#login;
     if (login === null) return null;
     const token = makeLoginToken();
-    const authenticatedAt = this.#provedAt ?? login.authenticatedAt;
+    const { authenticatedAt, methods } = this.#proved ?? login;
     this.#changing();
-    this.#next = { token, authenticatedAt, user: changed };
+    this.#next = { token, authenticatedAt, methods, user: changed };
     return {
       id: login.id,
       accessEpoch: accessEpochOf(changed),
-      renewal: { tokenHash: digest(token), authenticatedAt },
+      renewal: { tokenHash: digest(token), authenticatedAt, methods },
     };
   }
 
@@ -317,29 +346,28 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#forgetNext();
     if (next === null || this.#login === null) return;
     const { devices, rememberedOf } = this.#dependencies;
-    this.#replaceToken(this.#login, next.token, next.authenticatedAt);
+    this.#replaceToken(this.#login, next.token, next);
     devices.renew(this.context, this.name, next.user.authId(), rememberedOf(next.user));
   }
 
   #forgetNext(): void {
     this.#next = null;
-    this.#provedAt = null;
+    this.#proved = null;
   }
 
   async #confirm(
-    password: unknown,
+    proof: FirstProof,
     takeEffect: (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>,
   ): Promise<boolean> {
-    this.context.auth.beginConfirmation(this.name);
-    if (!(await this.#provePassword(password))) return false;
     const login = this.#login;
-    const options = {
-      remember: login !== null && isRemembered(login, this.#dependencies.settings),
-      passwordConfirmed: true,
-    };
+    const remember = login !== null && isRemembered(login, this.#dependencies.settings);
     const user = this.knownUser!;
     // If a step asks for more, the login that follows it replaces this one.
-    return this.confirm(user, options, (confirmed) => login === null || takeEffect(login, confirmed));
+    return this.admitConfirmed(
+      user,
+      { remember, proof },
+      (confirmed) => login === null || takeEffect(login, confirmed),
+    );
   }
 
   protected override get confirmationSubject(): string | null {
@@ -353,11 +381,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
     const { successors, store } = this.#dependencies;
     const user = confirmed.user as unknown as Authenticatable;
+    const methods = withMethods(login.methods, confirmed.methods);
     let former = this.#token!;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const [token, at] = [successors.of(former), currentDate()];
-      if (await this.#store(login, former, token, at, user)) {
-        this.#replaceToken(login, token, at);
+      const [token, proved] = [successors.of(former), { authenticatedAt: currentDate(), methods }];
+      if (await this.#store(login, former, token, proved, user)) {
+        this.#replaceToken(login, token, proved);
         return true;
       }
       // Of several confirmations at once, one replaces the token. The others take its token, unless the proof was taken off it.
@@ -365,7 +394,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       const found = replaced === null ? null : await store.find(this.name, digest(replaced));
       if (found === null) break;
       if (found.authenticatedAt !== null) {
-        this.#replaceToken(login, replaced!, found.authenticatedAt);
+        this.#replaceToken(login, replaced!, found);
         return true;
       }
       former = replaced!;
@@ -373,23 +402,24 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return this.#proofFailed();
   }
 
-  /** Replaces a login's token in the store, and says when its user proved the password; see `LoginStore.renew`. */
+  /** Replaces a login's token in the store, and says when its user proved who they are; see `LoginStore.renew`. */
   #store(
     login: CurrentLogin,
     from: string,
     token: string,
-    authenticatedAt: Date | null,
+    { authenticatedAt, methods }: Confirmed,
     user: Authenticatable,
   ): Promise<boolean> {
     const renewed = { ...this.#reference(login), tokenHash: digest(from) };
-    const renewal = { tokenHash: digest(token), authenticatedAt };
+    const renewal = { tokenHash: digest(token), authenticatedAt, methods };
     return this.#dependencies.store.renew(renewed, renewal, proofOf(this.model, user));
   }
 
   /** Makes the request use a login's new token, which is stored, and sends it to the browser. */
-  #replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, authenticatedAt: Date | null): void {
+  #replaceToken(login: CurrentLogin, token: string, { authenticatedAt, methods }: Confirmed): void {
+    const { id, userId, expiresAt, createdAt } = login;
     this.#changing();
-    this.#login = { id, userId, authenticatedAt, expiresAt, createdAt };
+    this.#login = { id, userId, authenticatedAt, methods, expiresAt, createdAt };
     this.#holdToken(token);
     this.context.visitor?.regenerate();
   }
@@ -400,10 +430,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#sendToken(token);
   }
 
-  /** When the user last proved the password, at login or since; `null` if never. */
-  async passwordConfirmedAt(): Promise<Date | null> {
+  /** When the user last proved who they are, by any proof, at login or since; `null` if never. */
+  async confirmedAt(): Promise<Date | null> {
     await this.user();
     return this.#login?.authenticatedAt ?? null;
+  }
+
+  /** By what the user has proved who they are in this login, each with its latest time; empty for a guest. */
+  async methods(): Promise<readonly LoginMethod[]> {
+    await this.user();
+    return this.#login?.methods ?? [];
   }
 
   /**
@@ -416,7 +452,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   /** Announces that the request's user could not prove who they are. */
   #proofFailed(): false {
-    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null });
+    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null, by: null });
     return false;
   }
 

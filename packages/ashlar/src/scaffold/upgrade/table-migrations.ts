@@ -14,6 +14,7 @@ interface TableChange {
 const CHANGES: readonly TableChange[] = [
   { name: "add_guard_to_password_resets", table: "password_resets", brings: "guard" },
   { name: "add_reserved_until_to_email_changes", table: "email_changes", brings: "reserved_until" },
+  { name: "add_methods_to_logins", table: "logins", brings: "methods" },
 ];
 
 /** The names of guards in `config/auth.ts`, as far as they are written out there. */

@@ -378,7 +378,7 @@ test("a blocked account gets in nowhere, and what was open ends", async () => {
   await send(other, "/register", { ...FORM, email: "bob@example.com" });
   const admin = await shop
     .visitor()
-    .actingAs((await shop.User.findBy("email", "bob@example.com"))!, { passwordConfirmed: true });
+    .actingAs((await shop.User.findBy("email", "bob@example.com"))!, { by: "password" });
   const path = `/blocked_accounts/${(await ada(shop)).id}`;
   (await admin.withCsrfToken().put(path, { reason: "spam" })).assertJson({ isBlocked: true });
   await client.assertGuest();

@@ -1,4 +1,11 @@
-import { type Database, dateOf, deleteInBatches, type Row, visitInBatches } from "../../../database/index.ts";
+import {
+  columnsOf,
+  type Database,
+  dateOf,
+  deleteInBatches,
+  type Row,
+  visitInBatches,
+} from "../../../database/index.ts";
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, currentDate, type MaybePromise } from "../../../support/index.ts";
 import type { AuthenticatableClass, UserId } from "../../authenticatable.ts";
@@ -21,7 +28,7 @@ import {
 } from "../login-store.ts";
 import { type LoginFinder, loginFinder } from "./login-finder.ts";
 import { isKey, LOGIN_TABLE, listedLogin } from "./login-table.ts";
-import { type LoginWriter, loginWriter } from "./login-writer.ts";
+import { changesOf, type LoginWriter, loginWriter } from "./login-writer.ts";
 
 interface GuardStatements {
   readonly finder: LoginFinder;
@@ -38,12 +45,20 @@ export class DatabaseLogins implements LoginStore {
   readonly #modelOf: (guard: string) => AuthenticatableClass;
   /** Compiled once for each guard, not at each login. */
   readonly #statements = new Map<string, GuardStatements>();
+  /** Whether the table says by what users have proved who they are: one of before lacks the column. */
+  #hasMethods = true;
 
   /** @param modelOf returns the class of a guard's users; called when the guard is first used */
   constructor(database: Database, modelOf: (guard: string) => AuthenticatableClass) {
     this.#database = database;
     database.keepOnPrimary([LOGIN_TABLE]);
     this.#modelOf = modelOf;
+  }
+
+  /** Finds out which columns the table has. Called at boot, when its migration may not have been run yet. */
+  async prepare(): Promise<void> {
+    const columns = await columnsOf(this.#database.connection(), LOGIN_TABLE);
+    this.#hasMethods = columns.size === 0 || columns.has("methods");
   }
 
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null> {
@@ -107,7 +122,10 @@ export class DatabaseLogins implements LoginStore {
     if (kept === null) return Number((await all.executeTakeFirst()).numDeletedRows);
     await kysely
       .updateTable(LOGIN_TABLE)
-      .set({ access_epoch: kept.accessEpoch, ...changesOf(kept.renewal) })
+      .set({
+        access_epoch: kept.accessEpoch,
+        ...(kept.renewal !== undefined && changesOf(kept.renewal, this.#hasMethods)),
+      })
       .where("guard", "=", guard)
       .where("user_id", "=", userId)
       .where("id", "=", kept.id)
@@ -193,18 +211,13 @@ export class DatabaseLogins implements LoginStore {
     if (statements === undefined) {
       const model = this.#modelOf(guard);
       statements = {
-        finder: loginFinder(this.#database, guard, model),
-        writer: loginWriter(this.#database, model),
+        finder: loginFinder(this.#database, guard, model, this.#hasMethods),
+        writer: loginWriter(this.#database, model, this.#hasMethods),
       };
       this.#statements.set(guard, statements);
     }
     return statements;
   }
-}
-
-function changesOf(renewal: LoginRenewal | undefined): object {
-  if (renewal === undefined) return {};
-  return { token_hash: renewal.tokenHash, authenticated_at: renewal.authenticatedAt };
 }
 
 /**

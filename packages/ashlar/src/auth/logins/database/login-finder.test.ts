@@ -168,7 +168,7 @@ describe("users of a hand-written class", () => {
         }),
         Route.get("/people/me", ({ request }) => ({ user: request.user() })).middleware("guard:people"),
         Route.post("/people/logout", ({ auth }) => auth.guard("people").logout()),
-        Route.get("/people/proved", async ({ auth }) => ({ at: await auth.guard("people").passwordConfirmedAt() })),
+        Route.get("/people/proved", async ({ auth }) => ({ at: await auth.guard("people").confirmedAt() })),
         Route.get("/people/logins", ({ auth }) => auth.guard("people").logins().list()),
       ],
     });

@@ -2,6 +2,7 @@ import { type Connection, type Database, dateOf, type Row, sql } from "../../../
 import { isThenable, type MaybePromise } from "../../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../authenticatable.ts";
 import { isJoinable, type UserModelClass } from "../../joinable-users.ts";
+import { type LoginMethod, methodsFrom } from "../../proofs/login-methods.ts";
 import type { FoundLogin } from "../login-store.ts";
 import { LOGIN_TABLE } from "./login-table.ts";
 
@@ -13,15 +14,32 @@ export interface LoginFinder {
 /**
  * Creates the finder for a guard, by its name. It reads login and user in one query if the user is a model whose table
  * is next to that of the logins and that is found only by its primary key; otherwise it reads only the login.
+ *
+ * @param hasMethods whether the table has the column `methods`
  */
-export function loginFinder(database: Database, guard: string, model: AuthenticatableClass): LoginFinder {
+export function loginFinder(
+  database: Database,
+  guard: string,
+  model: AuthenticatableClass,
+  hasMethods = true,
+): LoginFinder {
   const connection = database.connection();
+  const selected = hasMethods ? SELECTED : SELECTED.slice(0, -1);
   return isJoinable(database, model)
-    ? new JoinedFinder(connection, guard, model)
-    : new SeparateFinder(connection, guard);
+    ? new JoinedFinder(connection, guard, model, selected)
+    : new SeparateFinder(connection, guard, selected);
 }
 
-const COLUMNS = ["id", "access_epoch", "authenticated_at", "last_used_at", "expires_at", "created_at"] as const;
+const COLUMNS = [
+  "id",
+  "access_epoch",
+  "authenticated_at",
+  "last_used_at",
+  "expires_at",
+  "created_at",
+  // The last: tables of before lack it.
+  "methods",
+] as const;
 
 /** Begins names for a login's columns that don't collide with those of a user in the same row. */
 const PREFIX = "__login_";
@@ -54,21 +72,27 @@ abstract class RowLogin implements FoundLogin {
   readonly #lastUsedAt: unknown;
   readonly #expiresAt: unknown;
   readonly #createdAt: unknown;
+  readonly #methods: unknown;
 
   constructor(row: Row) {
-    const [id, accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt] = takeLogin(row);
+    const [id, accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt, methods] = takeLogin(row);
     this.id = String(id);
     this.accessEpoch = accessEpoch as string;
     this.#authenticatedAt = authenticatedAt;
     this.#lastUsedAt = lastUsedAt;
     this.#expiresAt = expiresAt;
     this.#createdAt = createdAt;
+    this.#methods = methods;
   }
 
   abstract get userId(): UserId;
 
   get authenticatedAt(): Date | null {
     return this.#authenticatedAt === null ? null : dateOf(this.#authenticatedAt);
+  }
+
+  get methods(): readonly LoginMethod[] {
+    return methodsFrom(this.#methods);
   }
 
   get lastUsedAt(): Date {
@@ -120,7 +144,7 @@ class JoinedFinder implements LoginFinder {
   readonly #model: UserModelClass;
   readonly #statement: string;
 
-  constructor(connection: Connection, guard: string, model: UserModelClass) {
+  constructor(connection: Connection, guard: string, model: UserModelClass, selected: typeof SELECTED) {
     this.#connection = connection;
     this.#model = model;
     const { table, primaryKey } = model;
@@ -128,7 +152,7 @@ class JoinedFinder implements LoginFinder {
       .selectFrom(LOGIN_TABLE)
       .innerJoin(table, `${table}.${primaryKey}`, `${LOGIN_TABLE}.user_id`)
       .selectAll(table)
-      .select(SELECTED)
+      .select(selected)
       .where(`${LOGIN_TABLE}.token_hash`, "=", "")
       .where(`${LOGIN_TABLE}.guard`, "=", sql.lit(guard))
       .compile().sql;
@@ -148,11 +172,11 @@ class SeparateFinder implements LoginFinder {
   readonly #connection: Connection;
   readonly #statement: string;
 
-  constructor(connection: Connection, guard: string) {
+  constructor(connection: Connection, guard: string, selected: typeof SELECTED) {
     this.#connection = connection;
     this.#statement = connection.kysely
       .selectFrom(LOGIN_TABLE)
-      .select([...SELECTED, "user_id"])
+      .select([...selected, "user_id"])
       .where("token_hash", "=", "")
       .where("guard", "=", sql.lit(guard))
       .compile().sql;

@@ -1,5 +1,6 @@
 import { dateOf, type Row } from "../../../database/index.ts";
 import type { UserId } from "../../authenticatable.ts";
+import { methodsFrom } from "../../proofs/login-methods.ts";
 import type { ListedLogin } from "../login-store.ts";
 
 /** The table of logins: one row for each device that a user is logged in on. */
@@ -17,6 +18,7 @@ export function listedLogin(row: Row): ListedLogin {
     userId: row.user_id as UserId,
     accessEpoch: row.access_epoch as string,
     authenticatedAt: row.authenticated_at === null ? null : dateOf(row.authenticated_at),
+    methods: methodsFrom(row.methods),
     lastUsedAt: dateOf(row.last_used_at),
     expiresAt: dateOf(row.expires_at),
     createdAt: dateOf(row.created_at),

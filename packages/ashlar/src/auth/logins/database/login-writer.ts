@@ -1,6 +1,14 @@
-import { CONFLICT_RETRIES, type Connection, type Database, parameter, type Row } from "../../../database/index.ts";
+import {
+  CONFLICT_RETRIES,
+  type Connection,
+  type Database,
+  type ParameterValues,
+  parameter,
+  type Row,
+} from "../../../database/index.ts";
 import type { AuthenticatableClass } from "../../authenticatable.ts";
 import type { UserModelClass } from "../../joinable-users.ts";
+import { methodsColumn } from "../../proofs/login-methods.ts";
 import { ProvenInsert, provesByRow, userAsProved } from "../../proven-insert.ts";
 import type { LoginProof, LoginRenewal, NewLogin, RenewedLogin } from "../login-store.ts";
 import { LOGIN_TABLE } from "./login-table.ts";
@@ -17,13 +25,18 @@ export interface LoginWriter {
   renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean>;
 }
 
-/** Creates the writer for a guard. The statements for a login are compiled once, not at each login. */
-export function loginWriter(database: Database, model: AuthenticatableClass): LoginWriter {
+/**
+ * Creates the writer for a guard. The statements for a login are compiled once, not at each login.
+ *
+ * @param hasMethods whether the table has the column `methods`
+ */
+export function loginWriter(database: Database, model: AuthenticatableClass, hasMethods = true): LoginWriter {
   const connection = database.connection();
-  const insert = new ProvenInsert(database, model, INSERT);
+  const { methods: _methods, ...former } = INSERT.values;
+  const insert = new ProvenInsert(database, model, hasMethods ? INSERT : { ...INSERT, values: former });
   return provesByRow(database, model)
-    ? new ConditionalWriter(connection, model, insert)
-    : new ComparingWriter(connection, insert);
+    ? new ConditionalWriter(connection, model, insert, hasMethods)
+    : new ComparingWriter(connection, insert, hasMethods);
 }
 
 /** The columns that are written, each from a parameter with the name of the login's property. */
@@ -37,6 +50,7 @@ const INSERT = {
     ip: parameter("ip"),
     user_agent: parameter("userAgent"),
     authenticated_at: parameter("authenticatedAt"),
+    methods: parameter("methods"),
     last_used_at: parameter("lastUsedAt"),
     created_at: parameter("createdAt"),
     expires_at: parameter("expiresAt"),
@@ -48,19 +62,21 @@ class ConditionalWriter implements LoginWriter {
   readonly #connection: Connection;
   readonly #model: UserModelClass;
   readonly #insert: ProvenInsert;
+  readonly #hasMethods: boolean;
 
-  constructor(connection: Connection, model: UserModelClass, insert: ProvenInsert) {
+  constructor(connection: Connection, model: UserModelClass, insert: ProvenInsert, hasMethods: boolean) {
     this.#connection = connection;
     this.#model = model;
     this.#insert = insert;
+    this.#hasMethods = hasMethods;
   }
 
   insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
-    return this.#insert.run({ ...login }, proof);
+    return this.#insert.run(parametersOf(login, this.#hasMethods), proof);
   }
 
   async renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
-    const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof)
+    const { numUpdatedRows } = await renewing(this.#connection, login, changesOf(renewal, this.#hasMethods), proof)
       .where(({ exists }) => exists(userAsProved(this.#connection, this.#model, proof)))
       .executeTakeFirst();
     return numUpdatedRows > 0n;
@@ -73,14 +89,16 @@ class ConditionalWriter implements LoginWriter {
 class ComparingWriter implements LoginWriter {
   readonly #connection: Connection;
   readonly #insert: ProvenInsert;
+  readonly #hasMethods: boolean;
 
-  constructor(connection: Connection, insert: ProvenInsert) {
+  constructor(connection: Connection, insert: ProvenInsert, hasMethods: boolean) {
     this.#connection = connection;
     this.#insert = insert;
+    this.#hasMethods = hasMethods;
   }
 
   insert(login: NewLogin, proof: LoginProof): Promise<string | null> {
-    return this.#insert.run({ ...login }, proof);
+    return this.#insert.run(parametersOf(login, this.#hasMethods), proof);
   }
 
   async renew(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
@@ -100,9 +118,15 @@ class ComparingWriter implements LoginWriter {
   /** Writes the new token, and returns what it replaced; `null` if there is no such login. */
   async #replaceToken(login: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<Row | null> {
     const { kysely, dialect } = this.#connection;
-    const query = kysely.selectFrom(LOGIN_TABLE).select(["token_hash", "authenticated_at"]).where("id", "=", login.id);
+    const columns = ["token_hash", "authenticated_at", ...(this.#hasMethods ? ["methods"] : [])];
+    const query = kysely.selectFrom(LOGIN_TABLE).select(columns).where("id", "=", login.id);
     const former = await dialect.lockRows(query, "change").executeTakeFirst();
-    const { numUpdatedRows } = await renewing(this.#connection, login, renewal, proof).executeTakeFirst();
+    const { numUpdatedRows } = await renewing(
+      this.#connection,
+      login,
+      changesOf(renewal, this.#hasMethods),
+      proof,
+    ).executeTakeFirst();
     return former !== undefined && numUpdatedRows > 0n ? former : null;
   }
 }
@@ -111,15 +135,25 @@ class ComparingWriter implements LoginWriter {
 function renewing(
   { kysely }: Connection,
   { id, guard, userId, tokenHash: former }: RenewedLogin,
-  { tokenHash, authenticatedAt }: LoginRenewal,
+  changes: Row,
   { accessEpoch }: LoginProof,
 ) {
   return kysely
     .updateTable(LOGIN_TABLE)
-    .set({ token_hash: tokenHash, authenticated_at: authenticatedAt })
+    .set(changes)
     .where("id", "=", id)
     .where("guard", "=", guard)
     .where("user_id", "=", userId)
     .where("token_hash", "=", former)
     .where("access_epoch", "=", accessEpoch);
+}
+
+function parametersOf({ methods, ...login }: NewLogin, hasMethods: boolean): ParameterValues {
+  return { ...login, ...(hasMethods && { methods: methodsColumn(methods) }) };
+}
+
+/** The columns that a renewal changes. */
+export function changesOf({ tokenHash, authenticatedAt, methods }: LoginRenewal, hasMethods: boolean): Row {
+  const changes = { token_hash: tokenHash, authenticated_at: authenticatedAt };
+  return hasMethods && methods !== undefined ? { ...changes, methods: methodsColumn(methods) } : changes;
 }

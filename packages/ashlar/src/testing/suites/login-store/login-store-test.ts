@@ -76,6 +76,10 @@ export class LoginBench {
       ip: "203.0.113.7",
       userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0)",
       authenticatedAt: new Date(at),
+      methods: [
+        { by: "password", at: new Date(at), amr: ["pwd"] },
+        { by: "totp", at: new Date(at - HOUR_MS), amr: ["otp"] },
+      ],
       lastUsedAt: new Date(at),
       expiresAt: new Date(at + HOUR_MS),
       createdAt: new Date(at),

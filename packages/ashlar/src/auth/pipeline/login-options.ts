@@ -1,0 +1,45 @@
+import type { RegisteredUser } from "../../support/index.ts";
+import type { FirstProof } from "../proofs/login-methods.ts";
+
+/** Options of a login. */
+export interface LoginOptions {
+  /** Whether the login outlasts the browser session, if the guard supports that. */
+  readonly remember?: boolean;
+  /** Whether the account was just created, so that no mail about a new device is needed. */
+  readonly firstLogin?: boolean;
+}
+
+/** Options of a login by any proof. */
+export interface EntryOptions extends LoginOptions {
+  /**
+   * The name of the proof that the user has just given: `password`, `passkey`, as declared with `declareProof`. Leave it out
+   * if nothing was proved, as for a login on behalf of a user: `password.confirm` then asks for a proof.
+   *
+   * Security: name it only if the same request has verified that proof, of this user.
+   */
+  readonly by?: string;
+  /** What it satisfied this time, in the values of RFC 8176, if that isn't what the proof declares. */
+  readonly amr?: readonly string[];
+}
+
+/** A proof that failed. */
+export interface FailedProof<User extends object = RegisteredUser> {
+  /** The name of the proof: `passkey`. */
+  readonly by: string;
+  /** The account that was tried; default: `null`, none that is known. */
+  readonly user?: User | null;
+  /** What was sent to name the account, in its normal form; default: `null`. */
+  readonly identifier?: string | null;
+}
+
+/** Options of a login, with what it began with; `null`: nothing was proved. */
+export interface ProvedOptions extends LoginOptions {
+  readonly proof: FirstProof | null;
+}
+
+export const NOTHING_PROVED: ProvedOptions = Object.freeze({ proof: null });
+
+/** Options of a login before which nothing was proved. */
+export function unproved({ remember, firstLogin }: LoginOptions): ProvedOptions {
+  return { ...(remember !== undefined && { remember }), ...(firstLogin !== undefined && { firstLogin }), proof: null };
+}

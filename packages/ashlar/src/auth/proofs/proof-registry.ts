@@ -1,0 +1,103 @@
+import type { Container } from "../../kernel/index.ts";
+import { ConfigurationError, SourceLocation, suggestion } from "../../support/index.ts";
+import { endedAccessOf } from "../access/ended-access.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import { passwordProof } from "../passwords/password-proof.ts";
+import type { LoginStep } from "../pipeline/login-step.ts";
+import { userDataOf } from "../user-data/user-data.ts";
+import type { Proof } from "./proof.ts";
+
+declare module "../../kernel/container.ts" {
+  interface FrameworkServices {
+    /** What users of the application can prove who they are with. */
+    proofs: ProofRegistry;
+  }
+}
+
+/** A further step of logins that belongs to a proof. */
+export interface ProofStep extends LoginStep {
+  readonly proof: Proof;
+}
+
+/** What users of an application can prove who they are with. */
+export class ProofRegistry {
+  readonly #proofs = new Map<string, { readonly proof: Proof; readonly place: string }>();
+  #steps: readonly ProofStep[] = [];
+
+  /**
+   * @param place where it is declared
+   * @throws `E_INVALID_CONFIGURATION` if the name is taken
+   */
+  add(proof: Proof, place: string): void {
+    const other = this.#proofs.get(proof.name);
+    if (other !== undefined) {
+      const problem = `a proof named "${proof.name}" is already declared by ${other.place}.`;
+      throw new ConfigurationError(place, problem, "Give one of them another name.");
+    }
+    this.#proofs.set(proof.name, { proof, place });
+    const { name, amr, step } = proof;
+    if (step !== undefined) this.#steps = [...this.#steps, { name, amr, proof, ...step }];
+  }
+
+  get all(): readonly Proof[] {
+    return [...this.#proofs.values()].map(({ proof }) => proof);
+  }
+
+  /** The further steps that proofs bring, in the order in which they were declared. */
+  get steps(): readonly ProofStep[] {
+    return this.#steps;
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` if no proof has this name, suggesting similar ones */
+  of(name: string): Proof {
+    const found = this.#proofs.get(name);
+    if (found !== undefined) return found.proof;
+    const remedy = `${suggestion(name, this.#proofs.keys())} A feature declares it with declareProof().`;
+    throw new ConfigurationError("A login", `no proof is named "${name}".`, remedy.trim());
+  }
+
+  /** The proofs that a user has. */
+  async ownedBy(user: Authenticatable): Promise<readonly Proof[]> {
+    const own: Proof[] = [];
+    for (const proof of this.all) if (await proof.has(user as never)) own.push(proof);
+    return own;
+  }
+}
+
+/** The proofs of an application, whether or not it has `AuthProvider`. */
+export function proofsOf(container: Container): ProofRegistry {
+  if (!container.has("proofs")) {
+    const proofs = new ProofRegistry();
+    proofs.add(passwordProof as Proof, "AuthProvider");
+    container.bind("proofs", proofs);
+  }
+  return container.make("proofs");
+}
+
+/**
+ * Declares what users can prove who they are with, beside their password. Call it in `register()` of a provider:
+ *
+ * ```ts
+ * export class PasskeysProvider extends Provider {
+ *   override register(): void {
+ *     declareProof(this.application, passkey);
+ *   }
+ * }
+ * declare const passkey: Proof<User>; // yours
+ * ```
+ *
+ * @throws `E_INVALID_CONFIGURATION` if the name is taken, with both places
+ */
+export function declareProof<User extends object>(
+  application: { readonly container: Container },
+  proof: Proof<User>,
+): void {
+  const { container } = application;
+  const place = String(new SourceLocation(declareProof));
+  const { name, data } = proof;
+  proofsOf(container).add(proof as unknown as Proof, place);
+  if (data !== undefined) userDataOf(container).add({ name, ...data }, place);
+  if (proof.endAccess !== undefined) {
+    endedAccessOf(container).add({ name, isBoundToEpoch: false, end: (user) => proof.endAccess!(user) });
+  }
+}

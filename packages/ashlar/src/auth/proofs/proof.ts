@@ -1,0 +1,54 @@
+import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
+import type { Authenticatable } from "../authenticatable.ts";
+import type { LoginStep } from "../pipeline/login-step.ts";
+import type { UserDataSource } from "../user-data/user-data.ts";
+
+/** The name of the proof by a password. */
+export const PASSWORD = "password";
+
+/**
+ * Something that users can prove who they are with: a password, a passkey, a code from an app, an account at another
+ * site. The feature that has it registers it with `declareProof`; the framework's own is the password.
+ *
+ * ```ts
+ * const passkey: Proof<User> = {
+ *   name: "passkey",
+ *   amr: ["hwk", "user"],
+ *   startsLogins: true,
+ *   page: "passkeys.confirm",
+ *   has: async (user) => (await passkeysOf(user)).length > 0,
+ * };
+ * declare function passkeysOf(user: User): Promise<readonly object[]>; // yours
+ * ```
+ */
+export interface Proof<User extends object = RegisteredUser> {
+  /** Its name, in logins, in events and for API clients: `password`, `passkey`. Unique, and not the name of a step. */
+  readonly name: string;
+  /** What it satisfies, in the values of RFC 8176: `["pwd"]`, `["otp"]`, `["hwk", "user"]`. */
+  readonly amr: readonly string[];
+  /**
+   * Whether a login can begin with it, so that users who have it need no other; default: `false`, for a proof that is only
+   * a further step.
+   */
+  readonly startsLogins?: boolean;
+  /**
+   * The page on which users prove it again while they are logged in, as a page name for `auth.route`; it calls
+   * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again.
+   */
+  readonly page?: string;
+  /**
+   * A further step of logins and confirmations, asked of users who have the proof unless that is what they began with. It
+   * is asked after those of `GUARDS.steps`.
+   */
+  readonly step?: Pick<LoginStep<User>, "page" | "check">;
+  /** Reports whether a user has it. */
+  has(user: User): MaybePromise<boolean>;
+  /**
+   * Removes what must not outlast the end of access to the account, such as trusted devices. Called each time access ends
+   * (a new password, a new address, "log out everywhere"), after the user's row was written, in the same transaction. If it
+   * throws, access does not end. Leave it out if nothing ends, as for the proof itself.
+   */
+  endAccess?(user: Authenticatable): MaybePromise<void>;
+  /** What it stores about users: part of exports, and deleted with the account; see `declareUserData`. */
+  readonly data?: Pick<UserDataSource, "export" | "erase">;
+}
