@@ -479,13 +479,13 @@ describe("events", () => {
     const common = { time: expect.any(Date), address: null, guard: "web" };
     const ada = expect.objectContaining({ row: expect.objectContaining({ id: 1 }) });
     expect(told).toEqual([
-      ["auth.login", { ...common, user: ada }],
+      ["auth.login", { ...common, user: ada, by: ["password"] }],
       ["auth.logout", { ...common, user: ada }],
-      ["auth.failed", { ...common, user: ada, identifier: "ada@example.com" }],
-      ["auth.failed", { ...common, user: null, identifier: "nobody@example.com" }],
+      ["auth.failed", { ...common, user: ada, identifier: "ada@example.com", by: "password" }],
+      ["auth.failed", { ...common, user: null, identifier: "nobody@example.com", by: "password" }],
       // Text that is not an address may be a password typed into the wrong field.
-      ["auth.failed", { ...common, user: null, identifier: null }],
-      ["auth.failed", { ...common, user: null, identifier: null }],
+      ["auth.failed", { ...common, user: null, identifier: null, by: "password" }],
+      ["auth.failed", { ...common, user: null, identifier: null, by: null }],
     ]);
   });
 

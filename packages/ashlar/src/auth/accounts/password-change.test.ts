@@ -247,7 +247,7 @@ describe("changePassword()", () => {
     expect([status, sentencesIn(body)]).toEqual([422, errors]);
     const user = expect.objectContaining({ id: ADA.id });
     expect(await accounts.toldOf("auth.failed")).toEqual([
-      { time: expect.any(Date), address: "203.0.113.7", guard: "header", user, identifier: null },
+      { time: expect.any(Date), address: "203.0.113.7", guard: "header", user, identifier: null, by: "password" },
     ]);
     expect(await send(PASSWORD)).toMatchObject({ status: 200, body: "changed" });
     expect(await ada.get("/me")).toMatchObject({ body: { user: null } });

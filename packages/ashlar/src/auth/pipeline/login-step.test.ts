@@ -16,7 +16,8 @@ test.each([[undefined], [null], [true], [""], ["Passed"], [{}], [{ failed: true 
     const web = await testWeb({ guards: { steps }, routes: [login] });
     const { body, setCookies } = await web.browser().post("/try");
     expect([body, setCookies, await web.rows()]).toEqual([{ user: null }, [], []]);
-    const message = 'The login step "terms" returned no outcome. Return "passed", "pending" or { failed: "…" }.';
+    const remedy = 'Return "passed", "pending", { pending: "…" } or { failed: "…" }.';
+    const message = `The login step "terms" returned no outcome. ${remedy}`;
     expect(errors).toMatchObject([{ code: "E_INVALID_LOGIN_STEP", status: 500, message }]);
   },
 );

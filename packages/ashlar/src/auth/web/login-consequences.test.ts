@@ -23,10 +23,10 @@ describe("events", () => {
     const common = { time: expect.any(Date), address: "203.0.113.7", guard: "web" };
     const user = expect.objectContaining(ADA);
     expect(web.told).toEqual([
-      ["auth.failed", { ...common, user, identifier: ADA.email }],
-      ["auth.login", { ...common, user }],
+      ["auth.failed", { ...common, user, identifier: ADA.email, by: "password" }],
+      ["auth.login", { ...common, user, by: ["password"] }],
       ["auth.new_device", { ...common, user, userAgent: null, device: "Unknown device" }],
-      ["auth.failed", { ...common, user, identifier: null }],
+      ["auth.failed", { ...common, user, identifier: null, by: "password" }],
       ["auth.logout", { ...common, user }],
     ]);
     const written = JSON.stringify(web.told);

@@ -256,7 +256,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       await this.logins().endOthers();
       return true;
     } catch (error) {
-      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.#proofFailed();
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.#proofFailed(PASSWORD);
       throw error;
     }
   }
@@ -399,7 +399,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       }
       former = replaced!;
     }
-    return this.#proofFailed();
+    return this.#proofFailed(confirmed.methods[0]?.by ?? null);
   }
 
   /** Replaces a login's token in the store, and says when its user proved who they are; see `LoginStore.renew`. */
@@ -451,8 +451,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /** Announces that the request's user could not prove who they are. */
-  #proofFailed(): false {
-    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null, by: null });
+  #proofFailed(by: string | null): false {
+    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null, by });
     return false;
   }
 

@@ -287,7 +287,14 @@ describe("S52 a correct password of an account to which access has ended since t
     const { status, body, setCookies } = await here.post(`/late/${proof}`);
     expect([status, body, setCookies, await web.rows()]).toEqual([200, { done: false }, [], before]);
     expect(await web.toldOf("auth.failed")).toEqual([
-      { time: expect.any(Date), address: null, guard: "web", user: expect.objectContaining(ADA), identifier: null },
+      {
+        time: expect.any(Date),
+        address: null,
+        guard: "web",
+        user: expect.objectContaining(ADA),
+        identifier: null,
+        by: "password",
+      },
     ]);
     for (const browser of [here, there]) expect((await browser.get("/me")).body).toEqual({ user: null });
   });
