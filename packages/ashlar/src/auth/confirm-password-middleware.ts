@@ -1,6 +1,8 @@
 import { type HttpContext, isSpeculative, type Middleware, type Next } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
-import { AshlarError, ConfigurationError, now } from "../support/index.ts";
+import { ConfigurationError, now } from "../support/index.ts";
+import type { Authenticatable } from "./authenticatable.ts";
+import { ConfirmationRequiredError, confirmableProofs } from "./proofs/confirmation.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { keepRefusedForm } from "./remember-intended.ts";
 import { requireGuards } from "./require-guards.ts";
@@ -10,11 +12,13 @@ const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
 
 /**
- * `password.confirm`, `password.confirm:<minutes>`: lets a user through who has proved the password, at login or since,
- * within that number of minutes; default: 180. A login without a password, such as with `loginAs`, is not a proof.
+ * `password.confirm`, `password.confirm:<minutes>`: lets a user through who has proved who they are, at login or since,
+ * within that number of minutes, by the password or any other proof; default: 180. A login that nothing has proved, such as
+ * with `loginAs`, doesn't count.
  *
- * A visitor of a page is sent to the active guard's page `confirm_password`, and from there to the page they wanted; a
- * caller that accepts JSON gets a 403, and so does a browser that loads the page ahead. Guests are treated as by `auth`.
+ * A visitor of a page is sent to the active guard's page `confirm_password`, or if they have no password, to that of another
+ * proof that they have, and from there to the page they wanted; a caller that accepts JSON gets a 403 that names the proofs
+ * in `methods`, and so does a browser that loads the page ahead. Guests are treated as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
   constructor(container: Container) {
@@ -31,9 +35,11 @@ export class ConfirmPasswordMiddleware implements Middleware {
     const confirmedAt = await context.auth.webGuard.confirmedAt();
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     const { request } = context;
-    if (request.wantsJson() || isSpeculative(request.raw)) throw new AshlarError("E_PASSWORD_NOT_CONFIRMED");
+    const user = guard.knownUser as unknown as Authenticatable;
+    const required = new ConfirmationRequiredError(await confirmableProofs(context, user));
+    if (request.wantsJson() || isSpeculative(request.raw)) throw required;
     await keepRefusedForm(context);
-    return context.auth.redirectToRoute("confirm_password");
+    return context.auth.redirectToRoute(required.page);
   }
 
   /** @throws `E_INVALID_CONFIGURATION` unless there is no argument, or one that is a whole number of minutes above 0 */

@@ -44,6 +44,7 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.password.unchanged": "Das ist Ihr aktuelles Passwort. Wählen Sie ein anderes.",
   "auth.password.confirmation": "Die Passwörter stimmen nicht überein.",
   "auth.password.wrong": "Das Passwort ist falsch.",
+  "auth.confirm.required": "Bestätigen Sie, dass Sie es sind, um fortzufahren.",
   "auth.password.none": "Ihr Konto hat kein Passwort. Fordern Sie per E-Mail einen Link an, mit dem Sie eines wählen.",
   "auth.account.changed": "Ihr Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
   "errors.E_INVALID_CREDENTIALS": "Die Zugangsdaten sind ungültig.",

@@ -2,11 +2,12 @@ import { type HttpContext, type HttpResponse, requestAuthority } from "../http/i
 import type { Router } from "../routing/index.ts";
 import { keepForm } from "../session/index.ts";
 import { LoginPendingError } from "./pipeline/login-step.ts";
+import { ConfirmationRequiredError } from "./proofs/confirmation.ts";
 import { rememberIntended } from "./remember-intended.ts";
 
 /**
- * Responds to a form whose handler waits for a step: the visitor is sent to the step's page, and from there back to the
- * form.
+ * Responds to a form whose handler waits for a step, or for a proof that a user without a password gives on a page of its
+ * own: the visitor is sent to that page, and from there back to the form.
  *
  * @returns `null` for any other error, for a caller that wants JSON, and for a step without a page
  */
@@ -16,7 +17,8 @@ export async function respondToPendingStep(
   router: Router,
 ): Promise<HttpResponse | null> {
   const { auth, request } = context;
-  if (!(error instanceof LoginPendingError) || error.page === null || request.wantsJson()) return null;
+  const isAsking = error instanceof LoginPendingError || error instanceof ConfirmationRequiredError;
+  if (!isAsking || error.page === null || request.wantsJson()) return null;
   await keepForm(context);
   // A page may hide its address. Most forms are sent to the URL of their own page.
   const path = request.getPath();

@@ -1,7 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import { userKey } from "../../kernel/index.ts";
-import type { RegisteredUser } from "../../support/index.ts";
+import type { Message, RegisteredUser } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import type { Authenticatable } from "../authenticatable.ts";
 import type { BlockDetails } from "./account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
 import { asAccountUser } from "./account-user.ts";
@@ -17,6 +18,20 @@ declare module "../../http/context.ts" {
     /** What can be done with accounts: to register, to verify an address, to set a new password. */
     readonly accounts: Accounts;
   }
+}
+
+/** What a user can prove who they are with. */
+export interface AccountMethod {
+  /** The name of the proof: `password`, `passkey`. */
+  readonly name: string;
+  /** What it satisfies, in the values of RFC 8176. */
+  readonly amr: readonly string[];
+  /** Whether a login can begin with it. */
+  readonly startsLogins: boolean;
+  /** The page of the active guard on which the user can prove it again; `null` if there is none. */
+  readonly url: string | null;
+  /** What a link to that page says; `null` if the feature offers none. */
+  readonly label: Message | null;
 }
 
 /**
@@ -168,6 +183,30 @@ export class Accounts {
    */
   firstPassword(): Promise<"mail" | "none" | null> {
     return this.#services.passwordReset.firstPassword(this.#context);
+  }
+
+  /**
+   * What a user of any guard can prove who they are with, in the order in which it was declared, the password first.
+   *
+   * Before a user removes a way to log in, make sure that it isn't the last one:
+   *
+   * ```ts
+   * const others = (await accounts.methodsOf(user)).filter(({ name }) => name !== "passkey");
+   * if (!others.some(({ startsLogins }) => startsLogins)) throw new ValidationError({ passkey: ["This is your only way in."] });
+   * ```
+   */
+  async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
+    const { auth } = this.#context;
+    const proofs = await auth.proofs.ownedBy(user as object as Authenticatable);
+    return proofs.map(({ name, amr, startsLogins = false, page, label = null }) => {
+      return {
+        name,
+        amr,
+        startsLogins,
+        url: page !== undefined && auth.hasRoute(page) ? auth.route(page) : null,
+        label,
+      };
+    });
   }
 
   /**

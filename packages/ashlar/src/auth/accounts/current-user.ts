@@ -1,6 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser, ValidationError } from "../../support/index.ts";
 import type { AccountUser } from "../account-store.ts";
+import { hasPassword } from "../credentials.ts";
 import type { Guard } from "../guard.ts";
 import { LoginGuard } from "../login-guard.ts";
 import { message } from "../messages.ts";
@@ -25,13 +26,14 @@ export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
 }
 
 /**
- * Asks the user who is logged in to prove again who they are. If the browser keeps the login, it gets a new token.
+ * Asks the user who is logged in to prove again who they are. If the browser keeps the login, it gets a new token. A user who
+ * has no password must have given another proof in the last ten minutes.
  *
  * @param field the name of the input, for the message
  * @param isChanged whether the password is changed next: the login then gets its token with that change, by
  * `WebGuard.continueAlone`
  * @throws `E_INVALID_INPUT` if it is not the user's password, or a login step refuses the user; `E_LOGIN_PENDING` if a
- * step has to be passed first
+ * step has to be passed first; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give another proof first
  */
 export async function requirePassword(
   context: HttpContext,
@@ -51,6 +53,7 @@ export async function requirePassword(
 async function provesPassword(context: HttpContext, password: unknown, isChanged: boolean): Promise<boolean> {
   const { auth } = context;
   const guard = auth.guard(auth.guardName);
+  if (guard instanceof WebGuard && !hasPassword(await requireUser(context))) return guard.provesAgain(password);
   if (guard instanceof WebGuard) return isChanged ? guard.confirmForChange(password) : guard.confirmPassword(password);
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;

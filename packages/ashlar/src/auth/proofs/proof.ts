@@ -1,4 +1,4 @@
-import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
+import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 import type { Authenticatable } from "../authenticatable.ts";
 import type { LoginStep } from "../pipeline/login-step.ts";
 import type { UserDataSource } from "../user-data/user-data.ts";
@@ -36,6 +36,8 @@ export interface Proof<User extends object = RegisteredUser> {
    * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again.
    */
   readonly page?: string;
+  /** What a link to that page says: `t.message("passkeys.confirm")`; without it, no page links there. */
+  readonly label?: Message;
   /**
    * A further step of logins and confirmations, asked of users who have the proof unless that is what they began with. It
    * is asked after those of `GUARDS.steps`.

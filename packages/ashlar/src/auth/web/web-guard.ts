@@ -11,6 +11,7 @@ import {
 } from "../../support/index.ts";
 import { accessEpochOf, proofOf, staleProof } from "../access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../authenticatable.ts";
+import { hasPassword } from "../credentials.ts";
 import { announce } from "../events.ts";
 import { LoginGuard } from "../login-guard.ts";
 import { deviceName } from "../logins/device-name.ts";
@@ -20,6 +21,7 @@ import { UserLogins } from "../logins/user-logins.ts";
 import { provesOwnPassword } from "../own-password.ts";
 import type { EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/login-options.ts";
 import type { CompleteLogin } from "../pipeline/login-step.ts";
+import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
 import { type FirstProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
@@ -247,11 +249,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /**
    * Ends the user's logins on all other devices.
    *
+   * @param password the user's; a user who has none must have given another proof in the last ten minutes
    * @returns whether the password was the user's; otherwise nothing is ended
-   * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
+   * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give another
+   * proof first
    */
   async logoutOtherDevices(password: unknown): Promise<boolean> {
-    if (!(await this.#provePassword(password))) return false;
+    if (!(await this.provesAgain(password))) return false;
     try {
       await this.logins().endOthers();
       return true;
@@ -448,6 +452,21 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async #provePassword(password: unknown): Promise<boolean> {
     const user = await this.user();
     return provesOwnPassword(this.context, this.name, user as Authenticatable | null, password);
+  }
+
+  /**
+   * @internal Reports whether the request's user proves who they are: by the password, or a user who has none, by another
+   * proof in the last ten minutes.
+   *
+   * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give
+   * another proof first
+   */
+  async provesAgain(password: unknown): Promise<boolean> {
+    const user = (await this.user()) as Authenticatable | null;
+    if (user !== null && !hasPassword(user)) {
+      if (await isConfirmedOtherwise(this.context, user, this.#login?.authenticatedAt ?? null)) return true;
+    }
+    return this.#provePassword(password);
   }
 
   /** Announces that the request's user could not prove who they are. */
