@@ -17,12 +17,12 @@ export interface AccountUser extends Authenticatable {
   readonly created_at?: Date | null;
 }
 
-/** An account to be stored. Its address is not verified. */
+/** An account to be stored. Its address is not verified yet. */
 export interface NewAccount {
   /** In its normal form, at most 254 characters. Unique. */
   readonly email: string;
-  /** At most 255 characters. */
-  readonly passwordHash: string;
+  /** At most 255 characters; `null` for an account that is used without a password. */
+  readonly passwordHash: string | null;
   /**
    * 128 bits that no one can guess, as text, at most 43 characters. That of a registration ends with its time, by which the
    * same registration is recognized if it arrives again within ten minutes.

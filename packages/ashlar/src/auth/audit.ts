@@ -7,8 +7,8 @@ import "./events.ts";
  * they are.
  */
 export function auditUsers(audit: AuditLog): void {
-  audit.add("auth.login");
-  audit.add("auth.failed", ({ identifier }) => audit.typed(identifier));
+  audit.add("auth.login", ({ by }) => ({ ...(by.length > 0 && { by: by.join(" ") }) }));
+  audit.add("auth.failed", ({ by, identifier }) => ({ ...(by !== null && { by }), ...audit.typed(identifier) }));
   audit.add("auth.pending", ({ step }) => ({ step }));
   audit.add("auth.logout");
   audit.add("auth.logins_ended", ({ count, reason }) => ({ count, reason }));

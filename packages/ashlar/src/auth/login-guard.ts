@@ -127,14 +127,16 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * ```
    *
    * @param user as read when the proof was verified
-   * @returns the result: `complete`; `pending`, if a step asks for more first; `failed`, if a step refuses the login, or
-   * access to the account has ended since the user was read
+   * @returns the result: `complete`; `pending`, if a step asks for more first; `failed`, if a step refuses the login,
+   * access to the account has ended since the user was read, or with `ACCOUNTS.preventEnumeration`, the address is not
+   * verified
    * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users; `E_INVALID_CONFIGURATION` if no proof
    * has the name in `by`
    */
   async enter(user: User, options: EntryOptions = {}): Promise<LoginResult<User>> {
     const attempt = newAttempt(this.#proved(options));
-    return (await this.#finishUnlessStale(user, attempt)) ?? this.#proofFailed(user, null, options.by ?? null);
+    const result = this.context.auth.admits(user) ? await this.#finishUnlessStale(user, attempt) : null;
+    return result ?? this.#proofFailed(user, null, options.by ?? null);
   }
 
   /**

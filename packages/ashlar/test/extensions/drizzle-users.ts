@@ -17,7 +17,7 @@ const users = sqliteTable("users", {
   id: integer().primaryKey({ autoIncrement: true }),
   name: text().notNull(),
   email: text().notNull().unique(),
-  password: text().notNull(),
+  password: text(),
   access_epoch: text().notNull(),
   verified_at: integer({ mode: "timestamp_ms" }),
   blocked_at: integer({ mode: "timestamp_ms" }),
@@ -28,7 +28,7 @@ interface Row {
   readonly id: number;
   readonly name: string;
   readonly email: string;
-  readonly password: string;
+  readonly password: string | null;
   readonly access_epoch: string;
   readonly verified_at: Date | null;
   readonly blocked_at: Date | null;
@@ -54,7 +54,7 @@ export class User implements AccountUser, TokenBearer {
   authId(): number {
     return this.#row.id;
   }
-  passwordHash(): string {
+  passwordHash(): string | null {
     return this.#row.password;
   }
   accessEpoch(): string {
@@ -186,7 +186,7 @@ export function makeDrizzleUsers(): { readonly store: DrizzleUsers; readonly row
   const database = new DrizzleSqlite();
   database.connection.exec(`
     create table users (
-      id integer primary key autoincrement, name text not null, email text not null unique, password text not null,
+      id integer primary key autoincrement, name text not null, email text not null unique, password text,
       access_epoch text not null, verified_at integer, blocked_at integer, api_token text unique
     )
   `);

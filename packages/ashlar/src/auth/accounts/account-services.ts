@@ -150,6 +150,7 @@ export class AccountServices {
     this.registration = new Registration({
       ...common,
       owners,
+      unfinished,
       preventEnumeration,
       prevention,
       verification,

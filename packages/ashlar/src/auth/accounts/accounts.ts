@@ -9,7 +9,7 @@ import { asAccountUser } from "./account-user.ts";
 import type { UsableDeviceLink } from "./device-links.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
 import type { UsablePasswordReset } from "./password-reset.ts";
-import type { RegistrationAttributes, RegistrationWork } from "./registration.ts";
+import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration.ts";
 import type { RemainingTokens } from "./remaining-tokens.ts";
 import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
 
@@ -183,6 +183,34 @@ export class Accounts {
    */
   firstPassword(): Promise<"mail" | "none" | null> {
     return this.#services.passwordReset.firstPassword(this.#context);
+  }
+
+  /**
+   * Creates an account without a password, for an address that the caller has just proved to be theirs: by an account at
+   * another site that has verified it, or by a link in a mail. The address counts as verified. It doesn't log anyone in.
+   *
+   * ```ts
+   * const user = await accounts.create({ email, name, provedBy: "google" }, (newcomer) => identities.add(newcomer, subject));
+   * if (user === null) return auth.redirectToRoute("login"); // log in there first, to connect the two
+   * const login = await auth.enter(user, { by: "google" });
+   * declare const identities: { add(user: User, subject: string): Promise<void> }; // yours
+   * declare const subject: string, email: string, name: string; // from the other site
+   * ```
+   *
+   * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an account
+   * that was registered with this address and never verified, so that nobody could log in to it, becomes the caller's, without
+   * its password.
+   *
+   * Security: with anything else than the address's owner behind it, anyone could create an account for someone else's
+   * address. Ask the other site whether it has verified the address (`email_verified`).
+   *
+   * @param belonging runs in the same transaction: store there what the user logs in with
+   * @returns the user; `null` if another account has the address: don't connect the two before its user has logged in
+   * @throws `E_INVALID_INPUT`; `E_INVALID_CONFIGURATION` if no proof has the name in `provedBy`
+   */
+  create(attributes: ProvedAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
+    const user = this.#services.registration.create(this.#context, attributes, belonging);
+    return user as Promise<RegisteredUser | null>;
   }
 
   /**

@@ -3,6 +3,7 @@ import type { HttpContext } from "../../http/index.ts";
 import type { Background } from "../../kernel/index.ts";
 import { PromiseBroken } from "../../mail/index.ts";
 import {
+  currentDate,
   type FieldErrors,
   isPlainObject,
   type MaybePromise,
@@ -10,7 +11,7 @@ import {
   type RegisteredUser,
   ValidationError,
 } from "../../support/index.ts";
-import { accessEpochOf } from "../access-epoch.ts";
+import { accessEpochOf, makeAccessEpoch } from "../access-epoch.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
 import { isAddress, normalizeIdentifier } from "../credentials.ts";
 import { announce } from "../events.ts";
@@ -29,6 +30,7 @@ import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import { areOfOneRegistration, type RegistrationEpochs, registeredAt } from "./registration-epochs.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "./reserved-addresses.ts";
+import type { UnfinishedRegistrations } from "./unfinished-registrations.ts";
 
 /** The input of a registration: the address, the password, and values for other columns. */
 export interface RegistrationAttributes {
@@ -36,6 +38,14 @@ export interface RegistrationAttributes {
   readonly password: unknown;
   /** Must be the same as the password, unless it is left out. */
   readonly password_confirmation?: unknown;
+  readonly [column: string]: unknown;
+}
+
+/** The input of an account whose address is proved: the address, and values for other columns. */
+export interface ProvedAttributes {
+  readonly email: unknown;
+  /** The name of the proof that has proved the address, as declared with `declareProof`. */
+  readonly provedBy: string;
   readonly [column: string]: unknown;
 }
 
@@ -52,6 +62,7 @@ export interface RegistrationDependencies {
   readonly users: GuardUsers;
   readonly addresses: ReservedAddresses;
   readonly owners: AddressOwners;
+  readonly unfinished: UnfinishedRegistrations;
   readonly mails: AccountMails;
   readonly background: Background;
   readonly promises: AccountPromises;
@@ -109,6 +120,41 @@ export class Registration {
     throw new ValidationError({ [taken]: [taken === EMAIL ? TAKEN : message("auth.value.taken")] });
   }
 
+  /** See `Accounts.create`. */
+  async create(
+    context: HttpContext,
+    { email: address, provedBy, ...rest }: ProvedAttributes,
+    belonging: RegistrationWork = () => {},
+  ): Promise<AccountUser | null> {
+    const { users, unfinished } = this.#dependencies;
+    const { guardName: guard, proofs } = context.auth;
+    proofs.of(provedBy);
+    const { email, attributes, errors } = readAttributes(users.of(guard), address, rest);
+    refuse(errors);
+    const account = { email: email!, passwordHash: null, accessEpoch: makeAccessEpoch(), attributes };
+    const { user, taken } = await this.#store(guard, account, async (made) => {
+      await this.#verified(guard, made);
+      announce(context, "auth.registered", guard, { user: made });
+      await belonging(made as RegisteredUser);
+    });
+    if (user !== null) return user;
+    if (taken !== EMAIL) throw new ValidationError({ [taken]: [message("auth.value.taken")] });
+    // Nobody could ever log in to it, and the address is the caller's.
+    const owner = await users.of(guard).findByEmail(account.email);
+    if (owner === null || !unfinished.has(guard, owner)) return null;
+    return users.transaction(guard, async () => {
+      const claimed = await unfinished.claim(guard, owner, attributes);
+      if (claimed !== null) await belonging(claimed as RegisteredUser);
+      return claimed;
+    });
+  }
+
+  /** Marks the address of a new account as verified, if its users verify addresses. */
+  async #verified(guard: string, user: AccountUser): Promise<void> {
+    if (!isVerifiable(user)) return;
+    await this.#dependencies.users.of(guard).update(user, { verifiedAt: currentDate() }, {});
+  }
+
   /**
    * Checks a registration, and returns the account to be stored.
    *
@@ -117,21 +163,17 @@ export class Registration {
   async #check(context: HttpContext, store: AccountStore, given: RegistrationAttributes): Promise<NewAccount> {
     const guard = context.auth.guardName;
     const { email: address, password, password_confirmation: confirmation = password, ...rest } = given;
-    const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;
-    const attributes = Object.fromEntries(Object.entries(rest).filter(([name]) => isSet(name)));
-    const errors = { ...problemsOf(attributes, store), ...normalizeIdentifierIn(attributes, store) };
-    const email = checkEmail(address);
-    if (email.problem !== undefined) errors.email = [email.problem];
+    const { email, attributes, errors } = readAttributes(store, address, rest);
     let passwordHash = "";
     const accept = async (plain: unknown): Promise<void> => {
-      passwordHash = await this.#dependencies.users.hashFirstPassword(guard, attributes, email.value ?? null, plain);
+      passwordHash = await this.#dependencies.users.hashFirstPassword(guard, attributes, email, plain);
     };
     // All other checks come first: that an address is taken is revealed only to a caller who has made the effort to
     // register it.
     refuse({ ...errors, ...(await choosePassword(accept, password, confirmation)) });
     // It is text: otherwise it would have been refused.
-    const accessEpoch = this.#dependencies.epochs.of(context, guard, email.value!, password as string);
-    return { email: email.value!, passwordHash, accessEpoch, attributes };
+    const accessEpoch = this.#dependencies.epochs.of(context, guard, email!, password as string);
+    return { email: email!, passwordHash, accessEpoch, attributes };
   }
 
   /**
@@ -261,6 +303,20 @@ function normalizeIdentifierIn(attributes: Record<string, unknown>, store: Accou
   const normalized = isAddress(store, given) ? null : normalizeIdentifier(store, given);
   attributes[name] = normalized;
   return normalized === null ? { [name]: [message("auth.identifier.invalid")] } : {};
+}
+
+/**
+ * Reads the address, and the values for other columns that may be set.
+ *
+ * @returns the address in its normal form, `null` if it isn't one; and what is wrong
+ */
+function readAttributes(store: AccountStore, address: unknown, rest: Readonly<Record<string, unknown>>) {
+  const isSet = (name: string) => !TIMES.includes(name) && store.attributeKind(name) !== null;
+  const attributes = Object.fromEntries(Object.entries(rest).filter(([name]) => isSet(name)));
+  const errors = { ...problemsOf(attributes, store), ...normalizeIdentifierIn(attributes, store) };
+  const { problem, value = null } = checkEmail(address);
+  if (problem !== undefined) errors.email = [problem];
+  return { email: value, attributes, errors };
 }
 
 /** A text column must not be given a list: each database converts it differently. */

@@ -1,3 +1,4 @@
+import { currentDate } from "../../support/index.ts";
 import type { AccountUser, NewAccount } from "../account-store.ts";
 import { endAccessOnProof } from "../end-access.ts";
 import { NO_PASSWORD, storedHash } from "../stored-hash.ts";
@@ -74,6 +75,20 @@ export class UnfinishedRegistrations {
       await mails.tryQueue("finishRegistration", email, { guard, user, email, url, expiresInMinutes });
       return true;
     });
+  }
+
+  /**
+   * Gives an unfinished account to the owner of its address, who has proved that it is theirs: with the values of this
+   * registration, without the password and the links of before, which may be a stranger's. Call it in a transaction.
+   *
+   * @returns the changed user; `null` if the account has changed since it was read
+   */
+  async claim(guard: string, user: AccountUser, attributes: NewAccount["attributes"]): Promise<AccountUser | null> {
+    const store = this.#dependencies.users.of(guard);
+    const changes = { attributes, passwordHash: null, verifiedAt: currentDate() };
+    const changed = await endAccessOnProof(store, user, changes, { email: user.email!, verifiedAt: null });
+    if (changed !== null) await this.#dependencies.access.end(changed);
+    return changed;
   }
 
   /**

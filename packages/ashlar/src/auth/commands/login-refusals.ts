@@ -3,8 +3,8 @@ import { isVerifiable } from "../accounts/account-user.ts";
 import { isBlocked } from "../blocked-accounts.ts";
 import { isClosed } from "../closed-accounts.ts";
 import { identifiersOf, stepKeysOf } from "../counted-accounts.ts";
-import { hasPassword } from "../credentials.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import { proofsOf } from "../proofs/proof-registry.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 
 /** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */
@@ -29,10 +29,12 @@ export async function loginRefusals(
   const { user } = account;
   const id = String(user.authId());
   const isUnverified = isVerifiable(user) && !user.hasVerifiedEmail();
+  const proofs = await proofsOf(application.container).ownedBy(user);
+  const canBegin = proofs.some(({ startsLogins }) => startsLogins);
   const states: readonly (LoginRefusal | false)[] = [
     isBlocked(user) && { reason: "blocked", seconds: null, remedy: `users:unblock ${id}` },
     isClosed(user) && { reason: "closed", seconds: null, remedy: null },
-    !hasPassword(user) && { reason: "no_password", seconds: null, remedy: `mail:resend ${id}` },
+    !canBegin && { reason: "no_password", seconds: null, remedy: `mail:resend ${id}` },
     isUnverified && { reason: "not_verified", seconds: null, remedy: `mail:resend ${id} --mail verifyEmail` },
   ];
   return [...states.filter((state) => state !== false), ...(await usedUpLimits(application, account, address))];

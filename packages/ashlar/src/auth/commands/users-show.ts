@@ -1,5 +1,6 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { deviceName } from "../logins/device-name.ts";
+import { proofsOf } from "../proofs/proof-registry.ts";
 import { subjectOf, summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount } from "./find-accounts.ts";
@@ -9,7 +10,7 @@ import { type LoginRefusal, loginRefusals } from "./login-refusals.ts";
 const WHY: Readonly<Record<LoginRefusal["reason"], string>> = {
   blocked: "the account is blocked",
   closed: "the account is closed",
-  no_password: "the account has no password",
+  no_password: "the account has nothing to log in with",
   not_verified: "the address is not verified (logs in, but not to what asks for that)",
   guesses: "too many wrong passwords from unknown devices",
   address: "too many wrong passwords from this address",
@@ -39,6 +40,7 @@ async function everythingAbout(application: Application, account: FoundAccount, 
   const { container } = application;
   return {
     ...summaryOf(account),
+    methods: (await proofsOf(application.container).ownedBy(account.user)).map(({ name }) => name),
     // When a password is compared again, if guesses at the account are used up.
     guessesUsedUpForSeconds: refusals.find(({ reason }) => reason === "guesses")?.seconds ?? null,
     refusals,
@@ -52,12 +54,11 @@ async function everythingAbout(application: Application, account: FoundAccount, 
 
 function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[] {
   const { guard, id, name, email, isVerified, createdAt, blockedAt, refusals } = account;
-  const yesOrNo = (is: boolean) => (is ? "yes" : "no");
   const lines = [
     `id        ${id} (${guard})`,
     ...(name === null ? [] : [`name      ${shown(name)}`]),
     `email     ${email === null ? "none" : shown(email)}${isVerified === null ? "" : isVerified ? ", verified" : ", not verified"}`,
-    `password  ${yesOrNo(account.hasPassword)}`,
+    `proofs    ${account.methods.length === 0 ? "none" : account.methods.map(shown).join(", ")}`,
     `blocked   ${account.isBlocked ? (blockedAt === null ? "yes" : `since ${blockedAt.toISOString()}`) : "no"}`,
     ...(account.isClosed ? ["closed    yes"] : []),
     ...(createdAt === null ? [] : [`created   ${createdAt.toISOString()}`]),

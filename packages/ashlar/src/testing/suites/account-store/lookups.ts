@@ -57,6 +57,19 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
     },
   ],
   [
+    "an account without a password has none, and can be given one",
+    async (bench) => {
+      const { store } = bench;
+      const user = await store.create({ ...bench.account(), passwordHash: null });
+      assert.deepEqual([user.passwordHash(), (await bench.stored(user)).hash], [null, null]);
+      const changed = await store.update(user, { passwordHash: "!" }, { accessEpoch: user.accessEpoch() });
+      assert.ok(changed !== null, "an account without a password can't be given one");
+      assert.equal((await bench.stored(user)).hash, "!");
+      await store.update(changed, { passwordHash: null }, {});
+      assert.equal((await bench.stored(user)).hash, null);
+    },
+  ],
+  [
     "an unknown key, address or identifier finds no account",
     async (bench) => {
       const { store } = bench;
