@@ -181,7 +181,7 @@ function nameIn({ request }: HttpContext): string | null {
 /** @throws an error with what keeps a login from being complete; for a failed proof, without details */
 function complete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
-  if (login.status === "pending") throw new LoginPendingError(login.step);
+  if (login.status === "pending") throw new LoginPendingError(login.step, null, login.message);
   const { step, message } = login;
   if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });

@@ -32,8 +32,11 @@ export function refuse<Page>(context: HttpContext, error: AshlarError, page: () 
 /** See `Auth.answerStep`. */
 export function answerStep(context: HttpContext): HttpResponse {
   const { auth } = context;
-  const { pending: step, refusal } = auth;
-  if (step !== null) return answer(context, { status: "pending", step }, () => auth.redirectToStep());
+  const { pending: step, pendingReason: reason, refusal } = auth;
+  if (step !== null) {
+    if (!context.request.wantsJson()) return auth.redirectToStep();
+    return answer(context, { status: "pending", step, ...(reason !== null && { message: context.t(reason) }) }, null);
+  }
   if (refusal === null || !context.request.wantsJson()) return auth.redirectToStep();
   throw new AshlarError("E_LOGIN_REFUSED", refusal);
 }

@@ -18,6 +18,7 @@ import {
   LoginPendingError,
   type LoginResult,
   NO_PASSWORD_YET,
+  type PendingResult,
   PROOF_FAILED,
 } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
@@ -192,6 +193,11 @@ export class Auth {
     return last.step !== null || last === NO_PASSWORD_YET ? last.message : null;
   }
 
+  /** Why the last login of this request waits for a step, if the step has said so; otherwise `null`. */
+  get pendingReason(): Message | null {
+    return this.#pending?.message ?? null;
+  }
+
   /**
    * Redirects to the page of the step that a login with the active guard waits for. If no login waits, it redirects to
    * the login; if a step refused the login, that page says why.
@@ -201,8 +207,10 @@ export class Auth {
   redirectToStep(): HttpResponse {
     const pending = this.#pending;
     if (pending !== null) {
-      if (pending.page === null) throw new LoginPendingError(pending.step);
-      return this.redirectToRoute(pending.page);
+      const { step, page, message } = pending;
+      if (page === null) throw new LoginPendingError(step, null, message);
+      if (message !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [message] });
+      return this.redirectToRoute(page);
     }
     const { refusal } = this;
     if (refusal !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [refusal] });
@@ -231,7 +239,7 @@ export class Auth {
 
   /**
    * Responds to a login that isn't complete: a program that wants JSON gets `{ "data": { "status": "pending", "step" } }`,
-   * and a visitor is redirected as by {@link redirectToStep}.
+   * with a `message` if the step says why it waits, and a visitor is redirected as by {@link redirectToStep}.
    *
    * @throws `E_LOGIN_REFUSED` if a step refused the login, for a program; and as {@link redirectToStep}
    */
@@ -258,7 +266,7 @@ export class Auth {
   /** @internal Throws `E_LOGIN_PENDING` if a login with the active guard waits for a step: forms lead on to its page. */
   requireNoPendingStep(): void {
     const pending = this.#pending;
-    if (pending !== null) throw new LoginPendingError(pending.step, pending.page);
+    if (pending !== null) throw new LoginPendingError(pending.step, pending.page, pending.message);
   }
 
   /** @internal The page where a guest continues: that of the step that a login waits for, otherwise the login. */
@@ -507,10 +515,11 @@ export class Auth {
     return false;
   }
 
-  get #pending(): { readonly step: string; readonly page: string | null } | null {
+  get #pending(): Omit<PendingResult, "status"> | null {
     const last = this.#results.get(this.#guardName);
-    if (last === undefined) return this.pendingClaim(this.#guardName);
-    return last.status === "pending" ? last : null;
+    if (last !== undefined) return last.status === "pending" ? last : null;
+    const claim = this.pendingClaim(this.#guardName);
+    return claim === null ? null : { ...claim, message: null };
   }
 
   get #active(): Guard {

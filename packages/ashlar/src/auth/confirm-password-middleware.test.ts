@@ -134,6 +134,7 @@ describe("password.confirm", () => {
         status: 403,
         detail: "Confirm your password to continue.",
         code: "E_PASSWORD_NOT_CONFIRMED",
+        methods: ["password"],
       },
     ]);
   });

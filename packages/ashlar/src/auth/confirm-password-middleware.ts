@@ -2,7 +2,7 @@ import { type HttpContext, isSpeculative, type Middleware, type Next } from "../
 import type { Container } from "../kernel/index.ts";
 import { ConfigurationError, now } from "../support/index.ts";
 import type { Authenticatable } from "./authenticatable.ts";
-import { ConfirmationRequiredError, confirmableProofs } from "./proofs/confirmation.ts";
+import { confirmationRequired } from "./proofs/confirmation.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { keepRefusedForm } from "./remember-intended.ts";
 import { requireGuards } from "./require-guards.ts";
@@ -36,7 +36,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
     if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
     const { request } = context;
     const user = guard.knownUser as unknown as Authenticatable;
-    const required = new ConfirmationRequiredError(await confirmableProofs(context, user));
+    const required = await confirmationRequired(context, user);
     if (request.wantsJson() || isSpeculative(request.raw)) throw required;
     await keepRefusedForm(context);
     return context.auth.redirectToRoute(required.page);

@@ -113,7 +113,7 @@ describe("a pending login", () => {
     await visitor.post("/login", CREDENTIALS);
     expect((await visitor.post("/pass", { step: "terms" })).body).toMatchObject({ pending: "code" });
     const { body } = await visitor.post("/pass", { step: "terms" });
-    const result = { status: "pending", step: "code", page: "code" };
+    const result = { status: "pending", step: "code", page: "code", message: null };
     expect(body).toEqual({ step: "code", result, pending: "code" });
     expect([await isIn(visitor), await loginsOf(accounts)]).toEqual([false, []]);
     // It isn't an attempt either.

@@ -191,17 +191,20 @@ function isAsked({ proof }: AskedStep, user: object, first: FirstProof | null): 
   return proof === undefined || (first?.by !== proof.name && proof.has(user as RegisteredUser));
 }
 
+/** A login that waits for a step. */
+export interface PendingResult {
+  readonly status: "pending";
+  /** The name of the step that the login waits for. */
+  readonly step: string;
+  /** Its page, as a page name for `auth.route`; `null` if it has none. */
+  readonly page: string | null;
+  /** Why it waits, if the step says so: a code is missing, or wrong. Otherwise `null`. */
+  readonly message: Message | null;
+}
+
 /** A login that has no effect, or none yet. */
 export type UnfinishedLogin =
-  | {
-      readonly status: "pending";
-      /** The name of the step that the login waits for. */
-      readonly step: string;
-      /** Its page, as a page name for `auth.route`; `null` if it has none. */
-      readonly page: string | null;
-      /** Why it waits, if the step says so: a code is missing, or wrong. Otherwise `null`. */
-      readonly message: Message | null;
-    }
+  | PendingResult
   | {
       readonly status: "failed";
       /** The name of the step that refused the login; `null` if the proof failed. */

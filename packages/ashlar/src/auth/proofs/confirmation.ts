@@ -12,20 +12,30 @@ const RECENT_MS = 10 * 60_000;
 export class ConfirmationRequiredError extends AshlarError {
   /** The page to send a visitor to, as a page name for `auth.route`. */
   readonly page: string;
+  /** The names of the proofs that it can be. */
+  readonly methods: readonly string[];
 
-  /** @param proofs those that the user has, and can be asked for again */
-  constructor(proofs: readonly Proof[]) {
+  /**
+   * @param proofs those that the user has, and can be asked for again
+   * @param page that of the first of them which is a page of the active guard
+   */
+  constructor(proofs: readonly Proof[], page: string) {
     const methods = proofs.map(({ name }) => name);
     const sentence = methods.includes(PASSWORD) || methods.length === 0 ? undefined : message("auth.confirm.required");
     super("E_PASSWORD_NOT_CONFIRMED", sentence, { extensions: { methods } });
-    this.page = proofs[0]?.page ?? "confirm_password";
+    this.page = page;
+    this.methods = methods;
   }
 }
 
-/** The proofs that a user has, and can be asked for again on a page of the active guard, or in an application without pages. */
-export async function confirmableProofs({ auth }: HttpContext, user: Authenticatable): Promise<readonly Proof[]> {
-  const proofs = await auth.proofs.ownedBy(user);
-  return proofs.filter(({ page }) => page !== undefined && (auth.hasRoute(page) || auth.hasRoute(`${page}.store`)));
+/** The error for a user who has to prove once more who they are, by whatever the user has. */
+export async function confirmationRequired(
+  { auth }: HttpContext,
+  user: Authenticatable,
+): Promise<ConfirmationRequiredError> {
+  const proofs = (await auth.proofs.ownedBy(user)).filter(({ page }) => page !== undefined);
+  const page = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
+  return new ConfirmationRequiredError(proofs, page);
 }
 
 /**
@@ -42,7 +52,7 @@ export async function isConfirmedOtherwise(
 ): Promise<boolean> {
   const age = confirmedAt === null ? Number.NaN : now() - confirmedAt.getTime();
   if (age >= 0 && age < RECENT_MS) return true;
-  const proofs = await confirmableProofs(context, user);
-  if (proofs.length > 0) throw new ConfirmationRequiredError(proofs);
+  const required = await confirmationRequired(context, user);
+  if (required.methods.length > 0) throw required;
   return false;
 }
