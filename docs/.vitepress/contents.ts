@@ -69,6 +69,7 @@ const CONTENTS: readonly Part[] = [
           "changing-accounts",
           "accounts-on-call",
           "login-steps",
+          "proofs",
           "sessions",
           "single-page-applications",
           "client",
