@@ -23,7 +23,7 @@ export type {
   NewDeviceData,
 } from "./accounts/account-mailables.ts";
 export type { AccountMails } from "./accounts/account-mails.ts";
-export type { Accounts } from "./accounts/accounts.ts";
+export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
 export type {
   AuthController,
   AuthControllers,
@@ -90,7 +90,7 @@ export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./max-per-user.ts";
 export { existingUsers } from "./model-accounts.ts";
 export { hasherOf } from "./model-hasher.ts";
 export { requireHashing } from "./password-settings.ts";
-export type { EntryOptions, FailedProof, LoginOptions } from "./pipeline/login-options.ts";
+export type { LoginOptions } from "./pipeline/login-options.ts";
 export {
   CompleteLogin,
   type LoginInProgress,

@@ -119,11 +119,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * ```ts
    * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
    *
-   * const user = await ownerOf(request.bodyInput("assertion"));
-   * const login = await (user === null ? auth.webGuard.fail({ by: "passkey" }) : auth.webGuard.enter(user, { by: "passkey" }));
-   * if (login.status === "pending") return auth.redirectToStep();
-   * if (login.status === "failed") return t(login.message);
-   * return auth.redirectToIntended("home");
+   * async function enterByPasskey({ auth, request }: HttpContext) {
+   *   const user = await ownerOf(request.bodyInput("assertion"));
+   *   if (user === null) return auth.webGuard.fail({ by: "passkey" });
+   *   return auth.webGuard.enter(user, { by: "passkey" });
+   * }
    * ```
    *
    * @param user as read when the proof was verified

@@ -190,11 +190,13 @@ export class Accounts {
    * another site that has verified it, or by a link in a mail. The address counts as verified. It doesn't log anyone in.
    *
    * ```ts
-   * const user = await accounts.create({ email, name, provedBy: "google" }, (newcomer) => identities.add(newcomer, subject));
-   * if (user === null) return auth.redirectToRoute("login"); // log in there first, to connect the two
-   * const login = await auth.enter(user, { by: "google" });
    * declare const identities: { add(user: User, subject: string): Promise<void> }; // yours
-   * declare const subject: string, email: string, name: string; // from the other site
+   *
+   * async function register({ accounts, auth }: HttpContext, identity: { subject: string; email: string; name: string }) {
+   *   const { subject, ...attributes } = identity; // from the other site
+   *   const user = await accounts.create({ ...attributes, provedBy: "example" }, (newcomer) => identities.add(newcomer, subject));
+   *   return user === null ? null : auth.enter(user, { by: "example" });
+   * }
    * ```
    *
    * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an account
@@ -219,8 +221,10 @@ export class Accounts {
    * Before a user removes a way to log in, make sure that it isn't the last one:
    *
    * ```ts
-   * const others = (await accounts.methodsOf(user)).filter(({ name }) => name !== "passkey");
-   * if (!others.some(({ startsLogins }) => startsLogins)) throw new ValidationError({ passkey: ["This is your only way in."] });
+   * async function isLastWayIn({ accounts }: HttpContext, user: User): Promise<boolean> {
+   *   const others = (await accounts.methodsOf(user)).filter(({ name }) => name !== "passkey");
+   *   return !others.some(({ startsLogins }) => startsLogins);
+   * }
    * ```
    */
   async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
