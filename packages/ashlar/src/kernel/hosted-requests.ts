@@ -1,9 +1,18 @@
 import { type HttpContext, toResponse } from "../http/index.ts";
-import { AshlarError, type MaybePromise } from "../support/index.ts";
+import { AshlarError, declareErrors, type MaybePromise, type StatusesOf } from "../support/index.ts";
 import { currentTrace } from "./after-response.ts";
 import { compose, type PipelineStep, type Run } from "./pipeline.ts";
 import type { RequestedOrigins } from "./requested-origins.ts";
-import "./errors/codes.ts";
+
+const CODES = {
+  E_ANSWERED: [500, "A middleware has responded to the request."],
+} as const;
+
+declare module "../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);
 
 /** A middleware around every request has responded to a request that another framework handles, instead of passing it on. */
 export class AnsweredError extends AshlarError {

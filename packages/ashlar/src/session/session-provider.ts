@@ -1,12 +1,11 @@
 import { type CompleteApplicationSettings, Provider, requireOneProcess } from "../boot/index.ts";
-import { sharedCookieWarning } from "../http/index.ts";
+import { isSameSite, sharedCookieWarning } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CookieSessions } from "./cookie-sessions.ts";
 import { CsrfField } from "./csrf-field.ts";
 import { CsrfTokens } from "./csrf-tokens.ts";
 import { DatabaseSessions } from "./database-sessions.ts";
-import { lostCookies } from "./lost-cookies.ts";
 import { SESSION_MESSAGES } from "./messages.ts";
 import { requireSession } from "./request-session.ts";
 import type { Session } from "./session.ts";
@@ -117,4 +116,26 @@ function createKeeper(
   const { store } = session;
   if (!(store instanceof CookieSessions)) return new StoredSessions(storeOf(store, container), session);
   return store.keeper(new Sealer(key, SESSION, { previousSecrets: previousKeys }), session);
+}
+
+/**
+ * Returns what to say of trusted origins from whose pages browsers send no cookies, because they belong to another site
+ * (RFC 6265bis §5.2, §5.7); `null` if there are none.
+ *
+ * @param url the application's own origin
+ */
+function lostCookies(
+  { sameSite }: Pick<CompleteSessionSettings, "sameSite">,
+  origins: readonly string[],
+  url: string,
+): string | null {
+  if (sameSite === "none") return null;
+  const other = origins.find((origin) => !isSameSite(origin, url));
+  if (other === undefined) return null;
+  return (
+    `Pages of ${other}, one of APP.trustedOrigins, can't use sessions and logins: it is another site than ${url}, so ` +
+    'browsers don\'t send the cookies. Serve both under one domain. Or set sameSite: "none" in config/session.ts, which ' +
+    "needs https, and which browsers that block third-party cookies ignore. If those pages only use API tokens, set " +
+    'sameSite: "lax", and this warning ends.'
+  );
 }

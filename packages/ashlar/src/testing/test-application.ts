@@ -10,8 +10,8 @@ import {
 } from "../boot/index.ts";
 import { connectionSource, type DialectSource, type NamedDialect } from "../database/index.ts";
 import { Argon2Hasher, DEFAULT_HASHER, generateSecret } from "../security/index.ts";
-import { isPlainObject } from "../support/index.ts";
-import { withDriverSecrets } from "./driver-secrets.ts";
+import { privateKeyFor } from "../security/jwt/index.ts";
+import { isLeftOut, isPlainObject } from "../support/index.ts";
 import { quickHasher } from "./quick-hasher.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";
 
@@ -88,4 +88,20 @@ function quickly(passwords: unknown = {}): unknown {
 
 function exported(config: Configuration, section: string, name: string): unknown {
   return config.has(section) ? config.section(section)[name] : undefined;
+}
+
+/**
+ * An application's `DRIVERS` with a secret or private key of its own for each driver whose `secret` has no value, which is
+ * what an environment variable that is not set gives.
+ */
+async function withDriverSecrets(drivers: unknown): Promise<unknown> {
+  if (!isPlainObject(drivers)) return drivers;
+  const entries = Object.entries(drivers).map(async ([name, entry]) => [name, await withSecret(entry)] as const);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function withSecret(entry: unknown): Promise<unknown> {
+  // One that is not written may be misspelled, which the boot says.
+  if (!isPlainObject(entry) || !Object.hasOwn(entry, "secret") || !isLeftOut(entry.secret)) return entry;
+  return { ...entry, secret: (await privateKeyFor(entry.algorithm)) ?? generateSecret() };
 }

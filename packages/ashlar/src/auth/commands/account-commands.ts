@@ -42,13 +42,13 @@ export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
     name: "users:block",
     description: "Blocks an account and ends all access to it, until it is unblocked.",
     help: helpOf(USER, REASON),
-    load: () => import("./users-block.ts"),
+    load: async () => ({ run: (await import("./set-blocked.ts")).block }),
   },
   {
     name: "users:unblock",
     description: "Unblocks an account.",
     help: helpOf(USER, REASON),
-    load: () => import("./users-unblock.ts"),
+    load: async () => ({ run: (await import("./set-blocked.ts")).unblock }),
   },
   {
     name: "users:verify",

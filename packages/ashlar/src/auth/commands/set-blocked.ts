@@ -5,8 +5,17 @@ import { summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { findAccount, labelOf, storedAccount } from "./find-accounts.ts";
 
-/** Blocks an account, which ends all access to it until it is unblocked; or unblocks it. */
-export async function setBlocked(context: CommandContext, action: "block" | "unblock"): Promise<void> {
+/** `users:block`: blocks an account, which ends all access to it until it is unblocked. */
+export function block(context: CommandContext): Promise<void> {
+  return setBlocked(context, "block");
+}
+
+/** `users:unblock`: unblocks an account. */
+export function unblock(context: CommandContext): Promise<void> {
+  return setBlocked(context, "unblock");
+}
+
+async function setBlocked(context: CommandContext, action: "block" | "unblock"): Promise<void> {
   const command = `users:${action}`;
   const read = readDeskArguments(context, `${command} <user> [--reason <text>]`, ["reason"]);
   const application = await context.application();

@@ -1,5 +1,4 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { withoutOutput } from "../doctor/without-output.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Options {
@@ -46,4 +45,19 @@ export function doctorCommand(terminal: Terminal): Command {
 function onlyProduction(name: string): string {
   if (name === "production") return name;
   throw new InvalidArgumentError("It must be production. Without it, the environment's own APP_ENV counts.");
+}
+
+/**
+ * Runs a function, and sends what other code prints to standard error meanwhile: an application's modules may print when
+ * they are loaded, and standard output is for the report alone.
+ */
+async function withoutOutput<T>(work: () => Promise<T>): Promise<T> {
+  const { stdout, stderr } = process;
+  const write = stdout.write;
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  try {
+    return await work();
+  } finally {
+    stdout.write = write;
+  }
 }

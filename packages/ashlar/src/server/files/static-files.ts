@@ -7,7 +7,6 @@ import type { StaticFiles } from "../../kernel/index.ts";
 import { requestForFile } from "../../node/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
-import { publicPath } from "./public-path.ts";
 import { withoutOpenFile } from "./static-body.ts";
 
 /** How long a browser may show a file without checking whether it has changed. */
@@ -18,6 +17,9 @@ const FOR_GOOD = "public, max-age=31536000, immutable";
 const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
 /** How many paths of served files are remembered. */
 const MAX_REMEMBERED = 10_000;
+/** What no file of a site is named, and what would lead to another folder. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
+const REFUSED = /[\u0000-\u001f\u007f\\]|\/\/|(?:^|\/)\.\.?(?:\/|$)/;
 /** The query of a URL that `asset()` creates in a view. */
 const VERSION = /^\?v=([\da-f]+)$/;
 
@@ -74,4 +76,19 @@ export function staticFiles(
     return new FreshResponse(body, { status, headers: [...headers] });
   };
   return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
+}
+
+/**
+ * Returns the path of a URL, decoded once, if it can be that of a public file; `null` if an escape is malformed or stands for a
+ * slash, or if the path contains a backslash, a control character, an empty segment, or a segment `.` or `..`.
+ */
+function publicPath(path: string): string | null {
+  if (/%2f|%5c/i.test(path)) return null;
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    return null;
+  }
+  return REFUSED.test(decoded) ? null : decoded;
 }
