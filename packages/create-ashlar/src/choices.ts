@@ -38,69 +38,32 @@ const DEFAULT_FOLDER = { asked: "shop", unasked: "ashlar-application" };
  * @param signal cancels a prompt; `null`: take the defaults without asking
  * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the default folder isn't empty
  */
-export async function completeChoices(
+export function completeChoices(
   folder: string | undefined,
   flags: Flags,
   signal: AbortSignal | null,
 ): Promise<Choices> {
-  if (signal === null) {
-    const place = folder ?? DEFAULT_FOLDER.unasked;
-    if (folder === undefined) await requirePlace(place);
-    const { json = false, pages = !json, api = true, registration = true, verification = true } = flags;
-    const { database = "sqlite", language = "en", packageManager: manager = runningManager() } = flags;
-    return { folder: place, pages, json, api, registration, verification, database, language, manager };
-  }
+  return signal === null ? withDefaults(folder, flags) : withAnswers(folder, flags, signal);
+}
+
+async function withDefaults(folder: string | undefined, flags: Flags): Promise<Choices> {
+  const place = folder ?? DEFAULT_FOLDER.unasked;
+  if (folder === undefined) await requirePlace(place);
+  const { json = false, pages = !json, api = true, registration = true, verification = true } = flags;
+  const { database = "sqlite", language = "en", packageManager: manager = runningManager() } = flags;
+  return { folder: place, pages, json, api, registration, verification, database, language, manager };
+}
+
+/** Asks for what no flag decides, in this order. */
+async function withAnswers(folder: string | undefined, flags: Flags, signal: AbortSignal): Promise<Choices> {
   const place = folder ?? (await askFolder(signal));
-  const pages =
-    flags.json !== true &&
-    (flags.pages ??
-      (await asked(
-        confirm({
-          message: "Add account pages (login, passwords, devices) and their mails?",
-          initialValue: true,
-          signal,
-        }),
-      )));
+  const pages = flags.json !== true && (flags.pages ?? (await askForPages(signal)));
   const json = flags.json ?? (!pages && flags.pages === undefined && (await askForJson(signal)));
   const features = pages || json ? await askFeatures(flags, signal) : { registration: true, verification: true };
-  const api =
-    flags.api ??
-    (await asked(confirm({ message: "Add an API with token authentication?", initialValue: true, signal })));
-  const database =
-    flags.database ??
-    (await asked(
-      select({
-        message: "Which database?",
-        options: [
-          { value: "sqlite" as const, label: "SQLite", hint: "a file, nothing to install" },
-          { value: "postgres" as const, label: "PostgreSQL" },
-          { value: "mariadb" as const, label: "MariaDB", hint: "or MySQL" },
-        ],
-        signal,
-      }),
-    ));
-  const language =
-    flags.language ??
-    (await asked(
-      select({
-        message: "Which language do visitors read?",
-        options: [
-          { value: "en" as const, label: "English" },
-          { value: "de" as const, label: "Deutsch" },
-        ],
-        signal,
-      }),
-    ));
-  const manager =
-    flags.packageManager ??
-    (await asked(
-      select({
-        message: "Which package manager?",
-        options: PACKAGE_MANAGERS.map((value) => ({ value, label: value })),
-        initialValue: runningManager(),
-        signal,
-      }),
-    ));
+  const api = flags.api ?? (await askForApi(signal));
+  const database = flags.database ?? (await askDatabase(signal));
+  const language = flags.language ?? (await askLanguage(signal));
+  const manager = flags.packageManager ?? (await askManager(signal));
   return { folder: place, pages, json, ...features, api, database, language, manager };
 }
 
@@ -133,10 +96,41 @@ async function askFolder(signal: AbortSignal): Promise<string> {
   }
 }
 
+function askForPages(signal: AbortSignal): Promise<boolean> {
+  const message = "Add account pages (login, passwords, devices) and their mails?";
+  return asked(confirm({ message, initialValue: true, signal }));
+}
+
 /** Asks someone who wants no pages for accounts whether a front end has them. */
 function askForJson(signal: AbortSignal): Promise<boolean> {
   const message = "Add accounts with JSON instead, for a front end of your own?";
   return asked(confirm({ message, initialValue: false, signal }));
+}
+
+function askForApi(signal: AbortSignal): Promise<boolean> {
+  return asked(confirm({ message: "Add an API with token authentication?", initialValue: true, signal }));
+}
+
+function askDatabase(signal: AbortSignal): Promise<ApplicationDatabase> {
+  const options = [
+    { value: "sqlite" as const, label: "SQLite", hint: "a file, nothing to install" },
+    { value: "postgres" as const, label: "PostgreSQL" },
+    { value: "mariadb" as const, label: "MariaDB", hint: "or MySQL" },
+  ];
+  return asked(select({ message: "Which database?", options, signal }));
+}
+
+function askLanguage(signal: AbortSignal): Promise<"en" | "de"> {
+  const options = [
+    { value: "en" as const, label: "English" },
+    { value: "de" as const, label: "Deutsch" },
+  ];
+  return asked(select({ message: "Which language do visitors read?", options, signal }));
+}
+
+function askManager(signal: AbortSignal): Promise<PackageManager> {
+  const options = PACKAGE_MANAGERS.map((value) => ({ value, label: value }));
+  return asked(select({ message: "Which package manager?", options, initialValue: runningManager(), signal }));
 }
 
 const FEATURES = [

@@ -274,8 +274,32 @@ const NOTHING: TlsOfUrl = {
   written: new Map(),
 };
 
+/** What a URL's parameters say of encryption, and how each is written there, for messages. */
+interface TlsParameters {
+  readonly values: ReadonlyMap<string, string>;
+  readonly written: ReadonlyMap<string, string>;
+}
+
 /** @throws {@link TlsParameterError} */
 function tlsOfUrl({ searchParams }: URL): TlsOfUrl {
+  const parameters = parametersIn(searchParams);
+  const { values, written } = parameters;
+  const { mode, ssl } = encryptionOf(parameters);
+  const ca = values.get("ca") ?? null;
+  return {
+    ssl: mode?.ssl ?? ssl,
+    verifiesName: mode?.verifiesName ?? true,
+    isDirect: isDirectIn(values),
+    // As libpq reads it: the authorities of the system.
+    ca: ca === "system" ? null : ca,
+    cert: values.get("cert") ?? null,
+    key: values.get("key") ?? null,
+    written,
+  };
+}
+
+/** @throws {@link TlsParameterError} */
+function parametersIn(searchParams: URLSearchParams): TlsParameters {
   const values = new Map<string, string>();
   const written = new Map<string, string>();
   for (const [name, value] of searchParams) {
@@ -287,6 +311,11 @@ function tlsOfUrl({ searchParams }: URL): TlsOfUrl {
     values.set(about, value);
     written.set(about, about === "mode" || about === "flag" || about === "compatibility" ? `${name}=${value}` : name);
   }
+  return { values, written };
+}
+
+/** @throws {@link TlsParameterError} if what is encrypted would not be verified, or two parameters contradict each other */
+function encryptionOf({ values, written }: TlsParameters) {
   const lax = (about: string) => new TlsParameterError(`has ${written.get(about)}, ${LAX}`, REMEDY);
   const [mode, ssl] = [modeOf(values.get("mode")), flagOf(values.get("flag"))];
   if (mode === undefined) throw lax("mode");
@@ -295,25 +324,14 @@ function tlsOfUrl({ searchParams }: URL): TlsOfUrl {
   if (mode !== null && ssl !== null && mode.ssl !== ssl) {
     throw new TlsParameterError(`has ${written.get("mode")} and ${written.get("flag")}.`, "Leave out one of the two.");
   }
+  return { mode, ssl };
+}
+
+/** @throws {@link TlsParameterError} */
+function isDirectIn(values: ReadonlyMap<string, string>): boolean {
   const negotiation = values.get("negotiation") ?? "postgres";
-  if (negotiation !== "postgres" && negotiation !== "direct") {
-    throw new TlsParameterError("has an unknown sslnegotiation.", "Write sslnegotiation=direct, or leave it out.");
-  }
-  const [ca, cert, key] = FILES.map((file) => values.get(file) ?? null) as [
-    string | null,
-    string | null,
-    string | null,
-  ];
-  return {
-    ssl: mode?.ssl ?? ssl,
-    verifiesName: mode?.verifiesName ?? true,
-    isDirect: negotiation === "direct",
-    // As libpq reads it: the authorities of the system.
-    ca: ca === "system" ? null : ca,
-    cert,
-    key,
-    written,
-  };
+  if (negotiation === "postgres" || negotiation === "direct") return negotiation === "direct";
+  throw new TlsParameterError("has an unknown sslnegotiation.", "Write sslnegotiation=direct, or leave it out.");
 }
 
 /** `null` if nothing is written, `undefined` if it is unknown. */

@@ -74,22 +74,30 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
   const hasNpmrc = (await readIfThere(root, ".npmrc")) !== null;
   const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc, workspace };
   const at = named === manager ? `@${version}` : "";
-  if (manager !== "yarn") {
-    // Both put their program in place with a script, which npm runs for packages that are named only.
-    const installed = `npm install --global --allow-scripts=${manager} ${manager}${at}`;
-    const installManager = manager === "npm" ? null : installed;
-    return {
-      ...known,
-      installManager,
-      install: workspace === null ? INSTALL[manager] : INSTALL_ONE[manager](workspace),
-    };
-  }
-  // Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
-  // replaces that with --force.
+  if (manager === "yarn") return { ...known, ...(await yarnCommands(root, at, workspace)) };
+  // Both put their program in place with a script, which npm runs for packages that are named only.
+  const installed = `npm install --global --allow-scripts=${manager} ${manager}${at}`;
+  return {
+    ...known,
+    installManager: manager === "npm" ? null : installed,
+    install: workspace === null ? INSTALL[manager] : INSTALL_ONE[manager](workspace),
+  };
+}
+
+/**
+ * Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
+ * replaces that with --force.
+ *
+ * @param at the version, as npm takes it after the package's name; empty if none is named
+ */
+async function yarnCommands(
+  root: string,
+  at: string,
+  workspace: Workspace | null,
+): Promise<Pick<ImagePackages, "installManager" | "install">> {
   const isFirst = /^# yarn lockfile v1/m.test((await readIfThere(root, "yarn.lock")) ?? "");
   const yarn = isFirst ? `yarn${at || "@1"}` : `@yarnpkg/cli-dist${at}`;
   return {
-    ...known,
     installManager: `npm install --global --force ${yarn}`,
     install: isFirst
       ? "yarn install --production --frozen-lockfile"
