@@ -1,4 +1,5 @@
 import { parseSetCookie } from "cookie";
+import { parseHost } from "../http/index.ts";
 import { now } from "../support/index.ts";
 
 /** A cookie as a browser keeps it. */
@@ -29,9 +30,9 @@ export interface CookieJarEntry {
 }
 
 /**
- * The cookies of one visitor, kept like in a browser (RFC 6265 §5.3, §5.4): by path and host, `Secure` ones only over
- * https, the prefixes `__Host-` and `__Secure-` enforced, and no longer than `Max-Age` and `Expires` allow by the
- * framework's clock, so that they expire when a test travels.
+ * The cookies of one visitor, kept like in a browser (RFC 6265 §5.3, §5.4): by path and host, none for a public suffix,
+ * `Secure` ones only over https, the prefixes `__Host-` and `__Secure-` enforced, and no longer than `Max-Age` and `Expires`
+ * allow by the framework's clock, so that they expire when a test travels.
  */
 export class CookieJar {
   readonly #host: string;
@@ -101,29 +102,33 @@ export class CookieJar {
 
 function parsed(setCookie: string, url: URL): StoredCookie | null {
   const { name, value = "", ...attributes } = parseSetCookie(setCookie, { decode: (text) => text });
-  const isHttps = url.protocol === "https:";
-  const secure = attributes.secure ?? false;
   const domain = attributes.domain?.replace(/^\./, "").toLowerCase() ?? "";
   const hostOnly = domain === "";
-  const path = attributes.path?.startsWith("/") ? attributes.path : defaultPath(url);
-  const isRefused =
-    name === "" ||
-    (secure && !isHttps) ||
-    (!hostOnly && !isWithin(url.hostname, domain)) ||
-    (/^__secure-/i.test(name) && !secure) ||
-    (/^__host-/i.test(name) && !(secure && hostOnly && attributes.path === "/"));
-  if (isRefused) return null;
-  return {
+  const cookie: StoredCookie = {
     name,
     value,
     domain: hostOnly ? url.hostname : domain,
     hostOnly,
-    path,
+    path: attributes.path?.startsWith("/") ? attributes.path : defaultPath(url),
     expiresAt: expiryOf(attributes),
-    secure,
+    secure: attributes.secure ?? false,
     httpOnly: attributes.httpOnly ?? false,
     sameSite: typeof attributes.sameSite === "string" ? attributes.sameSite : null,
   };
+  const isKept = name !== "" && canBeSetBy(url, cookie) && keepsPrefix(cookie, attributes.path);
+  return isKept ? cookie : null;
+}
+
+function canBeSetBy({ protocol, hostname }: URL, { secure, domain, hostOnly }: StoredCookie): boolean {
+  if (secure && protocol !== "https:") return false;
+  // `Domain=co.uk` would be for the sites of others, too (RFC 6265 §5.3, step 5).
+  return hostOnly || (isWithin(hostname, domain) && isWithin(domain, parseHost(hostname).host));
+}
+
+/** @param path the attribute as it was sent */
+function keepsPrefix({ name, secure, hostOnly }: StoredCookie, path: string | undefined): boolean {
+  if (/^__secure-/i.test(name)) return secure;
+  return !/^__host-/i.test(name) || (secure && hostOnly && path === "/");
 }
 
 /** RFC 6265 §5.3: `Max-Age` wins over `Expires`. */

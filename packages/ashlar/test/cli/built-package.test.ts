@@ -152,7 +152,7 @@ test("the bundled version of Kysely matches its installed types", async () => {
 test("the license of each bundled package is in the notice", async () => {
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
   const licenses = await readFile(join(PACKAGE, "NOTICE.md"), "utf8");
-  for (const name of ["commander", "edge.js", "kysely", "parse5", "pino", "rou3", "srvx"]) {
+  for (const name of ["commander", "edge.js", "kysely", "parse5", "pino", "rou3", "semver", "srvx"]) {
     const version = { ...devDependencies, ...dependencies }[name] as string;
     expect(licenses).toContain(`### ${name} ${version}\n`);
   }

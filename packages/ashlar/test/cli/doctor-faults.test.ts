@@ -1132,11 +1132,23 @@ describe("packages", () => {
 
   test("an older Node.js than package.json allows is found", () => {
     expect(enginesProblem(">=24.7", "24.6.9")).toContain("asks for Node.js >=24.7, and this is 24.6.9");
-    expect(enginesProblem(">=26", "24.7.0")).not.toBeNull();
+    for (const [engines, version] of [
+      [">=26", "24.7.0"],
+      ["24.x || 26.x", "25.1.0"],
+      [">=24.7 <27", "24.6.0"],
+      ["^24.7.1", "24.7.0"],
+    ] as const) {
+      expect(enginesProblem(engines, version), engines).not.toBeNull();
+    }
     for (const [engines, version] of [
       [">=24.7", "24.7.0"],
       [">=24.7", "26.0.0"],
       ["^24.7.1", "24.10.0"],
+      // Newer than it says.
+      ["^24.7.1", "26.0.0"],
+      ["24.x || 26.x", "24.0.0"],
+      [">=24.7", "27.0.0-nightly20261101"],
+      ["lts/*", "24.7.0"],
       [null, "24.7.0"],
     ] as const) {
       expect(enginesProblem(engines, version)).toBeNull();

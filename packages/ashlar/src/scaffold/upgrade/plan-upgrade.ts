@@ -7,7 +7,6 @@ import { planInstallation, planMigrations } from "../install.ts";
 import type { RemainingStep } from "../steps.ts";
 import { CHANGES } from "./changes.ts";
 import { GeneratedFiles } from "./generated-files.ts";
-import { requiringVersion } from "./package-version.ts";
 import { tableMigrations } from "./table-migrations.ts";
 import { WorkingCopy } from "./working-copy.ts";
 
@@ -152,6 +151,8 @@ async function edited(text: string, path: string, edit: (code: Code) => Code | n
 }
 
 async function withVersion(text: string, version: string): Promise<string> {
+  // Loaded here, because `ashlar serve` creates every command, and it needs semver.
+  const { requiringVersion } = await import("./package-version.ts");
   // As an expression, JSON is code, whose formatting stays.
   const changed = await edited(`(${text}\n)`, "package.json", requiringVersion(version));
   return changed === null ? text : changed.slice(1, -2);

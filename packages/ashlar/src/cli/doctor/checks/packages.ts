@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import satisfies from "semver/functions/satisfies.js";
+import gtr from "semver/ranges/gtr.js";
+import validRange from "semver/ranges/valid.js";
 import { NEWEST_NODE, nodeVersionProblem } from "../../../support/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
@@ -42,19 +45,19 @@ async function enginesOf(root: string): Promise<string | null> {
   }
 }
 
+/** A nightly build of Node.js has what its version has. */
+const AS_RELEASED = { includePrerelease: true } as const;
+
 /**
- * Says that a version of Node.js is older than `engines.node` allows. Only a lower bound is understood.
+ * Says that a version of Node.js is older than `engines.node` allows. A newer one may work, and a range that can't be read is npm's
+ * to complain about.
  *
  * @param engines the range, such as `>=24.7`
  */
 export function enginesProblem(engines: string | null, version: string): string | null {
-  const [, ...bound] = /^\s*(?:>=|\^|~)\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?\s*$/.exec(engines ?? "") ?? [];
-  if (bound.length === 0) return null;
-  const wanted = bound.map((part) => Number(part ?? 0));
-  const actual = version.split(".").map(Number);
-  const at = wanted.findIndex((part, index) => part !== actual[index]);
-  if (at === -1 || actual[at]! > wanted[at]!) return null;
-  return `package.json asks for Node.js ${engines!.trim()}, and this is ${version}.`;
+  if (engines === null || validRange(engines) === null) return null;
+  if (satisfies(version, engines, AS_RELEASED) || gtr(version, engines, AS_RELEASED)) return null;
+  return `package.json asks for Node.js ${engines.trim()}, and this is ${version}.`;
 }
 
 async function copyFindings(root: string): Promise<Finding[]> {

@@ -1,0 +1,25 @@
+// semver has no types of its own. These are the functions that we use.
+
+declare module "semver/functions/satisfies.js" {
+  /** Reports whether npm would install a version for a range. `includePrerelease`: previews count like other versions. */
+  function satisfies(version: string, range: string, options?: { readonly includePrerelease?: boolean }): boolean;
+  export = satisfies;
+}
+
+declare module "semver/functions/valid.js" {
+  /** Returns a version in its usual form; `null` if the text is not one. */
+  function valid(version: string): string | null;
+  export = valid;
+}
+
+declare module "semver/ranges/gtr.js" {
+  /** Reports whether a version is greater than all that a range includes. */
+  function gtr(version: string, range: string, options?: { readonly includePrerelease?: boolean }): boolean;
+  export = gtr;
+}
+
+declare module "semver/ranges/valid.js" {
+  /** Returns a range in its usual form; `null` if the text is not one. */
+  function validRange(range: string): string | null;
+  export = validRange;
+}
