@@ -1,10 +1,12 @@
-import type { HttpContext } from "../http/index.ts";
+import type { LoginResult } from "../auth/index.ts";
+import type { HttpContext, HttpResponse } from "../http/index.ts";
 import { type ControllerClass, Route, RouteCollection, type RouteDefinition } from "../routing/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import { KeysController, keysControllerOf } from "./keys-controller.ts";
 import { markPersonalTokens } from "./personal/personal-token-routes.ts";
 import { isDriverName } from "./settings.ts";
 import { TokenController, tokenControllerOf } from "./token-controller.ts";
+import { respondToLogin } from "./token-responses.ts";
 
 /** The paths of the token endpoints, and their driver. */
 export interface ApiRouteOptions {
@@ -39,6 +41,16 @@ export interface PersonalTokensController {
   destroy(context: HttpContext): unknown;
 }
 
+/** Which token `Api.respond` issues. */
+export interface TokenResponseOptions {
+  /** The driver that issues it; default: the first one of `DRIVERS` that issues any. */
+  readonly driver?: string;
+  /** The token's name, for its user; default: that of the device. */
+  readonly name?: string | null;
+  /** The abilities of the token; default: all that the user may give. */
+  readonly abilities?: readonly string[] | null;
+}
+
 /** Whose page of personal tokens it is, and whether it is a page. */
 export interface PersonalTokenRouteOptions {
   /** The name of the guard whose users have the tokens; default: the default guard. */
@@ -51,6 +63,7 @@ export interface PersonalTokenRouteOptions {
 export const Api: {
   readonly routes: (options?: ApiRouteOptions) => readonly RouteDefinition[];
   readonly keys: (options?: KeyRouteOptions) => readonly RouteDefinition[];
+  readonly respond: (context: HttpContext, login: LoginResult, options?: TokenResponseOptions) => Promise<HttpResponse>;
   readonly personalTokens: (
     controller: ControllerClass<PersonalTokensController>,
     options?: PersonalTokenRouteOptions,
@@ -105,6 +118,32 @@ export const Api: {
         .withoutMiddleware("web")
         .respondsWithJson(),
     ];
+  },
+
+  /**
+   * Responds to a login with a token, as `POST /api/auth` does, whatever the login was proved by: for the token endpoint of a
+   * proof of your own.
+   *
+   * ```ts
+   * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
+   *
+   * async function tokenForPasskey(context: HttpContext) {
+   *   const guard = context.auth.guard("jwt");
+   *   const user = await ownerOf(context.request.bodyInput("assertion"));
+   *   const login = user === null ? await guard.fail({ by: "passkey" }) : await guard.enter(user, { by: "passkey" });
+   *   return Api.respond(context, login);
+   * }
+   * ```
+   *
+   * Use the guard of the driver, which logs in for the request alone, and a route that responds with JSON, outside of the stack
+   * `web`.
+   *
+   * @throws `E_LOGIN_PENDING` with the name of the required `step`; `E_LOGIN_REFUSED` with the step's message;
+   * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_MODEL` for a user of
+   * another class than the driver's; `E_INVALID_INPUT` if the user may not give one of the abilities
+   */
+  respond(context: HttpContext, login: LoginResult, { driver, ...wanted }: TokenResponseOptions = {}) {
+    return respondToLogin(context, login, context.apiTokens.service(driver ?? null), wanted);
   },
 
   /**

@@ -1,6 +1,7 @@
 import type { HttpContext } from "../http/index.ts";
 import { PresentedToken } from "./presented-token.ts";
 import type { TokenDrivers } from "./token-drivers.ts";
+import type { TokenService } from "./token-service.ts";
 
 declare module "../http/context.ts" {
   interface FrameworkContext {
@@ -40,6 +41,16 @@ export class PresentedTokens {
       this.#tokens.set(name, token);
     }
     return token;
+  }
+
+  /**
+   * @internal The service that issues a driver's tokens.
+   *
+   * @param driver default: the first one that issues any
+   * @throws `E_UNKNOWN_GUARD` if no driver has this name; `E_UNKNOWN_SERVICE` if it does not issue tokens
+   */
+  service(driver: string | null = null): TokenService {
+    return this.#drivers.service(driver);
   }
 
   /** The token as a driver verifies it, which becomes the active one for the rest of the request. */

@@ -84,6 +84,11 @@ export interface JwtSettings {
    * Whether each request checks in the database that the token is still an active one of its user; default: `false`.
    */
   readonly authenticates?: boolean;
+  /**
+   * Whether tokens say when their user proved who they are, and by what: the claims `auth_time` (OpenID Connect Core 1.0 §2) and
+   * `amr` (RFC 8176), which renewals keep; default: `false`.
+   */
+  readonly authenticationClaims?: boolean;
   /** The required value of the claim `ver` in every token; default: tokens have no such claim. */
   readonly version?: TokenVersion | null;
   /** The claim `iss`; default: none. */
@@ -203,6 +208,7 @@ const JWT = settings<JwtSettings>()({
   }),
   expires: notBlank(minutes(null, UNLIMITED)),
   authenticates: flag(false),
+  authenticationClaims: flag(false),
   version: notBlank(
     setting<TokenVersion | null, TokenVersion>({
       what: "text or a number",

@@ -3,6 +3,7 @@ import { digest } from "../security/index.ts";
 import type { JwtAlgorithm } from "../security/jwt/index.ts";
 import { nowInSeconds, REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "../support/index.ts";
 import { abilitiesOf, type GrantedAbilities, scopeOf } from "./abilities.ts";
+import { authenticationIn } from "./token-authentication.ts";
 import type { TokenBearer, TokenModel } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
 import type { AdmitRenewal, IssuedToken, RenewedToken, TokenRequest, TokenStrategy } from "./token-strategy.ts";
@@ -35,7 +36,8 @@ export class SingleTokens implements TokenStrategy {
   async issue(user: Authenticatable, request: TokenRequest): Promise<IssuedToken> {
     const chosen = await this.abilities.choose(user, request.abilities ?? null);
     const abilities = await this.abilities.limit(user, chosen);
-    const token = this.#jwts.issue(user.authId(), abilities === null ? {} : { scope: scopeOf(abilities) });
+    const scope = abilities === null ? {} : { scope: scopeOf(abilities) };
+    const token = this.#jwts.issue(user.authId(), { ...scope, ...request.authentication });
     await (user as TokenBearer).activateToken(this.#digestsOf(token)[0]!);
     return this.#issued(token, abilities);
   }
@@ -146,7 +148,7 @@ export class SingleTokens implements TokenStrategy {
     // Nothing secret is derived: what makes it a token is the signature.
     const jti = digest(`${this.#digestsOf(presented)[0]}.${period}`).slice(0, TOKEN_ID_LENGTH);
     const scope = abilities === null ? {} : { scope: scopeOf(abilities) };
-    return this.#jwts.issue(claims.sub, { ...scope, jti }, period);
+    return this.#jwts.issue(claims.sub, { ...scope, ...authenticationIn(claims), jti }, period);
   }
 
   async #abilitiesNow(user: object, { scope }: TokenClaims): Promise<readonly string[] | null> {

@@ -1,15 +1,8 @@
-import {
-  type Authenticatable,
-  type CompleteLogin,
-  type Guard,
-  LoginPendingError,
-  type LoginResult,
-  PASSWORD_LIMIT,
-} from "../auth/index.ts";
+import { type Authenticatable, type Guard, PASSWORD_LIMIT } from "../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { digest } from "../security/index.ts";
-import { AshlarError, type Message, ValidationError } from "../support/index.ts";
+import { type Message, ValidationError } from "../support/index.ts";
 import type { LimitName, Throttle } from "../throttle/index.ts";
 import { abilitiesFrom } from "./abilities.ts";
 import type { JwtGuard } from "./jwt-guard.ts";
@@ -17,8 +10,8 @@ import { ownerOf, type PersonalTokenService } from "./personal/personal-token-se
 import { requireTokenDrivers, requireTokenService } from "./require-token-service.ts";
 import type { TokenDrivers } from "./token-drivers.ts";
 import { isTokenName } from "./token-name.ts";
+import { clientOf, refusal, requireComplete, respondToLogin, tokenResponse } from "./token-responses.ts";
 import type { TokenService } from "./token-service.ts";
-import type { IssuedToken, TokenRequest } from "./token-strategy.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
 
@@ -66,20 +59,7 @@ export class TokenController {
     const { username, password } = texts(context, ["username", "password"]);
     const wanted = { name: nameIn(context), abilities: abilitiesFrom(context.request.bodyInput("abilities")) };
     await this.#throttle?.hit(context, TokenController.limits.issue, { account: username, guard: this.#service.name });
-    const login = complete(await this.#guardOf(context).login(username, password));
-    return tokenResponse(context, await this.#issueTo(login, { ...clientOf(context), ...wanted }));
-  }
-
-  async #issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
-    try {
-      return await this.#service.grant(login, request);
-    } catch (error) {
-      // The password was correct when it was checked; a reset has changed it since.
-      if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
-        throw refusal("E_INVALID_CREDENTIALS", "Bearer");
-      }
-      throw error;
-    }
+    return respondToLogin(context, await this.#guardOf(context).login(username, password), this.#service, wanted);
   }
 
   /**
@@ -94,7 +74,7 @@ export class TokenController {
     const { token } = texts(context, ["token"]);
     await this.#count(context, token, this.#service.subjectOf(token), TokenController.limits.renew);
     const guard = this.#guardOf(context);
-    const admit = async (user: Authenticatable) => complete(await guard.admitRenewal(user));
+    const admit = async (user: Authenticatable) => requireComplete(await guard.admitRenewal(user));
     const renewed = await this.#service.exchange(token, clientOf(context), admit);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", INVALID_TOKEN);
     return tokenResponse(context, renewed);
@@ -156,43 +136,12 @@ export function tokenControllerOf(driver: string): typeof TokenController {
 
 const controllers = new Map<string, typeof TokenController>();
 
-/** RFC 6749 §5.1: a response with a token must never be cached. */
-function tokenResponse({ response }: HttpContext, issued: IssuedToken): HttpResponse {
-  const { token: data, refresh, expiresInSeconds, abilities } = issued;
-  const more =
-    refresh === null
-      ? { ...(abilities !== null && { abilities }) }
-      : { refresh, expires_in: expiresInSeconds, abilities };
-  return response.header("Cache-Control", "no-store").json({ data, ...more });
-}
-
-function clientOf({ request }: HttpContext): TokenRequest {
-  return { address: request.clientAddress, userAgent: request.userAgent() };
-}
-
 /** @throws `E_INVALID_INPUT` if it is not a name */
 function nameIn({ request }: HttpContext): string | null {
   const name = request.bodyInput("name");
   if (name === null || name === "") return null;
   if (typeof name === "string" && isTokenName(name)) return name.trim();
   throw new ValidationError({ name: [message("api.input.name")] });
-}
-
-/** @throws an error with what keeps a login from being complete; for a failed proof, without details */
-function complete(login: LoginResult): CompleteLogin {
-  if (login.status === "complete") return login;
-  if (login.status === "pending") throw new LoginPendingError(login.step, null, login.message);
-  const { step, message } = login;
-  if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
-  throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
-}
-
-function refusal(
-  code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN",
-  challenge: string,
-  sentence?: Message,
-): AshlarError {
-  return new AshlarError(code, sentence, { headers: { "WWW-Authenticate": challenge } });
 }
 
 /** Inputs that must be in the body, as text; inputs in the query don't count, because URLs get logged elsewhere. */

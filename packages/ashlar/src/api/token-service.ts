@@ -7,6 +7,7 @@ import { abilitiesOf, GrantedAbilities } from "./abilities.ts";
 import type { PresentedToken } from "./presented-token.ts";
 import type { CompleteJwtSettings } from "./settings.ts";
 import { SingleTokens } from "./single-tokens.ts";
+import { authenticationOf } from "./token-authentication.ts";
 import type { TokenEvents } from "./token-events.ts";
 import type { AdmitRenewal, IssuedToken, TokenRequest, TokenStrategy } from "./token-strategy.ts";
 import {
@@ -105,7 +106,8 @@ export class TokenService implements TokenVerifier {
    * @throws as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
    */
   async grant(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
-    return this.#issueTo(login.user as object as Authenticatable, request);
+    const authentication = this.settings.authenticationClaims ? authenticationOf(login.methods) : null;
+    return this.#issueTo(login.user as object as Authenticatable, { ...request, authentication });
   }
 
   /**

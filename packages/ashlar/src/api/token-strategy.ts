@@ -2,6 +2,7 @@ import { type Authenticatable, type CompleteLogin, DEFAULT_MAX_PER_USER } from "
 import type { HttpContext } from "../http/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 import type { GrantedAbilities } from "./abilities.ts";
+import type { TokenAuthentication } from "./token-authentication.ts";
 import type { RefusedToken, VerifiedJwt } from "./token-verifier.ts";
 
 /** One active token per user: {@link single}. */
@@ -58,6 +59,8 @@ export interface TokenRequest {
   readonly name?: string | null;
   /** The abilities of the new token; default: all that the user may give. */
   readonly abilities?: readonly string[] | null;
+  /** What the token says about the login; default: nothing. */
+  readonly authentication?: TokenAuthentication | null;
 }
 
 /** A token as its user gets it. */

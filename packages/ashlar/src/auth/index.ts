@@ -102,7 +102,7 @@ export {
   type UnfinishedLogin,
 } from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
-export type { LoginMethod } from "./proofs/login-methods.ts";
+export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { Proof } from "./proofs/proof.ts";
 export { declareProof } from "./proofs/proof-registry.ts";
 export { ProvenInsert } from "./proven-insert.ts";

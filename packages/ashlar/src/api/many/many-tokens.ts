@@ -81,7 +81,8 @@ export class ManyTokens implements TokenStrategy {
     const chosen = await abilities.choose(user, request.abilities ?? null);
     // The application is asked before anything is written: if it throws, no token was made and none was ended for it.
     const limited = await abilities.limit(user, chosen);
-    const claim = { userId: String(user.authId()), family: refreshTokens.makeFamily() };
+    const { authentication = null } = request;
+    const claim = { userId: String(user.authId()), family: refreshTokens.makeFamily(), authentication };
     const refresh = refreshTokens.first(claim);
     const isStored = await rows.insert(user, {
       name: request.name ?? deviceName(request.userAgent),
@@ -220,9 +221,10 @@ export class ManyTokens implements TokenStrategy {
   }
 
   /** @param abilities limited to those that the user may give; `null`: everything */
-  #issued({ userId, family }: RefreshClaim, refresh: string, abilities: readonly string[] | null): IssuedToken {
+  #issued(claim: RefreshClaim, refresh: string, abilities: readonly string[] | null): IssuedToken {
+    const { userId, family, authentication } = claim;
     const scope = abilities === null ? {} : { scope: scopeOf(abilities) };
-    const token = this.#jwts.issue(userId, { sid: family, ...scope });
+    const token = this.#jwts.issue(userId, { sid: family, ...scope, ...authentication });
     return { token, refresh, expiresInSeconds: this.#settings.accessMinutes * 60, abilities };
   }
 

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject } from "node:crypto";
 import { deriveKey, digest, KeyPurpose, randomToken, Signer } from "../../security/index.ts";
 import type { TokenVersion } from "../settings.ts";
+import type { TokenAuthentication } from "../token-authentication.ts";
 import type { RefusedToken } from "../token-verifier.ts";
 
 const REFRESH_TOKEN = new KeyPurpose("refresh-token");
@@ -13,7 +14,19 @@ export interface RefreshClaim {
   readonly userId: string;
   /** The id of its row, which every token that replaces it shares. */
   readonly family: string;
+  /** What its access tokens say about the login that it began with; default: nothing. */
+  readonly authentication?: TokenAuthentication | null;
 }
+
+/** What is signed. */
+type Signed = [
+  guard: string,
+  version: TokenVersion | null,
+  userId: string,
+  family: string,
+  secret: string,
+  authentication?: TokenAuthentication,
+];
 
 /** What refresh tokens are made with: one for each of the application's keys. */
 interface Maker {
@@ -57,10 +70,10 @@ export class RefreshTokens {
   read(token: string): RefreshClaim | RefusedToken {
     const value = this.#makers.map(({ signer }) => signer.verify(token)).find((one) => one !== null);
     if (value === undefined) return { failure: "signature", userId: null };
-    const [guard, version, userId, family] = JSON.parse(value) as [string, TokenVersion | null, string, string];
+    const [guard, version, userId, family, , authentication = null] = JSON.parse(value) as Signed;
     // The keys of one driver's users mean nothing to another.
     if (guard !== this.#guard) return { failure: "audience", userId: null };
-    return version === this.#version ? { userId, family } : { failure: "version", userId };
+    return version === this.#version ? { userId, family, authentication } : { failure: "version", userId };
   }
 
   /** The token that replaces another one. */
@@ -89,7 +102,8 @@ export class RefreshTokens {
     return this.#sign(maker, claim, createHmac("sha256", maker.successorKey).update(token).digest("base64url"));
   }
 
-  #sign({ signer }: Maker, { userId, family }: RefreshClaim, secret: string): string {
-    return signer.sign(JSON.stringify([this.#guard, this.#version, userId, family, secret]));
+  #sign({ signer }: Maker, { userId, family, authentication = null }: RefreshClaim, secret: string): string {
+    const value: Signed = [this.#guard, this.#version, userId, family, secret];
+    return signer.sign(JSON.stringify(authentication === null ? value : [...value, authentication]));
   }
 }
