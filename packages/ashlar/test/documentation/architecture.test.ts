@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -35,6 +35,18 @@ test("ARCHITECTURE.md draws the layers that npm run layers checks, the lowest at
   }
   const checked = (layers as string[][]).map((folders, number) => ({ number, folders: folders.toSorted() }));
   expect(drawn.map(({ number, folders }) => ({ number, folders: folders.toSorted() }))).toEqual(checked.toReversed());
+});
+
+test("ARCHITECTURE.md lists every decision, in their order, under the title that it has", async () => {
+  const document = await readFile(join(repository, "ARCHITECTURE.md"), "utf8");
+  const listed = [...document.matchAll(/^(\d+)\. \[(.*)\]\(docs\/decisions\/(.*)\)$/gm)];
+  const files = (await readdir(join(repository, "docs/decisions"))).filter((file) => /^\d/.test(file)).toSorted();
+  expect(listed.map(([, , , file]) => file)).toEqual(files);
+  for (const [, number, title, file = ""] of listed) {
+    expect(file).toMatch(new RegExp(`^0*${number}-`));
+    const text = await readFile(join(repository, "docs/decisions", file), "utf8");
+    expect(text.split("\n")[0]).toBe(`# ${title}`);
+  }
 });
 
 /** The paths in backticks: files and folders with a folder in front. */
