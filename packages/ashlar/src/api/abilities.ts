@@ -24,7 +24,16 @@ export function scopeOf(abilities: Iterable<string>): string {
 /** The abilities in a claim `scope`; `null`, which is everything, only if there is no such claim. */
 export function abilitiesOf(scope: unknown): ReadonlySet<string> | null {
   if (scope === undefined) return null;
-  return new Set(typeof scope === "string" ? scope.split(" ").filter((ability) => ability !== "") : []);
+  return new Set(typeof scope === "string" ? wordsOf(scope) : []);
+}
+
+/** The abilities in a column, which holds them like a scope; `null`: everything. */
+export function abilitiesIn(column: string | null): readonly string[] | null {
+  return column === null ? null : wordsOf(column);
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.split(" ").filter((word) => word !== "");
 }
 
 /** The response to a token that lacks abilities, with those that are needed (RFC 6750 §3.1). */
@@ -41,7 +50,7 @@ export function insufficientScope(needed: readonly string[]): AshlarError {
  */
 export function abilitiesFrom(given: unknown): readonly string[] | null {
   if (given === null || given === undefined) return null;
-  const list = typeof given === "string" ? given.split(" ").filter((ability) => ability !== "") : given;
+  const list = typeof given === "string" ? wordsOf(given) : given;
   if (Array.isArray(list) && list.length <= MAX_ABILITIES && list.every(isAbility)) return list;
   throw new ValidationError({ abilities: [message("api.input.abilities")] });
 }

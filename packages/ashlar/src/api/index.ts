@@ -9,13 +9,13 @@ export {
 export type { ForeignGuard } from "./foreign/foreign-guard.ts";
 export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 export { JwtGuard } from "./jwt-guard.ts";
-export { TOKEN_TABLE } from "./many/token-row.ts";
-export { PERSONAL_TOKEN_TABLE } from "./personal/personal-token-rows.ts";
+export { TOKEN_TABLE } from "./many/token-table.ts";
 export type {
   CreatedPersonalToken,
   PersonalToken,
   PersonalTokenService,
 } from "./personal/personal-token-service.ts";
+export { PERSONAL_TOKEN_TABLE } from "./personal/personal-token-table.ts";
 export type { PersonalTokenPage, PersonalTokens } from "./personal/personal-tokens.ts";
 export { personal } from "./personal/settings.ts";
 export type { PresentedToken } from "./presented-token.ts";

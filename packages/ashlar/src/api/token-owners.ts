@@ -2,7 +2,9 @@ import {
   type AccountMails,
   type Authenticatable,
   type AuthenticatableClass,
+  type ExistingUsers,
   endedAccessOf,
+  existingUsers,
   keepsSameRows,
   type UserDataSource,
   type UserId,
@@ -18,7 +20,16 @@ export interface TokenOwners {
   readonly model: AuthenticatableClass;
   readonly rows: {
     /** Deletes all tokens of a user. */
-    deleteAll(userId: UserId): Promise<void>;
+    deleteAll(userId: UserId): Promise<unknown>;
+  };
+}
+
+/** Finds the users of several drivers by their keys. */
+export function existingOwners(drivers: ReadonlyMap<string, TokenOwners>): ExistingUsers {
+  return async (guard, ids) => {
+    const model = drivers.get(guard)?.model;
+    const found = model === undefined ? null : await existingUsers(model, "id", ids);
+    return found === null ? null : new Set(found);
   };
 }
 

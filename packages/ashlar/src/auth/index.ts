@@ -57,11 +57,28 @@ export type { Authentication } from "./authentication.ts";
 export { AuthenticationMiddleware } from "./authentication-middleware.ts";
 export { blockedColumnOf, isBlocked } from "./blocked-accounts.ts";
 export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
+export { createCredentialTable } from "./credentials/create-credential-table.ts";
+export type {
+  ActiveCredential,
+  Credential,
+  CredentialChanges,
+  CredentialColumns,
+  CredentialConditions,
+  CredentialKey,
+  CredentialKinds,
+  CredentialRange,
+  CredentialTableOptions,
+  CredentialUse,
+  CredentialValues,
+  FoundCredential,
+} from "./credentials/credential.ts";
+export { hasExpired } from "./credentials/credential-conditions.ts";
+export { CredentialTable } from "./credentials/credential-table.ts";
+export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
 export type { Guard, Guards } from "./guard.ts";
 export { GuardMiddleware } from "./guard-middleware.ts";
 export type { GuardDriver, GuardFactory } from "./guard-registry.ts";
-export { isJoinable, type UserModelClass } from "./joinable-users.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { LoadUserMiddleware } from "./load-user-middleware.ts";
 export { LoginGuard } from "./login-guard.ts";
@@ -105,7 +122,6 @@ export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { Proof } from "./proofs/proof.ts";
 export { declareProof } from "./proofs/proof-registry.ts";
-export { ProvenInsert } from "./proven-insert.ts";
 export { refuseGuest } from "./refuse-guest.ts";
 export { RequestGuard } from "./request-guard.ts";
 export { requireEmailColumns } from "./require-email-columns.ts";

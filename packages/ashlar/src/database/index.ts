@@ -1,6 +1,6 @@
-export { type Expression, type Kysely, type SqlBool, sql, type Transaction } from "kysely";
+export { type CreateTableBuilder, type Expression, type Kysely, type SqlBool, sql, type Transaction } from "kysely";
 export { type BatchCondition, type BatchTable, deleteInBatches, pauseAfterBatch, visitInBatches } from "./batches.ts";
-export { type Cast, type Casts, dateOf } from "./casts.ts";
+export { type Cast, type Casts, dateOf, fromDatabase, toDatabase } from "./casts.ts";
 export { tableName } from "./column-names.ts";
 export { json, longText, primaryKey, reference, timestamp, timestamps } from "./columns.ts";
 export { compose, type Mixin } from "./compose.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { TokenRows } from "../../src/api/many/token-rows.ts";
+import { TokenTable } from "../../src/api/many/token-table.ts";
 import { proofOf } from "../../src/auth/index.ts";
 import type { RegisteredUser } from "../../src/support/index.ts";
 import { captureEvents, travel, travelBack } from "../../src/testing/index.ts";
@@ -204,17 +204,18 @@ describe("tokens of a blocked account", () => {
     await expect(personal.issue()).rejects.toMatchObject({ code: "E_STALE_PROOF" });
     expect(await personal.rows()).toHaveLength(1);
     await (await migrationOfStub("api/create_api_tokens.ts.stub")).up(kysely as never);
-    const rows = new TokenRows(api.database, "jwt", api.User as never);
+    const rows = new TokenTable(api.database, "jwt", api.User as never);
     const at = new Date();
     const made = {
       name: "x",
       abilities: null,
       family: "f",
-      tokenHash: "h",
+      token_hash: "h",
+      replaced: null,
       device: null,
-      expiresAt: at,
-      createdAt: at,
+      last_used_at: at,
+      expires_at: at,
     };
-    expect(await rows.insert((await api.User.find(ADA.id))!, made)).toBe(false);
+    expect(await rows.insert((await api.User.find(ADA.id))!, made)).toBeNull();
   });
 });

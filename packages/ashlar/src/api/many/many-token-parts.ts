@@ -1,15 +1,13 @@
-import { type AuthenticatableClass, LoginUses, type UserDataSource } from "../../auth/index.ts";
+import { type AuthenticatableClass, type CredentialUse, LoginUses, type UserDataSource } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
-import { dateOf, deleteInBatches, type Row, visitInBatches } from "../../database/index.ts";
+import { CONFLICT_RETRIES } from "../../database/index.ts";
 import { currentDate, now } from "../../support/index.ts";
-import { pruneOrphans } from "../prune-orphans.ts";
 import type { CompleteJwtSettings } from "../settings.ts";
 import type { TokenEvents } from "../token-events.ts";
-import { ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
+import { existingOwners, ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
 import type { ManyTokensDependencies, ReusedToken } from "./many-tokens.ts";
 import { RefreshTokens } from "./refresh-tokens.ts";
-import { TOKEN_TABLE } from "./token-row.ts";
-import { TokenRows, type TokenUse } from "./token-rows.ts";
+import { TOKEN_TABLE, TokenTable } from "./token-table.ts";
 
 const DAY_MS = 86_400_000;
 /** How long the device of an unused token is kept if the application has no accounts, in days. */
@@ -18,12 +16,13 @@ const DEVICE_DAYS = 30;
 /** What the drivers of one application with several tokens per user share. */
 export class ManyTokenParts {
   readonly #application: Application;
-  readonly #drivers = new Map<string, { readonly model: AuthenticatableClass; readonly rows: TokenRows }>();
-  readonly #uses: LoginUses<TokenUse>;
+  readonly #drivers = new Map<string, { readonly model: AuthenticatableClass; readonly rows: TokenTable }>();
+  readonly #uses: LoginUses<CredentialUse>;
 
   constructor(application: Application) {
     this.#application = application;
-    this.#uses = new LoginUses((use) => this.#anyRows.touch(use), application.logger, "an API token");
+    const touch = ({ guard, id, at }: CredentialUse) => this.#drivers.get(guard)!.rows.touch(id, at);
+    this.#uses = new LoginUses(touch, application.logger, "an API token");
   }
 
   /**
@@ -33,10 +32,12 @@ export class ManyTokenParts {
    */
   of({ name, model, version }: CompleteJwtSettings, events: TokenEvents): Omit<ManyTokensDependencies, "abilities"> {
     const { key, previousKeys } = this.#application.settings;
-    const rows = new TokenRows(tokenDatabase(this.#application, `${name}.tokens`, "tokens: many()"), name, model);
+    const database = tokenDatabase(this.#application, `${name}.tokens`, "tokens: many()");
+    const rows = new TokenTable(database, name, model);
     this.#drivers.set(name, { model, rows });
     return {
       rows,
+      transaction: (work) => database.transaction(work, { retries: CONFLICT_RETRIES }),
       refreshTokens: new RefreshTokens(name, version, [key, ...previousKeys]),
       uses: this.#uses,
       tellEnded: (userId, count, address) => {
@@ -68,25 +69,20 @@ export class ManyTokenParts {
    */
   async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
     const { container } = this.#application;
-    if (this.#drivers.size === 0) return {};
+    const [driver] = this.#drivers.values();
+    if (driver === undefined) return {};
     const { loginDays = 0, addressDays = DEVICE_DAYS } = container.has("accounts")
       ? container.make("accounts").settings.retention
       : {};
-    const { kysely } = container.make("database");
-    const table = { kysely, table: TOKEN_TABLE, key: "id" };
-    const ended = await deleteInBatches(table, (is) => is("expires_at", "<=", daysAgo(loginDays)), signal);
-    const orphaned = await pruneOrphans(table, this.#drivers, signal);
-    await this.#forgetDevices(table, daysAgo(addressDays), signal);
-    return { "API tokens": ended + orphaned };
+    const existingUsers = existingOwners(this.#drivers);
+    const pruned = await driver.rows.prune({ endedBefore: daysAgo(loginDays), existingUsers, signal });
+    await driver.rows.forget(["device"], daysAgo(addressDays), signal);
+    return { "API tokens": pruned };
   }
 
   /** Writes pending uses; the database must still be open. */
   flush(): Promise<void> {
     return this.#uses.flush();
-  }
-
-  get #anyRows(): TokenRows {
-    return this.#drivers.values().next().value!.rows;
   }
 
   async #tellOwner(guard: string, { user, name }: ReusedToken): Promise<void> {
@@ -95,28 +91,7 @@ export class ManyTokenParts {
     const { mails, email } = owner;
     await mails.queue("tokenReused", email, { user: user as never, guard, email, name, detectedAt: currentDate() });
   }
-
-  async #forgetDevices(table: Table, before: Date, signal: AbortSignal | undefined): Promise<void> {
-    const visit = async (batch: readonly Row[]): Promise<void> => {
-      const old = batch.filter(({ device, last_used_at }) => device !== null && dateOf(last_used_at) <= before);
-      if (old.length === 0) return;
-      await table.kysely
-        .updateTable(TOKEN_TABLE)
-        .set({ device: null })
-        .where(
-          "id",
-          "in",
-          old.map((row) => row.id),
-        )
-        // It may have been used since.
-        .where("last_used_at", "<=", before)
-        .execute();
-    };
-    await visitInBatches(table, ["device", "last_used_at"], visit, signal);
-  }
 }
-
-type Table = Parameters<typeof visitInBatches>[0];
 
 function daysAgo(days: number): Date {
   return new Date(now() - days * DAY_MS);

@@ -1,8 +1,8 @@
-import { type Authenticatable, accessEpochOf, deviceName, type LoginUses, staleProof } from "../../auth/index.ts";
+import { type Authenticatable, type CredentialUse, deviceName, type LoginUses, staleProof } from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, isThenable, type MaybePromise, now } from "../../support/index.ts";
-import { type GrantedAbilities, scopeOf } from "../abilities.ts";
+import { abilitiesIn, type GrantedAbilities, scopeOf } from "../abilities.ts";
 import type { TokenService } from "../token-service.ts";
 import type {
   AdmitRenewal,
@@ -14,8 +14,15 @@ import type {
 } from "../token-strategy.ts";
 import { isRefused, type RefusedToken, type VerifiedJwt } from "../token-verifier.ts";
 import type { RefreshClaim, RefreshTokens } from "./refresh-tokens.ts";
-import { MAX_REPLACED, type TokenRow } from "./token-row.ts";
-import type { FoundToken, TokenRows, TokenUse } from "./token-rows.ts";
+import {
+  type ActiveToken,
+  type FoundToken,
+  MAX_REPLACED,
+  replacedAt,
+  replacedColumn,
+  type TokenRow,
+  type TokenTable,
+} from "./token-table.ts";
 
 const DAY_MS = 86_400_000;
 /** A use is recorded at most this often. */
@@ -34,10 +41,12 @@ export interface ReusedToken {
 
 /** The dependencies of {@link ManyTokens}. */
 export interface ManyTokensDependencies {
-  readonly rows: TokenRows;
+  readonly rows: TokenTable;
+  /** Runs work in a transaction of the table's database. */
+  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
   readonly refreshTokens: RefreshTokens;
   readonly abilities: GrantedAbilities;
-  readonly uses: LoginUses<TokenUse>;
+  readonly uses: LoginUses<CredentialUse>;
   /** Tells that the oldest tokens of a user were ended, because there are too many. */
   readonly tellEnded: (userId: string, count: number, address: string | null) => void;
   /** Tells about a family that was ended because a token of it was used again. */
@@ -46,12 +55,10 @@ export interface ManyTokensDependencies {
 
 /** What a refresh token is, by the row of its family. */
 type Presented =
-  | { readonly is: "current"; readonly found: Active }
-  | { readonly is: "replaced"; readonly found: Active; readonly successor: string }
-  | { readonly is: "reused"; readonly found: Active }
+  | { readonly is: "current"; readonly found: ActiveToken }
+  | { readonly is: "replaced"; readonly found: ActiveToken; readonly successor: string }
+  | { readonly is: "reused"; readonly found: ActiveToken }
   | RefusedToken;
-
-type Active = FoundToken & { readonly user: Authenticatable };
 
 /**
  * A token per login, each in a row: a short-lived JWT that names the row, and a refresh token that is replaced whenever it
@@ -84,16 +91,17 @@ export class ManyTokens implements TokenStrategy {
     const { authentication = null } = request;
     const claim = { userId: String(user.authId()), family: refreshTokens.makeFamily(), authentication };
     const refresh = refreshTokens.first(claim);
-    const isStored = await rows.insert(user, {
+    const id = await rows.insert(user, {
       name: request.name ?? deviceName(request.userAgent),
       abilities: chosen === null ? null : scopeOf(chosen),
       family: claim.family,
-      tokenHash: digest(refresh),
+      token_hash: digest(refresh),
+      replaced: null,
       device: deviceOf(request),
-      expiresAt: this.#expiry(),
-      createdAt: currentDate(),
+      last_used_at: currentDate(),
+      expires_at: this.#expiry(),
     });
-    if (!isStored) throw staleProof();
+    if (id === null) throw staleProof();
     tellEnded(claim.userId, await rows.deleteOldest(user.authId(), this.#settings.maxPerUser), request.address);
     return this.#issued(claim, refresh, limited);
   }
@@ -110,10 +118,10 @@ export class ManyTokens implements TokenStrategy {
       const found = await this.#judge(presented, claim);
       if (isRefused(found)) return found;
       if (found.is === "reused") return this.#end(found.found, claim, request);
-      const { row, user } = found.found;
+      const { credential: row, user } = found.found;
       await admit(user);
       // Before the rotation: if the application throws here, the client can still use the token that it holds.
-      const limited = await this.#dependencies.abilities.limit(user, row.abilities);
+      const limited = await this.#dependencies.abilities.limit(user, abilitiesIn(row.abilities));
       if (found.is === "replaced") return this.#renewed(claim, found.successor, limited, true);
       const successor = await this.#rotate(row, claim, presented, request);
       if (successor !== null) return this.#renewed(claim, successor, limited, successor === presented);
@@ -141,11 +149,11 @@ export class ManyTokens implements TokenStrategy {
     // Such as a token from a time when each user had one.
     if (id === null) return null;
     const userOf = (found: FoundToken | null): Authenticatable | null => {
-      if (!isActive(found, userId)) return null;
-      if (!isReadOnly) this.#noteUse(found.row);
+      if (!this.#isActive(found, userId)) return null;
+      if (!isReadOnly) this.#noteUse(found.credential);
       return found.user;
     };
-    const found = this.#dependencies.rows.find(id);
+    const found = this.#dependencies.rows.find("family", id);
     return isThenable(found) ? found.then(userOf) : userOf(found);
   }
 
@@ -155,12 +163,12 @@ export class ManyTokens implements TokenStrategy {
     const verified = isRefused(claim) ? this.#jwts.verifyWithin(presented, Number.POSITIVE_INFINITY) : null;
     const token = isRefused(claim) ? claimOf(verified!) : claim;
     if (token === null) return null;
-    return (await rows.revoke(token.family, token.userId, currentDate())) ? token.userId : null;
+    return (await rows.revoke(rowOf(token))) ? token.userId : null;
   }
 
   async forget(_user: Authenticatable | null, _token: string | null, verified: VerifiedJwt | null): Promise<void> {
     const claim = verified === null ? null : claimOf(verified);
-    if (claim !== null) await this.#dependencies.rows.revoke(claim.family, claim.userId, currentDate());
+    if (claim !== null) await this.#dependencies.rows.revoke(rowOf(claim));
   }
 
   /** A client that presents its access token here gets the same answer as others, but whoever reads the log can tell. */
@@ -172,40 +180,45 @@ export class ManyTokens implements TokenStrategy {
   async #judge(presented: string, claim: RefreshClaim): Promise<Presented> {
     const { rows, refreshTokens } = this.#dependencies;
     const { userId } = claim;
-    const found = await rows.find(claim.family);
-    if (!isActive(found, userId)) return { failure: hasExpired(found) ? "expired" : "inactive", userId };
-    const { row } = found;
+    const found = await rows.find("family", claim.family);
+    if (!this.#isActive(found, userId)) return { failure: this.#hasExpired(found) ? "expired" : "inactive", userId };
+    const row = found.credential;
     const own = digest(presented);
-    if (own === row.tokenHash) return { is: "current", found };
-    const replaced = row.replacedAt(now()).map(({ tokenHash }) => tokenHash);
+    if (own === row.token_hash) return { is: "current", found };
+    const replaced = replacedAt(row, now()).map(({ tokenHash }) => tokenHash);
     if (!replaced.includes(own)) return { is: "reused", found };
-    const successor = refreshTokens.last(presented, claim, replaced, row.tokenHash);
+    const successor = refreshTokens.last(presented, claim, replaced, row.token_hash);
     return successor === null ? { failure: "inactive", userId } : { is: "replaced", found, successor };
   }
 
   /** Replaces a row's refresh token, and returns the new one; `null` if another request has changed the row. */
   async #rotate(row: TokenRow, claim: RefreshClaim, presented: string, request: TokenRequest): Promise<string | null> {
     const { rows, refreshTokens } = this.#dependencies;
-    const recent = row.replacedAt(now());
+    const recent = replacedAt(row, now());
     // It stays recognizable for a minute what was replaced: a client in a loop does not push that out of the row.
     if (recent.length >= MAX_REPLACED) return presented;
     const successor = refreshTokens.successor(presented, claim);
-    const isReplaced = await rows.rotate(row, {
-      tokenHash: digest(successor),
-      replaced: [...recent, { tokenHash: row.tokenHash, at: now() }],
-      device: deviceOf(request),
-      expiresAt: this.#expiry(),
-      at: currentDate(),
-    });
+    const { id, token_hash, access_epoch } = row;
+    // Of concurrent renewals, one finds the row as it was read.
+    const isReplaced = await rows.update(
+      { id, token_hash, access_epoch },
+      {
+        token_hash: digest(successor),
+        replaced: replacedColumn([...recent, { tokenHash: token_hash, at: now() }]),
+        device: deviceOf(request),
+        last_used_at: currentDate(),
+        expires_at: this.#expiry(),
+      },
+    );
     return isReplaced ? successor : null;
   }
 
-  async #end({ row, user }: Active, claim: RefreshClaim, { address }: TokenRequest): Promise<RefusedToken> {
-    const { rows, tellReuse } = this.#dependencies;
+  async #end({ credential, user }: ActiveToken, claim: RefreshClaim, { address }: TokenRequest): Promise<RefusedToken> {
+    const { rows, transaction, tellReuse } = this.#dependencies;
     // The mail is promised by the same transaction that ends the family.
-    const isEnded = await rows.transaction(async () => {
-      const ended = await rows.revoke(claim.family, claim.userId, currentDate());
-      if (ended) await tellReuse({ user, name: row.name, address });
+    const isEnded = await transaction(async () => {
+      const ended = await rows.revoke(rowOf(claim));
+      if (ended) await tellReuse({ user, name: credential.name, address });
       return ended;
     });
     return { failure: isEnded ? "reused" : "inactive", userId: claim.userId };
@@ -232,21 +245,26 @@ export class ManyTokens implements TokenStrategy {
     return new Date(now() + this.#settings.refreshDays * DAY_MS);
   }
 
-  #noteUse(row: TokenRow): void {
-    if (now() - row.lastUsedAt.getTime() < USE_INTERVAL_MS) return;
-    this.#dependencies.uses.note({ guard: this.#jwts.name, id: row.id, at: currentDate() });
+  #noteUse({ id, last_used_at, created_at }: TokenRow): void {
+    if (now() - (last_used_at ?? created_at).getTime() < USE_INTERVAL_MS) return;
+    this.#dependencies.uses.note({ guard: this.#jwts.name, id, at: currentDate() });
+  }
+
+  /** Reports whether a token that was found is active, and its user the one that it names. */
+  #isActive(found: FoundToken | null, userId: string): found is ActiveToken {
+    if (found === null || String(found.credential.user_id) !== userId) return false;
+    return this.#dependencies.rows.isActive(found);
+  }
+
+  /** Reports whether a token that was found ended by itself. */
+  #hasExpired(found: FoundToken | null): boolean {
+    return found !== null && this.#dependencies.rows.stateOf(found) === "expired";
   }
 }
 
-/** Reports whether a token that was found is active, and its user the one that it names. */
-function isActive(found: FoundToken | null, userId: string): found is Active {
-  if (found === null || found.user === null || found.row.isRevoked || hasExpired(found)) return false;
-  return String(found.user.authId()) === userId && accessEpochOf(found.user) === found.row.accessEpoch;
-}
-
-/** Reports whether a token ended by itself: a revoked one has not. */
-function hasExpired(found: FoundToken | null): boolean {
-  return found !== null && !found.row.isRevoked && !(now() < found.row.expiresAt.getTime());
+/** What finds the row of a family. */
+function rowOf({ family, userId }: RefreshClaim): { readonly family: string; readonly user_id: string } {
+  return { family, user_id: userId };
 }
 
 /** The row that a verified access token names; `null` if it names none. */

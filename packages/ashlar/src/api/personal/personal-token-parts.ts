@@ -1,14 +1,18 @@
-import { type Authenticatable, type AuthenticatableClass, LoginUses, type UserDataSource } from "../../auth/index.ts";
+import {
+  type Authenticatable,
+  type AuthenticatableClass,
+  type CredentialUse,
+  LoginUses,
+  type UserDataSource,
+} from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
-import { deleteInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
 import type { GrantedAbilities } from "../abilities.ts";
-import { pruneOrphans } from "../prune-orphans.ts";
 import type { CompleteJwtSettings } from "../settings.ts";
 import type { TokenEvents } from "../token-events.ts";
-import { ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
-import { PERSONAL_TOKEN_TABLE, PersonalTokenRows, type PersonalTokenUse } from "./personal-token-rows.ts";
+import { existingOwners, ownerMails, type TokenOwners, tokenData, tokenDatabase } from "../token-owners.ts";
 import { type CreatedPersonalToken, PersonalTokenService } from "./personal-token-service.ts";
+import { PERSONAL_TOKEN_TABLE, type PersonalTokenTable, personalTokenTable } from "./personal-token-table.ts";
 
 const DAY_MS = 86_400_000;
 /** For how long users see that a token has expired, in days. */
@@ -17,12 +21,12 @@ const EXPIRED_DAYS = 30;
 /** What the drivers of one application with personal tokens share. */
 export class PersonalTokenParts {
   readonly #application: Application;
-  readonly #drivers = new Map<string, { readonly model: AuthenticatableClass; readonly rows: PersonalTokenRows }>();
-  readonly #uses: LoginUses<PersonalTokenUse>;
+  readonly #drivers = new Map<string, { readonly model: AuthenticatableClass; readonly rows: PersonalTokenTable }>();
+  readonly #uses: LoginUses<CredentialUse>;
 
   constructor(application: Application) {
     this.#application = application;
-    const touch = (use: PersonalTokenUse) => this.#drivers.get(use.guard)!.rows.touch(use);
+    const touch = ({ guard, id, at }: CredentialUse) => this.#drivers.get(guard)!.rows.touch(id, at);
     this.#uses = new LoginUses(touch, application.logger, "a personal token");
   }
 
@@ -51,12 +55,8 @@ export class PersonalTokenParts {
   ): PersonalTokenService | null {
     const { name, model, personal, version } = settings;
     if (personal === null) return null;
-    const rows = new PersonalTokenRows(
-      tokenDatabase(this.#application, `${name}.personal`, "personal()"),
-      name,
-      model,
-      version,
-    );
+    const database = tokenDatabase(this.#application, `${name}.personal`, "personal()");
+    const rows = personalTokenTable(database, name, model, version);
     this.#drivers.set(name, { model, rows });
     return new PersonalTokenService({
       settings: { ...settings, personal },
@@ -71,13 +71,11 @@ export class PersonalTokenParts {
 
   /** Deletes tokens that ended a while ago, and those of users that no longer exist. */
   async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
-    if (this.#drivers.size === 0) return {};
-    const { kysely } = this.#application.container.make("database");
-    const table = { kysely, table: PERSONAL_TOKEN_TABLE, key: "id" };
-    const before = new Date(now() - EXPIRED_DAYS * DAY_MS);
-    const ended = await deleteInBatches(table, (is) => is("expires_at", "<=", before), signal);
-    const orphaned = await pruneOrphans(table, this.#drivers, signal);
-    return { "personal tokens": ended + orphaned };
+    const [driver] = this.#drivers.values();
+    if (driver === undefined) return {};
+    const endedBefore = new Date(now() - EXPIRED_DAYS * DAY_MS);
+    const existingUsers = existingOwners(this.#drivers);
+    return { "personal tokens": await driver.rows.prune({ endedBefore, existingUsers, signal }) };
   }
 
   /** Writes pending uses; the database must still be open. */

@@ -1,26 +1,29 @@
-import { type Authenticatable, type LoginUses, staleProof } from "../../auth/index.ts";
+import {
+  type ActiveCredential,
+  type Authenticatable,
+  type CredentialUse,
+  hasExpired,
+  type LoginUses,
+  staleProof,
+} from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import { AshlarError, currentDate, type FieldErrors, now, ValidationError } from "../../support/index.ts";
-import { type GrantedAbilities, MAX_ABILITIES, scopeOf } from "../abilities.ts";
+import { abilitiesIn, type GrantedAbilities, MAX_ABILITIES, scopeOf } from "../abilities.ts";
 import { message } from "../messages.ts";
 import type { CompleteJwtSettings } from "../settings.ts";
 import type { TokenEvents } from "../token-events.ts";
 import { isTokenName } from "../token-name.ts";
 import { isRefused, type RefusedToken, type TokenVerifier, type VerifiedToken } from "../token-verifier.ts";
-import {
-  type FoundPersonalToken,
-  hasExpired,
-  type PersonalTokenRow,
-  type PersonalTokenRows,
-  type PersonalTokenUse,
-} from "./personal-token-rows.ts";
+import type { PersonalTokenColumns, PersonalTokenRow, PersonalTokenTable } from "./personal-token-table.ts";
 import type { PersonalTokensSettings } from "./settings.ts";
 import { isTokenText, makeTokenText } from "./token-text.ts";
 
 const DAY_MS = 86_400_000;
 /** A use is recorded at most this often. */
 const USE_INTERVAL_MS = 60_000;
+/** Listed at most, newest first: all active ones, and some of those that have expired. */
+const MAX_LISTED = 500;
 /** The longest lifetime that can be chosen if there is no maximum. */
 const MAX_CHOSEN_DAYS = 3650;
 
@@ -62,10 +65,10 @@ export interface PersonalTokenRequest {
 /** The dependencies of {@link PersonalTokenService}. */
 export interface PersonalTokenDependencies {
   readonly settings: CompleteJwtSettings & { readonly personal: PersonalTokensSettings };
-  readonly rows: PersonalTokenRows;
+  readonly rows: PersonalTokenTable;
   readonly abilities: GrantedAbilities;
   readonly events: TokenEvents;
-  readonly uses: LoginUses<PersonalTokenUse>;
+  readonly uses: LoginUses<CredentialUse>;
   /** Makes sure that users of a class are those of the driver. */
   readonly requireUserClass: (userClass: object) => void;
   /** Tells the owner about a new token. */
@@ -79,11 +82,11 @@ interface VerifiedPersonalToken extends VerifiedToken {
 }
 
 /** A token that can be used, and its user. */
-type FoundActiveToken = FoundPersonalToken & { readonly user: Authenticatable };
+type FoundActiveToken = ActiveCredential<PersonalTokenColumns>;
 
 /** Whose token was found, also if it can't be used; `null` if there is none. */
 export function ownerOf(found: FoundActiveToken | RefusedToken): string | null {
-  return isRefused(found) ? found.userId : found.row.userId;
+  return isRefused(found) ? found.userId : String(found.credential.user_id);
 }
 
 /**
@@ -110,11 +113,11 @@ export class PersonalTokenService implements TokenVerifier {
   async verify(token: string): Promise<VerifiedToken | RefusedToken> {
     const found = await this.find(token);
     if (isRefused(found)) return found;
-    const { row, user } = found;
+    const { credential: row, user } = found;
     // What its user may no longer let a token do, this one no longer may, either.
-    const abilities = await this.#dependencies.abilities.limit(user, row.abilities);
+    const abilities = await this.#dependencies.abilities.limit(user, abilitiesIn(row.abilities));
     const verified: VerifiedPersonalToken = {
-      userId: row.userId,
+      userId: String(row.user_id),
       claims: null,
       abilities: abilities === null ? null : new Set(abilities),
       id: row.id,
@@ -148,10 +151,10 @@ export class PersonalTokenService implements TokenVerifier {
     const id = await this.#insert(user, {
       name: request.name.trim(),
       abilities: abilities === null ? null : scopeOf(abilities),
-      tokenHash: digest(token),
-      formHash: this.#formHash(user, request.form ?? null),
-      expiresAt,
-      createdAt,
+      token_hash: digest(token),
+      form_hash: this.#formHash(user, request.form ?? null),
+      expires_at: expiresAt,
+      created_at: createdAt,
     });
     if (id === null) return null;
     const created = { id, token, name: request.name.trim(), abilities, createdAt, expiresAt };
@@ -159,7 +162,7 @@ export class PersonalTokenService implements TokenVerifier {
       await this.#requireRoom(user);
       await tellOwner(user, created);
     } catch (error) {
-      await rows.delete(id);
+      await rows.delete({ id });
       throw error;
     }
     events.personalIssued(String(user.authId()), created, request.address ?? null);
@@ -173,11 +176,8 @@ export class PersonalTokenService implements TokenVerifier {
    */
   async list(user: Authenticatable): Promise<readonly PersonalToken[]> {
     this.#dependencies.requireUserClass(user.constructor);
-    const rows = await this.#dependencies.rows.list(user);
-    return rows.map((row) => {
-      const { id, name, abilities, createdAt, lastUsedAt, expiresAt } = row;
-      return { id, name, abilities, createdAt, lastUsedAt, expiresAt, isExpired: hasExpired(row) };
-    });
+    const rows = await this.#dependencies.rows.list(user, { limit: MAX_LISTED, withExpired: true });
+    return rows.map(described);
   }
 
   /** The abilities that a user may give to a token; `null` if the application lists none: every token may do everything. */
@@ -197,8 +197,8 @@ export class PersonalTokenService implements TokenVerifier {
   async revoke(id: string, owner: Authenticatable | null, address: string | null): Promise<boolean> {
     // Another class's user with the same key is another person.
     if (owner !== null) this.#dependencies.requireUserClass(owner.constructor);
-    const row = await this.#dependencies.rows.get(id);
-    if (row === null || (owner !== null && row.userId !== String(owner.authId()))) return false;
+    const row = await this.#dependencies.rows.get("id", id);
+    if (row === null || (owner !== null && String(row.user_id) !== String(owner.authId()))) return false;
     return this.#revoke(row, address);
   }
 
@@ -209,24 +209,24 @@ export class PersonalTokenService implements TokenVerifier {
 
   /** @internal Revokes a token as {@link find} found it. */
   async revokeFound(found: FoundActiveToken | RefusedToken, address: string | null): Promise<void> {
-    if (!isRefused(found)) await this.#revoke(found.row, address);
+    if (!isRefused(found)) await this.#revoke(found.credential, address);
   }
 
   /** @internal Looks a token up; {@link ownerOf} says whose it is. */
   async find(token: string): Promise<FoundActiveToken | RefusedToken> {
     if (!isTokenText(token, this.settings.personal.prefix)) return { failure: "malformed", userId: null };
-    const found = await this.#dependencies.rows.find(digest(token));
+    const { rows } = this.#dependencies;
+    const found = await rows.find("token_hash", digest(token));
     if (found === null) return { failure: "inactive", userId: null };
-    const { row, user } = found;
-    const { userId } = row;
-    if (row.isRevoked || user === null || String(user.authId()) !== userId) return { failure: "inactive", userId };
-    if (this.#dependencies.rows.epochOf(user) !== row.accessEpoch) return { failure: "inactive", userId };
-    return hasExpired(row) ? { failure: "expired", userId } : { row, user };
+    if (rows.isActive(found)) return found;
+    const failure = rows.stateOf(found) === "expired" ? "expired" : "inactive";
+    return { failure, userId: String(found.credential.user_id) };
   }
 
   async #revoke(row: PersonalTokenRow, address: string | null): Promise<boolean> {
-    const isRevoked = await this.#dependencies.rows.revoke(row.id, row.userId);
-    if (isRevoked) this.#dependencies.events.personalRevoked(row.userId, row, address);
+    const { id, user_id, name } = row;
+    const isRevoked = await this.#dependencies.rows.revoke({ id, user_id });
+    if (isRevoked) this.#dependencies.events.personalRevoked(String(user_id), { id, name }, address);
     return isRevoked;
   }
 
@@ -259,12 +259,12 @@ export class PersonalTokenService implements TokenVerifier {
     return abilities === null ? null : [...new Set(abilities)];
   }
 
-  async #insert(user: Authenticatable, row: Parameters<PersonalTokenRows["insert"]>[1]): Promise<string | null> {
+  async #insert(user: Authenticatable, row: Parameters<PersonalTokenTable["insert"]>[1]): Promise<string | null> {
     let id: string | null;
     try {
       id = await this.#dependencies.rows.insert(user, row);
     } catch (error) {
-      const isRepeated = error instanceof AshlarError && error.code === "E_UNIQUE_VIOLATION" && row.formHash !== null;
+      const isRepeated = error instanceof AshlarError && error.code === "E_UNIQUE_VIOLATION" && row.form_hash !== null;
       if (isRepeated) return null;
       throw error;
     }
@@ -284,10 +284,23 @@ export class PersonalTokenService implements TokenVerifier {
     return form === null ? null : digest(JSON.stringify([this.settings.name, String(user.authId()), form]));
   }
 
-  #noteUse({ id, lastUsedAt }: PersonalTokenRow): void {
-    if (lastUsedAt !== null && now() - lastUsedAt.getTime() < USE_INTERVAL_MS) return;
+  #noteUse({ id, last_used_at }: PersonalTokenRow): void {
+    if (last_used_at !== null && now() - last_used_at.getTime() < USE_INTERVAL_MS) return;
     this.#dependencies.uses.note({ guard: this.settings.name, id, at: currentDate() });
   }
+}
+
+function described(row: PersonalTokenRow): PersonalToken {
+  const { id, name, created_at: createdAt, last_used_at: lastUsedAt, expires_at: expiresAt } = row;
+  return {
+    id,
+    name,
+    abilities: abilitiesIn(row.abilities),
+    createdAt,
+    lastUsedAt,
+    expiresAt,
+    isExpired: hasExpired(row),
+  };
 }
 
 function isLifetime(days: number | null, maximum: number | null): boolean {

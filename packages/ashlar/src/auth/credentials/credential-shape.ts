@@ -1,0 +1,90 @@
+import { type Cast, dateOf, fromDatabase, toDatabase } from "../../database/index.ts";
+import type { Credential, CredentialKinds } from "./credential.ts";
+
+/** The columns of a table of credentials, in the order in which they are read. */
+export class CredentialShape<Columns extends object> {
+  /** What is read of a row. */
+  readonly names: readonly string[];
+  readonly #kinds: ReadonlyMap<string, Cast>;
+  readonly #Row: new (
+    values: readonly unknown[],
+  ) => StoredRow;
+
+  constructor(kinds: CredentialKinds<Columns>, keepsRevoked: boolean) {
+    const own: readonly (readonly [string, "text" | Cast])[] = Object.entries(kinds);
+    this.#kinds = new Map(own.flatMap(([name, kind]) => (kind === "text" ? [] : [[name, kind] as const])));
+    this.names = [...STANDARD, ...(keepsRevoked ? ["revoked_at"] : []), ...own.map(([name]) => name)];
+    this.#Row = rowClass(this.names, (name) => READ[name] ?? this.#reading(name));
+  }
+
+  /** @param values of {@link names}, in that order */
+  credential(values: readonly unknown[]): Credential<Columns> {
+    // The class has a getter for each column, of which the compiler knows nothing.
+    return new this.#Row(values) as unknown as Credential<Columns>;
+  }
+
+  /** Values by column as the database takes them. */
+  stored(values: object): Record<string, unknown> {
+    const entries = Object.entries(values);
+    return Object.fromEntries(entries.map(([name, value]) => [name, toDatabase(this.#kinds.get(name), name, value)]));
+  }
+
+  #reading(name: string): ((value: unknown) => unknown) | null {
+    const kind = this.#kinds.get(name);
+    return kind === undefined ? null : (value) => fromDatabase(kind, name, value);
+  }
+}
+
+const STANDARD = ["id", "user_id", "access_epoch", "created_at", "last_used_at", "expires_at"] as const;
+
+const timeOf = (value: unknown): Date | null => (value === null ? null : dateOf(value));
+
+/** How the columns are read that every table has. */
+const READ: Readonly<Record<string, (value: unknown) => unknown>> = {
+  id: String,
+  created_at: timeOf,
+  last_used_at: timeOf,
+  expires_at: timeOf,
+  revoked_at: timeOf,
+};
+
+/** The values of a row. Most requests read few of them, so each is converted when it is read. */
+class StoredRow {
+  readonly #values: readonly unknown[];
+
+  constructor(values: readonly unknown[]) {
+    this.#values = values;
+  }
+
+  get revoked_at(): Date | null {
+    return null;
+  }
+
+  static valueOf(row: StoredRow, index: number): unknown {
+    return row.#values[index];
+  }
+}
+
+/**
+ * A class of rows with a getter for each column.
+ *
+ * @param readingOf returns how a column's values are read; `null`: as they are
+ */
+function rowClass(
+  names: readonly string[],
+  readingOf: (name: string) => ((value: unknown) => unknown) | null,
+): new (
+  values: readonly unknown[],
+) => StoredRow {
+  const Row = class extends StoredRow {};
+  for (const [index, name] of names.entries()) {
+    const reading = readingOf(name);
+    Object.defineProperty(Row.prototype, name, {
+      get(this: StoredRow): unknown {
+        const value = StoredRow.valueOf(this, index);
+        return reading === null ? value : reading(value);
+      },
+    });
+  }
+  return Row;
+}

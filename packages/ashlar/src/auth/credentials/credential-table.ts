@@ -1,0 +1,370 @@
+import { type BatchCondition, type BatchTable, type Database, parameter, type Row, sql } from "../../database/index.ts";
+import { digest } from "../../security/index.ts";
+import { currentDate, type MaybePromise } from "../../support/index.ts";
+import { accessEpochOf, proofOf } from "../access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+import type { LoginProof } from "../logins/login-store.ts";
+import { existingUsers } from "../model-accounts.ts";
+import { ProvenInsert } from "../proven-insert.ts";
+import type {
+  ActiveCredential,
+  Credential,
+  CredentialChanges,
+  CredentialColumns,
+  CredentialConditions,
+  CredentialKey,
+  CredentialRange,
+  CredentialTableOptions,
+  CredentialValues,
+  FoundCredential,
+} from "./credential.ts";
+import {
+  canBe,
+  canMatch,
+  type Filterable,
+  hasExpired,
+  isKey,
+  unexpiredAt,
+  withValues,
+} from "./credential-conditions.ts";
+import { CredentialFinder } from "./credential-finder.ts";
+import { CredentialShape } from "./credential-shape.ts";
+import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
+
+const DEFAULT_LIMIT = 100;
+/** The columns that an insert writes in every table. */
+const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at", "expires_at"];
+
+/**
+ * Rows that prove who a user is, in a table of a feature's own: logins, API tokens, passkeys, recovery codes.
+ *
+ * ```ts
+ * const passkeys = new CredentialTable<{ name: string; credential_id: string; public_key: string; counter: number }>({
+ *   database: application.container.make("database"),
+ *   guard: "web",
+ *   users: User,
+ *   table: "passkeys",
+ *   columns: { name: "text", credential_id: "text", public_key: "text", counter: "integer" },
+ * });
+ * const found = await passkeys.findActive("credential_id", id);
+ * ```
+ *
+ * Each decision between concurrent requests is one conditional statement:
+ *
+ * - **No credential outlives the access that it is based on.** {@link insert} stores nothing once access to the account has
+ *   ended since the user was read, for example by a new password, or once the user was deleted. If users are not rows of the
+ *   same database, it writes first, then reads the user again, and deletes what it wrote.
+ * - **A credential is revoked once.** Of concurrent calls of {@link revoke} or {@link delete}, one returns `true`: a recovery
+ *   code can't be used twice.
+ * - **What was revoked doesn't come back.** {@link update} changes nothing then.
+ *
+ * A table can hold credentials of several guards, each with its own `CredentialTable`: all methods but {@link prune} reach
+ * only the credentials of `guard`, even if users of two guards have equal keys.
+ *
+ * Methods take part in the caller's transaction.
+ *
+ * Security: store digests of what a client presents, never the text itself. {@link findActive} decides whether a credential is
+ * valid; {@link find} and {@link get} also return those that have ended.
+ */
+export class CredentialTable<Columns extends object = object, Hidden extends object = object> {
+  readonly #database: Database;
+  readonly #guard: string;
+  readonly #users: AuthenticatableClass;
+  readonly #table: string;
+  readonly #keepsRevoked: boolean;
+  readonly #version: string | number | null;
+  readonly #shape: CredentialShape<Columns>;
+  readonly #finder: CredentialFinder<Columns>;
+  readonly #insert: ProvenInsert;
+  /** The columns of the feature that an insert writes. */
+  readonly #written: readonly string[];
+
+  constructor(options: CredentialTableOptions<Columns, Hidden>) {
+    const { database, guard, users, table, columns, hidden = [], keepsRevoked = false, version = null } = options;
+    // A replica that is late would still know what has been revoked.
+    database.keepOnPrimary([table]);
+    this.#database = database;
+    this.#guard = guard;
+    this.#users = users;
+    this.#table = table;
+    this.#keepsRevoked = keepsRevoked;
+    this.#version = version;
+    this.#shape = new CredentialShape(columns, keepsRevoked);
+    this.#finder = new CredentialFinder({ database, guard, users, table, shape: this.#shape });
+    this.#written = [...Object.keys(columns), ...hidden];
+    const values = Object.fromEntries([...WRITTEN, ...this.#written].map((name) => [name, parameter(name)]));
+    this.#insert = new ProvenInsert(database, users, { table, values });
+  }
+
+  /**
+   * The access epoch that credentials of a user are stored with, and are valid in. It depends on the table's `version`.
+   */
+  epochOf(user: Authenticatable): string {
+    const epoch = accessEpochOf(user);
+    return this.#version === null ? epoch : digest(JSON.stringify([this.#version, epoch]));
+  }
+
+  /**
+   * Stores a credential of a user.
+   *
+   * @param user as read when the user proved who they are, not read again since
+   * @returns its key; `null`, with nothing stored, if access to the account has ended since
+   * @throws `E_UNIQUE_VIOLATION` if a unique column has the value already
+   */
+  insert(user: Authenticatable, values: CredentialValues<Columns, Hidden>): Promise<string | null> {
+    const owner = { user_id: user.authId(), access_epoch: this.epochOf(user) };
+    return this.insertProved({ ...values, ...owner }, proofOf(this.#users, user));
+  }
+
+  /**
+   * Stores a credential in an access epoch that the caller chooses.
+   *
+   * @internal
+   */
+  insertProved(
+    values: CredentialValues<Columns, Hidden> & Pick<CredentialColumns, "user_id" | "access_epoch">,
+    proof: LoginProof,
+  ): Promise<string | null> {
+    const empty = Object.fromEntries(this.#written.map((name) => [name, null]));
+    const times = { created_at: currentDate(), last_used_at: null, expires_at: null };
+    const stored = this.#shape.stored({ ...empty, ...times, ...values });
+    return this.#insert.run({ ...stored, guard: this.#guard, userId: values.user_id }, proof);
+  }
+
+  /**
+   * Finds a credential and its user, with one statement if users are rows next to the table, whether it is active or not:
+   * see {@link isActive}.
+   *
+   * @param column `id`, or another unique column
+   * @param value may come from an input
+   * @returns `null` if there is none
+   */
+  find(column: CredentialKey<Columns, Hidden>, value: string): MaybePromise<FoundCredential<Columns> | null> {
+    return canBe(column, value) ? this.#finder.find(column, value) : null;
+  }
+
+  /**
+   * Finds a credential that is active, and its user.
+   *
+   * @param column `id`, or another unique column
+   * @param value may come from an input
+   * @returns `null` if there is none, or it is not active
+   */
+  async findActive(column: CredentialKey<Columns, Hidden>, value: string): Promise<ActiveCredential<Columns> | null> {
+    const found = await this.find(column, value);
+    return found !== null && this.isActive(found) ? found : null;
+  }
+
+  /** Finds a credential, without its user, as {@link find} does. */
+  get(column: CredentialKey<Columns, Hidden>, value: string): MaybePromise<Credential<Columns> | null> {
+    return canBe(column, value) ? this.#finder.get(column, value) : null;
+  }
+
+  /**
+   * Whether {@link find} reads credential and user with one statement.
+   *
+   * @internal
+   */
+  get joinsUsers(): boolean {
+    return this.#finder.joinsUsers;
+  }
+
+  /**
+   * Tells what a credential that was found is worth: `active` if it proves who its user is; `expired` if only its time is
+   * over; `ended` if it was revoked, its user no longer exists, or access to the account has ended since it was stored.
+   */
+  stateOf({ credential, user }: FoundCredential<Columns>): "active" | "expired" | "ended" {
+    if (credential.revoked_at !== null || user === null) return "ended";
+    // A class may return another user than the one that was asked for.
+    if (String(user.authId()) !== String(credential.user_id)) return "ended";
+    if (this.epochOf(user) !== credential.access_epoch) return "ended";
+    return hasExpired(credential) ? "expired" : "active";
+  }
+
+  /** Reports whether a credential proves who its user is, as {@link stateOf} tells. */
+  isActive(found: FoundCredential<Columns>): found is ActiveCredential<Columns> {
+    return this.stateOf(found) === "active";
+  }
+
+  /**
+   * The credentials of a user that are valid in the access epoch of now, newest first.
+   *
+   * @param range its keys may come from an input
+   */
+  list(user: Authenticatable, range: CredentialRange = {}): Promise<readonly Credential<Columns>[]> {
+    return this.listOf(user.authId(), range, this.epochOf(user));
+  }
+
+  /**
+   * As {@link list}, by the user's key.
+   *
+   * @param epoch default: all of them
+   * @internal
+   */
+  async listOf(
+    userId: UserId,
+    { limit = DEFAULT_LIMIT, olderThan = null, newerThan = null, withExpired = false }: CredentialRange,
+    epoch?: string,
+  ): Promise<readonly Credential<Columns>[]> {
+    if (newerThan !== null && !isKey(newerThan)) return [];
+    const own = { user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };
+    let query = this.#unrevoked(this.#database.kysely.selectFrom(this.#table), own);
+    if (!withExpired) query = query.where(unexpiredAt(currentDate()));
+    if (newerThan !== null) query = query.where("id", ">", newerThan);
+    if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
+    // From the nearest on, so that the limit leaves out those that are farthest away.
+    const nearest = query.orderBy("id", newerThan === null ? "desc" : "asc").limit(limit);
+    const rows: readonly Row[] = await nearest.select([...this.#shape.names]).execute();
+    const credentials = rows.map((row) => this.#shape.credential(this.#shape.names.map((name) => row[name])));
+    return newerThan === null ? credentials : credentials.reverse();
+  }
+
+  /** How many credentials of a user are active. */
+  async count(user: Authenticatable): Promise<number> {
+    const own = { user_id: user.authId(), access_epoch: this.epochOf(user) };
+    const active = this.#unrevoked(this.#database.kysely.selectFrom(this.#table), own).where(
+      unexpiredAt(currentDate()),
+    );
+    const { total } = await active.select(sql`count(*)`.as("total")).executeTakeFirstOrThrow();
+    return Number(total);
+  }
+
+  /**
+   * Changes the credential that meets the conditions, with one statement.
+   *
+   * ```ts
+   * // Of two requests with the same counter, one is a copy.
+   * const isNewer = await passkeys.update({ id, counter: credential.counter }, { counter });
+   * ```
+   *
+   * @param where name the key, which may come from an input, or another unique column
+   * @returns whether there was one, and it was not revoked
+   */
+  update(where: CredentialConditions<Columns, Hidden>, changes: CredentialChanges<Columns, Hidden>): Promise<boolean> {
+    return this.#change(where, changes);
+  }
+
+  /**
+   * Records a use. It writes each time: call it only once in a while. One that has ended stays ended.
+   *
+   * @param at when it was used
+   */
+  async touch(id: string, at: Date = currentDate()): Promise<void> {
+    if (!isKey(id)) return;
+    // A row that is kept after a revocation still gets a use from before it.
+    const query = this.#database.kysely.updateTable(this.#table).set({ last_used_at: at });
+    await this.#own(query, { id }).execute();
+  }
+
+  /**
+   * Ends the credential that meets the conditions. Its row is deleted, or with `keepsRevoked`, kept until it is pruned.
+   *
+   * @param where name the key, which may come from an input, or another unique column; with `user_id`, it has to be that
+   *   user's
+   * @returns whether there was one: of concurrent calls, one returns `true`
+   */
+  revoke(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
+    if (!this.#keepsRevoked) return this.delete(where);
+    const at = currentDate();
+    // It has ended: pruning looks for that.
+    return this.#change(where, { revoked_at: at, expires_at: at });
+  }
+
+  /** Deletes the row that meets the conditions, as {@link revoke} does without `keepsRevoked`. */
+  async delete(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
+    if (!canMatch(where)) return false;
+    const query = this.#own(this.#database.kysely.deleteFrom(this.#table), where);
+    return (await query.executeTakeFirst()).numDeletedRows > 0n;
+  }
+
+  /**
+   * Deletes the oldest active credentials of a user. Call it after each {@link insert}: if several run at the same time, the
+   * last of them finds what all have stored.
+   *
+   * @param keep how many of the newest stay
+   * @returns how many were deleted
+   */
+  deleteOldest(userId: UserId, keep: number): Promise<number> {
+    return this.deleteOldestOf(userId, keep, unexpiredAt(currentDate()));
+  }
+
+  /**
+   * Deletes the oldest of a user's credentials that meet a condition.
+   *
+   * @internal
+   */
+  async deleteOldestOf(userId: UserId, keep: number, condition: BatchCondition): Promise<number> {
+    const { kysely } = this.#database;
+    const rows = this.#own(kysely.selectFrom(this.#table), { user_id: userId }).where(condition);
+    // A derived table: some databases don't delete from a table that a subquery of the condition reads.
+    const surplus = rows.select("id").orderBy("id", "desc").limit(1).offset(keep).as("surplus");
+    const oldest = this.#own(kysely.deleteFrom(this.#table), { user_id: userId })
+      .where(condition)
+      .where("id", "<=", kysely.selectFrom(surplus).select("surplus.id"));
+    return Number((await oldest.executeTakeFirst()).numDeletedRows);
+  }
+
+  /**
+   * Deletes all credentials of a user. Call it when the user is deleted.
+   *
+   * @param except the key of one that stays
+   * @returns how many were deleted
+   */
+  async deleteAll(userId: UserId, except: string | null = null): Promise<number> {
+    const all = this.#own(this.#database.kysely.deleteFrom(this.#table), { user_id: userId });
+    const query = except === null ? all : all.where("id", "!=", except);
+    return Number((await query.executeTakeFirst()).numDeletedRows);
+  }
+
+  /**
+   * Deletes credentials that ended a while ago, of all guards, and those of users that no longer exist, a few rows at a time.
+   *
+   * @returns how many were deleted
+   */
+  prune({ endedBefore, existingUsers = this.#existing, signal }: CredentialPruning): Promise<number> {
+    return pruneCredentials(this.#rows, { endedBefore, existingUsers, signal });
+  }
+
+  /**
+   * Empties columns of credentials that were not used for a while, of all guards, a few rows at a time: addresses and names
+   * of devices are personal data.
+   *
+   * @param unusedSince those that were last used at or before this time
+   * @param signal stops it as soon as possible
+   * @returns how many credentials had any of them
+   */
+  forget(
+    columns: readonly (keyof (Columns & Hidden) & string)[],
+    unusedSince: Date,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    return forgetUnused(this.#rows, columns, unusedSince, signal);
+  }
+
+  async #change(where: object, changes: object): Promise<boolean> {
+    if (!canMatch(where)) return false;
+    const query = this.#database.kysely.updateTable(this.#table).set(this.#shape.stored(changes));
+    return (await this.#unrevoked(query, where).executeTakeFirst()).numUpdatedRows > 0n;
+  }
+
+  /** Limits a query to credentials of this guard with these values. */
+  #own<Query extends Filterable>(query: Query, values: object): Query {
+    return withValues(query, { guard: this.#guard, ...values });
+  }
+
+  #unrevoked<Query extends Filterable>(query: Query, values: object): Query {
+    return this.#own(query, this.#keepsRevoked ? { revoked_at: null, ...values } : values);
+  }
+
+  get #rows(): BatchTable {
+    return { kysely: this.#database.kysely, table: this.#table, key: "id" };
+  }
+
+  /** Rows of other guards stay: their users are not known here. */
+  get #existing(): ExistingUsers {
+    return async (guard, userIds) => {
+      const found = guard === this.#guard ? await existingUsers(this.#users, "id", userIds) : null;
+      return found === null ? null : new Set(found);
+    };
+  }
+}

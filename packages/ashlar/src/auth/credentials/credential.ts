@@ -1,0 +1,109 @@
+import type { Cast, Database } from "../../database/index.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+
+/** What every table of credentials has of one, next to the columns of its feature. */
+export interface CredentialColumns {
+  /** The key of the row: a number, as text. */
+  readonly id: string;
+  /** The user's primary key, as it is stored. */
+  readonly user_id: UserId;
+  /** The user's access epoch when the credential was stored. It is invalid once the user's epoch differs. */
+  readonly access_epoch: string;
+  readonly created_at: Date;
+  /** When it was last used, as `touch` has recorded; `null` if never. */
+  readonly last_used_at: Date | null;
+  /** When it ends; `null` if it doesn't end by itself. */
+  readonly expires_at: Date | null;
+  /** When it was revoked; `null` if it was not, and in a table without `keepsRevoked`. */
+  readonly revoked_at: Date | null;
+}
+
+/**
+ * A credential as it is stored, with the columns of its feature.
+ *
+ * Its properties are read when they are used, so a copy by `{ ...credential }`, or JSON, has none of them: name what you
+ * pass on.
+ */
+export type Credential<Columns extends object = object> = CredentialColumns & Readonly<Columns>;
+
+/** A credential together with its user. */
+export interface FoundCredential<Columns extends object = object> {
+  readonly credential: Credential<Columns>;
+  /** `null` if the user no longer exists. */
+  readonly user: Authenticatable | null;
+}
+
+/** A credential that proves who its user is. */
+export interface ActiveCredential<Columns extends object = object> extends FoundCredential<Columns> {
+  readonly user: Authenticatable;
+}
+
+/**
+ * What the columns of a feature hold, by name: `text`, a whole number, or what models know as casts: `datetime`, `boolean`,
+ * `json`.
+ */
+export type CredentialKinds<Columns extends object> = {
+  readonly [Name in keyof Columns & string]: "text" | Cast;
+};
+
+/** What a `CredentialTable` is about. */
+export interface CredentialTableOptions<Columns extends object, Hidden extends object = object> {
+  readonly database: Database;
+  /** The name of the guard, or of the token driver, whose users the credentials belong to. */
+  readonly guard: string;
+  /** The class of these users, or what finds them: the guard's `model`. */
+  readonly users: AuthenticatableClass;
+  /** The name of the table, as created by `createCredentialTable`. */
+  readonly table: string;
+  /** The feature's own columns, each with what it holds. */
+  readonly columns: CredentialKinds<Columns>;
+  /** Columns that are written and searched, but never read, such as the digest of a token. */
+  readonly hidden?: readonly (keyof Hidden & string)[];
+  /**
+   * Whether `revoke` keeps the row, until it is pruned, so that a revoked credential can be told from
+   * an unknown one. The table then has the column `revoked_at`. Default: `false`.
+   */
+  readonly keepsRevoked?: boolean;
+  /** Credentials stored with another version are invalid. Default: `null`. */
+  readonly version?: string | number | null;
+}
+
+/** The values of a new credential. `created_at` is now if it is left out, and the other times are `null`. */
+export type CredentialValues<Columns extends object, Hidden extends object = object> = Readonly<Columns & Hidden> &
+  Partial<Pick<CredentialColumns, "created_at" | "last_used_at" | "expires_at">>;
+
+/** The values that a credential must have: all of those that are named. */
+export type CredentialConditions<Columns extends object, Hidden extends object = object> = Readonly<
+  Partial<Columns & Hidden & Pick<CredentialColumns, "id" | "user_id" | "access_epoch">>
+>;
+
+/** What changes in a credential. */
+export type CredentialChanges<Columns extends object, Hidden extends object = object> = Readonly<
+  Partial<Columns & Hidden & Pick<CredentialColumns, "last_used_at" | "expires_at">>
+>;
+
+/** The name of a unique column. */
+export type CredentialKey<Columns extends object, Hidden extends object = object> =
+  | "id"
+  | (keyof (Columns & Hidden) & string);
+
+/** Which credentials `list` returns: the newest ones, or those next to the end of another page. */
+export interface CredentialRange {
+  /** How many at most; default: 100. */
+  readonly limit?: number;
+  /** Only credentials older than the one with this key. If it isn't a key, all of them. */
+  readonly olderThan?: string | null;
+  /** Only credentials newer than the one with this key. If it isn't a key, none of them. At most one of the two is set. */
+  readonly newerThan?: string | null;
+  /** Whether those that have expired are included; default: `false`. */
+  readonly withExpired?: boolean;
+}
+
+/** A use of a credential, to be recorded. */
+export interface CredentialUse {
+  /** The name of the guard, or of the token driver. */
+  readonly guard: string;
+  /** The key of its row. */
+  readonly id: string;
+  readonly at: Date;
+}
