@@ -2,7 +2,6 @@ export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
 export {
   type AccessConditions,
   type AccessHolder,
-  accessEpochOf,
   type CredentialHolder,
   holdsAccess,
   proofOf,

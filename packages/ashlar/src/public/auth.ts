@@ -41,7 +41,6 @@ export {
   declareAccountMails,
   declareProof,
   declareUserData,
-  type ExistingUsers,
   type FoundCredential,
   type FoundLogin,
   type Guard,

@@ -39,14 +39,23 @@ const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at
  * Rows that prove who a user is, in a table of a feature's own: logins, API tokens, passkeys, recovery codes.
  *
  * ```ts
- * const passkeys = new CredentialTable<{ name: string; credential_id: string; public_key: string; counter: number }>({
- *   database: application.container.make("database"),
- *   guard: "web",
- *   users: User,
- *   table: "passkeys",
- *   columns: { name: "text", credential_id: "text", public_key: "text", counter: "integer" },
- * });
- * const found = await passkeys.findActive("credential_id", id);
+ * interface PasskeyColumns {
+ *   readonly credential_id: string;
+ *   readonly public_key: string;
+ *   readonly counter: number;
+ * }
+ *
+ * class Passkeys extends CredentialTable<PasskeyColumns> {
+ *   constructor(database: Database) {
+ *     const columns = { credential_id: "text", public_key: "text", counter: "integer" } as const;
+ *     super({ database, guard: "web", users: User, table: "passkeys", columns });
+ *   }
+ *
+ *   // Of two requests with the same counter, one comes from a copy.
+ *   async advance(id: string, before: number, counter: number): Promise<boolean> {
+ *     return this.update({ id, counter: before }, { counter });
+ *   }
+ * }
  * ```
  *
  * Each decision between concurrent requests is one conditional statement:
@@ -231,11 +240,6 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
 
   /**
    * Changes the credential that meets the conditions, with one statement.
-   *
-   * ```ts
-   * // Of two requests with the same counter, one is a copy.
-   * const isNewer = await passkeys.update({ id, counter: credential.counter }, { counter });
-   * ```
    *
    * @param where name the key, which may come from an input, or another unique column
    * @returns whether there was one, and it was not revoked

@@ -1,9 +1,6 @@
 import { type BatchTable, dateOf, deleteInBatches, type Row, sql, visitInBatches } from "../../database/index.ts";
 import type { UserId } from "../authenticatable.ts";
 
-/** Returns which of the given users of a guard exist, as text; `null` if that cannot be determined. */
-export type ExistingUsers = (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
-
 /** Which credentials are deleted, and how. */
 export interface CredentialPruning {
   /** Credentials that ended at or before this time are deleted. */
@@ -13,10 +10,13 @@ export interface CredentialPruning {
    * others are deleted. A few hundred are asked for at a time. Default: looks for the users of the table's own guard, and
    * leaves the credentials of others.
    */
-  readonly existingUsers?: ExistingUsers;
+  readonly existingUsers?: (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
   /** Stops it as soon as possible; the rest is pruned the next time. */
   readonly signal?: AbortSignal | undefined;
 }
+
+/** Finds the users of any guard. */
+export type ExistingUsers = NonNullable<CredentialPruning["existingUsers"]>;
 
 /**
  * Deletes the credentials of a table that ended a while ago, and those of users that no longer exist.
