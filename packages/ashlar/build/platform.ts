@@ -53,7 +53,7 @@ export function withBuiltins(code: string): string {
   return code.replaceAll(
     /^import (?:([\w$]+)|\* as ([\w$]+))?(?:, )?(\{.*\})?(?: from )?"(node:[\w/]+)";$/gm,
     (_, whole: string | undefined, namespace: string | undefined, names: string | undefined, module: string) => {
-      const value = `process.getBuiltinModule("${module}")`;
+      const value = `globalThis.process.getBuiltinModule("${module}")`;
       const bound = [whole ?? namespace, names?.replaceAll(" as ", ": ")].filter((one) => one !== undefined);
       return bound.map((one) => `const ${one} = ${value};`).join(" ");
     },

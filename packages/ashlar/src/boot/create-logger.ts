@@ -1,4 +1,3 @@
-import cluster from "node:cluster";
 import { type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
 import { type Logger, redact } from "../kernel/index.ts";
 import { type LogDestination, prettyLines } from "./log-lines.ts";
@@ -22,10 +21,11 @@ export function createLogger(
   },
   destination?: LogDestination,
 ): Logger {
+  const worker = workerId();
   const options = {
     level: settings.log.level,
     // Several processes may write to one output.
-    base: { app: settings.name, ...(cluster.worker !== undefined && { worker: cluster.worker.id }) },
+    base: { app: settings.name, ...(worker !== null && { worker }) },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redact },
     // Redaction has already turned errors into data.
@@ -61,4 +61,9 @@ function redactingBindings(logger: PinoLogger): Logger {
     setBindings.call(this, redact(bindings));
   };
   return logger;
+}
+
+/** The number of a worker of `node:cluster`; `null` in any other process. A worker has a channel to its primary process. */
+function workerId(): number | null {
+  return process.connected ? (process.getBuiltinModule("node:cluster").worker?.id ?? null) : null;
 }

@@ -20,8 +20,8 @@ export function requireOneProcess(
 ): void {
   const { environment, processes } = settings;
   if (environment !== "production") return;
-  // In a worker, Node has loaded it already; for any other process, it is not worth the time of an import.
-  const isWorker = processes === null && process.getBuiltinModule("node:cluster").isWorker;
+  // A worker has a channel to its primary process, and Node has loaded the module there. Others need not load it.
+  const isWorker = processes === null && process.connected && process.getBuiltinModule("node:cluster").isWorker;
   if (processes === null && !isWorker && !isTold) {
     const alone = "If this is the only process, set APP_PROCESSES=1, and this warning ends.";
     logger.warn(`${where} is the memory of this process. If several run the application, ${harm} ${remedy} ${alone}`);

@@ -1,18 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { packageVersion } from "../support/index.ts";
-import { apiInstallCommand } from "./commands/api-install.ts";
-import { authCommand } from "./commands/auth.ts";
-import { dbCopyCommand } from "./commands/db-copy.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { keyGenerateCommand } from "./commands/key-generate.ts";
-import { langKeysCommand } from "./commands/lang-keys.ts";
-import { makeCommands } from "./commands/make.ts";
-import { makeDeployCommand } from "./commands/make-deploy.ts";
-import { migrateCommands } from "./commands/migrate.ts";
-import { pruneCommand } from "./commands/prune.ts";
-import { routesCommand } from "./commands/routes.ts";
 import { serveCommand } from "./commands/serve.ts";
-import { upgradeCommand } from "./commands/upgrade.ts";
 import { problemOf, type Terminal } from "./terminal.ts";
 
 /**
@@ -32,23 +20,11 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       writeErr: (text) => terminal.printError(text.trimEnd()),
     })
     .exitOverride();
-  const commands = [
-    serveCommand(terminal),
-    ...migrateCommands(terminal),
-    dbCopyCommand(terminal),
-    routesCommand(terminal),
-    doctorCommand(terminal),
-    langKeysCommand(terminal),
-    pruneCommand(terminal),
-    keyGenerateCommand(terminal),
-    authCommand(terminal),
-    apiInstallCommand(terminal),
-    ...makeCommands(terminal),
-    makeDeployCommand(terminal),
-    upgradeCommand(terminal),
-  ];
+  const commands = [serveCommand(terminal)];
+  // A server is started more often than all other commands together, and needs nothing of theirs.
+  if (args[0] !== "serve") commands.push(...(await import("./other-commands.ts")).otherCommands(terminal));
   const names = commands.map((command) => command.name());
-  if (mayNameOther(args, names)) commands.push(...(await otherCommands(terminal, names)));
+  if (mayNameOther(args, names)) commands.push(...(await commandsOfProviders(terminal, names)));
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   try {
     await program.parseAsync(args, { from: "user" });
@@ -66,7 +42,7 @@ function mayNameOther([first = "help"]: readonly string[], known: readonly strin
 }
 
 /** The commands of the application's providers. If they can't be loaded, the framework's own commands still work. */
-async function otherCommands(terminal: Terminal, known: readonly string[]): Promise<Command[]> {
+async function commandsOfProviders(terminal: Terminal, known: readonly string[]): Promise<Command[]> {
   try {
     const { featureCommands } = await import("./feature-commands.ts");
     return await featureCommands(terminal, known);

@@ -1,4 +1,4 @@
-import { type ConnectionOptions, checkServerIdentity, type PeerCertificate } from "node:tls";
+import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import {
   ConfigurationError,
   flag,
@@ -256,7 +256,8 @@ export function tlsOptions(tls: CompleteTls, { root, where }: Pick<DialectSetup,
     ...(key !== null && { key: read(key, "private key") }),
     ...(servername !== null && {
       servername,
-      checkServerIdentity: (_: string, certificate: PeerCertificate) => checkServerIdentity(servername, certificate),
+      checkServerIdentity: (_: string, certificate: PeerCertificate) =>
+        process.getBuiltinModule("node:tls").checkServerIdentity(servername, certificate),
     }),
     ...(!verifiesName && { checkServerIdentity: () => undefined }),
   };

@@ -48,15 +48,18 @@ test("imports of built-in modules become the modules themselves, and all other i
     `import all, { some } from "node:path";`,
     `import * as everything from "node:os";`,
     `import "node:http2";`,
+    `import process from "node:process";`,
     `import { a } from "./chunk.js";`,
     `import cookie from "cookie";`,
   ];
   expect(withBuiltins(code.join("\n")).split("\n")).toEqual([
-    `const { a, b: c } = process.getBuiltinModule("node:http");`,
-    `const whole = process.getBuiltinModule("node:fs/promises");`,
-    `const all = process.getBuiltinModule("node:path"); const { some } = process.getBuiltinModule("node:path");`,
-    `const everything = process.getBuiltinModule("node:os");`,
+    `const { a, b: c } = globalThis.process.getBuiltinModule("node:http");`,
+    `const whole = globalThis.process.getBuiltinModule("node:fs/promises");`,
+    `const all = globalThis.process.getBuiltinModule("node:path"); const { some } = globalThis.process.getBuiltinModule("node:path");`,
+    `const everything = globalThis.process.getBuiltinModule("node:os");`,
     ``,
+    // Not `process` alone, which would be the constant itself.
+    `const process = globalThis.process.getBuiltinModule("node:process");`,
     `import { a } from "./chunk.js";`,
     `import cookie from "cookie";`,
   ]);

@@ -1,5 +1,4 @@
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
 
 /** What an issuer responded with. */
 export interface FetchedJwks {
@@ -51,7 +50,7 @@ export async function fetchJwks(
 }
 
 function respond(url: URL, signal: AbortSignal, ca: string | null): Promise<IncomingMessage> {
-  const send = url.protocol === "https:" ? requestHttps : requestHttp;
+  const { request: send } = process.getBuiltinModule(url.protocol === "https:" ? "node:https" : "node:http");
   return new Promise((resolve, reject) => {
     const request = send(url, {
       headers: { accept: "application/jwk-set+json, application/json", "accept-encoding": "identity" },

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
 
 /** Digits of base 62, in the order of their values. */
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -33,7 +32,7 @@ export function isTokenText(text: string, prefix: string): boolean {
 
 /** The CRC-32 of everything before it (ISO 3309, as in gzip), in base 62, with leading zeros. */
 function checksumOf(text: string): string {
-  let rest = crc32(text);
+  let rest = process.getBuiltinModule("node:zlib").crc32(text);
   let digits = "";
   while (digits.length < CHECKSUM_LENGTH) {
     digits = DIGITS[rest % DIGITS.length] + digits;

@@ -6,7 +6,6 @@ import { AshlarError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
-import { obeySupervisor, supervise } from "../watch/supervise.ts";
 
 /** How often to check whether the shell is still running. */
 const SHELL_INTERVAL_MS = 500;
@@ -63,6 +62,7 @@ export function serveCommand(shell: Terminal): Command {
       const link = options.root === undefined ? null : resolve(shell.root, options.root);
       if (options.workers !== undefined) return await serveInWorkers(terminal, options, options.workers, link);
       if (!options.watch) return await serve(terminal, options);
+      const { supervise } = await import("../watch/supervise.ts");
       await supervise(terminal, listenArguments(options), inheritedBy(options));
     });
 }
@@ -84,7 +84,7 @@ function inheritedBy({ port }: Options): number | null {
 }
 
 async function serve(terminal: Terminal, { port, host, supervised, descriptor }: Options): Promise<void> {
-  const announce = supervised ? obeySupervisor() : null;
+  const announce = supervised ? (await import("../watch/supervise.ts")).obeySupervisor() : null;
   const application = await loadApplication(terminal.root);
   announce?.(application);
   // In production, log readers expect one JSON object per line, which the application logs. In development, the address is

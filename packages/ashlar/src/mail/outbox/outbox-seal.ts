@@ -1,4 +1,3 @@
-import { deserialize, serialize } from "node:v8";
 import { KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
 
 const OUTBOX = new KeyPurpose("mail-outbox");
@@ -26,13 +25,13 @@ export class OutboxSeal {
    * @throws `DataCloneError` for anything else
    */
   seal(kind: string, value: unknown): string {
-    return this.#sealer.sealBytes(kind, serialize(value));
+    return this.#sealer.sealBytes(kind, process.getBuiltinModule("node:v8").serialize(value));
   }
 
   /** Opens the content of a row; `null` if it was altered, belongs to another kind, or was sealed with an unknown key. */
   open(kind: string, sealed: string): { readonly value: unknown } | null {
     const bytes = this.#sealer.openBytes(kind, sealed);
     // Security: only after the seal has proved that this application wrote it.
-    return bytes === null ? null : { value: deserialize(bytes) };
+    return bytes === null ? null : { value: process.getBuiltinModule("node:v8").deserialize(bytes) };
   }
 }

@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerMiddleware } from "srvx";
-import { staticMiddleware } from "srvx/static";
 import { CheckedHeaders, FastResponse, FreshResponse, requestPath, requestSearch } from "../../http/index.ts";
 import type { StaticFiles } from "../../kernel/index.ts";
 import { requestForFile } from "../../node/index.ts";
@@ -48,7 +47,7 @@ export function staticFiles(
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return null;
   const list = remembers ? new FileList(folder) : null;
   const served = new Set<string>();
-  const serve: ServerMiddleware = staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
+  let loading: Promise<ServerMiddleware> | null = null;
   const none = new FastResponse(null);
   const versionOf = fileVersions(MAX_CHECKED_BYTES);
   const respond = async (raw: Request): Promise<Response | null> => {
@@ -57,6 +56,8 @@ export function staticFiles(
     if (wanted === null) return null;
     const name = list === null ? wanted : await list.find(wanted);
     if (name === null) return null;
+    loading ??= load(folder);
+    const serve = await loading;
     const version = VERSION.exec(requestSearch(raw))?.[1];
     // Ask before the file is read: if the file is replaced meanwhile, the old one is not taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, name));
@@ -91,4 +92,10 @@ function publicPath(path: string): string | null {
     return null;
   }
   return REFUSED.test(decoded) ? null : decoded;
+}
+
+/** Loads what serves files when the first one is requested: it loads `node:zlib`. */
+async function load(folder: string): Promise<ServerMiddleware> {
+  const { staticMiddleware } = await import("srvx/static");
+  return staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });
 }
