@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 export const PORT: number = 4106;
 export const ORIGIN: string = `http://127.0.0.1:${PORT}`;
 /** Outside of the repository, because longer paths cost Node more: memory too, since a loop over them gets optimized. */
-const APPLICATION = join(tmpdir(), "ashlar-start", "shop");
+export const APPLICATION: string = join(tmpdir(), "ashlar-start", "shop");
 const REPOSITORY = join(import.meta.dirname, "..");
 const PACKAGE = join(REPOSITORY, "packages/ashlar");
 
@@ -20,7 +20,8 @@ export interface Starter {
 
 export const ashlar: Starter = { name: "Ashlar", args: ["node_modules/ashlar/bin/ashlar.js", "serve"] };
 
-const environment = {
+/** The environment that it is started with. */
+export const environment: NodeJS.ProcessEnv = {
   ...process.env,
   NODE_ENV: "production",
   APP_URL: ORIGIN,
@@ -51,14 +52,14 @@ export async function createShop(): Promise<void> {
 }
 
 /** Starts a server and resolves with it once it listens. */
-export async function start({ name, args }: Starter): Promise<ChildProcess> {
+export async function start({ name, args }: Starter, stderr: "inherit" | "pipe" = "inherit"): Promise<ChildProcess> {
   const child = spawn(process.execPath, args, {
     cwd: APPLICATION,
     env: environment,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", stderr],
   });
   const { promise, resolve, reject } = Promise.withResolvers<ChildProcess>();
-  child.stdout.on("data", (text: Buffer) => {
+  child.stdout!.on("data", (text: Buffer) => {
     if (text.includes("listening")) resolve(child);
   });
   child.once("close", () => reject(new Error(`${name} exited while starting`)));

@@ -6,7 +6,12 @@ import type { Outcome, Row, Scenario } from "./scenario.ts";
  *
  * @param date the day of the run, as `2026-11-25`
  */
-export function withResults(page: string, scenario: Scenario, outcome: Outcome, date: string): string {
+export function withResults(
+  page: string,
+  scenario: Pick<Scenario, "name" | "title" | "about">,
+  outcome: Pick<Outcome, "versions" | "rows">,
+  date: string,
+): string {
   const [begin, end] = ["begin", "end"].map((what) => `<!-- ${what} ${scenario.name} -->`) as [string, string];
   const part = `${begin}\n\n${section(scenario, outcome, date)}\n\n${end}`;
   const from = page.indexOf(begin);
@@ -14,7 +19,11 @@ export function withResults(page: string, scenario: Scenario, outcome: Outcome, 
   return page.slice(0, from) + part + page.slice(page.indexOf(end) + end.length);
 }
 
-function section({ title, about }: Scenario, { versions, rows }: Outcome, date: string): string {
+function section(
+  { title, about }: Pick<Scenario, "title" | "about">,
+  { versions, rows }: Pick<Outcome, "versions" | "rows">,
+  date: string,
+): string {
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return [`## ${title}`, wrapped(about), table(rows), wrapped(`Run on ${date} with ${programs.join(", ")}.`)].join(
     "\n\n",

@@ -193,7 +193,7 @@ export class Application {
       closed: () => {
         this.#dispatcher = null;
         this.#stats.eventLoop.stop();
-        this.#listening.forgetSignals();
+        this.#listening.closed();
         this.#errors.stop();
       },
     });

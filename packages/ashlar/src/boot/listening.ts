@@ -10,6 +10,7 @@ import {
 import { AshlarError, ConfigurationError, RUNTIME } from "../support/index.ts";
 import type { Application } from "./application.ts";
 import type { StatsCollector } from "./application-stats.ts";
+import { MemoryRelease } from "./memory-release.ts";
 import { endWithProcess } from "./process-end.ts";
 import type { Providers } from "./providers.ts";
 
@@ -55,6 +56,7 @@ export class Listening {
   readonly #servers = new Set<ApplicationServer>();
   readonly #dependencies: ListeningDependencies;
   readonly #signalHandlers: (() => void)[] = [];
+  #memory: MemoryRelease | null = null;
 
   constructor(dependencies: ListeningDependencies) {
     this.#dependencies = dependencies;
@@ -100,6 +102,10 @@ export class Listening {
     this.#servers.add(running);
     if (running.socket !== null) await this.#requireProxy(running, running.socket);
     stats.eventLoop.start();
+    if (server.releasesMemory && RUNTIME === "node") {
+      this.#memory ??= new MemoryRelease(logger);
+      this.#memory.start();
+    }
     void application.bodies.folder.removeLeftovers();
     await providers.listening(running.port);
     if (providers.canPrune) dailyPrune.start();
@@ -113,8 +119,9 @@ export class Listening {
     return running;
   }
 
-  /** Leaves the signals of the process to others. */
-  forgetSignals(): void {
+  /** Leaves the signals of the process to others, and its memory to V8. */
+  closed(): void {
+    this.#memory?.stop();
     for (const forget of this.#signalHandlers) forget();
   }
 

@@ -59,6 +59,7 @@ describe("defaults", () => {
         drainSeconds: 0,
         shutdownTimeoutSeconds: 10,
         waitSeconds: 0,
+        releasesMemory: false,
         health: { up: "/up", ready: "/ready", details: expect.any(TrustedProxies) },
       },
       limits: {
