@@ -35,71 +35,130 @@ interface Step {
  * @param folder where to; `undefined`: ask, or take the default
  */
 export async function create(folder: string | undefined, flags: Flags, interruption: Interruption): Promise<void> {
-  const asks = process.stdin.isTTY === true && process.stdout.isTTY === true && flags.yes === undefined;
-  const signal = asks ? interruption.signal : null;
-  const progress = asks && flags.verbose === undefined ? TERMINAL : LINES;
+  const { asks, signal, progress } = conversation(flags, interruption);
   if (asks) intro("A new Ashlar application");
   if (folder !== undefined) await requirePlace(folder);
   const needsNode = nodeVersionProblem() !== null;
   if (needsNode) await checkNode(flags, signal, progress);
   const choices = await completeChoices(folder, flags, signal);
   const { manager } = choices;
-  if (needsNode && manager === "yarn") {
-    throw new Error(
-      "Nothing was created. Yarn runs scripts on the Node.js that it runs on itself, so a newer one as a package has no " +
-        `effect. Install Node.js ${await requiredNode()} or newer (https://nodejs.org), or choose another package manager with ` +
-        "--package-manager.",
-    );
-  }
+  if (needsNode && manager === "yarn") await refuseYarn();
   if (flags.install) await requireManager(manager, interruption);
-  const project = await createProject({ ...choices, bringsNode: needsNode }, interruption.signal);
-  const place = relative(process.cwd(), project.root) || ".";
-  progress.say(`Created ${project.files.length} files in ${place}, with new secrets in .env.`);
+  const { root, files } = await createProject({ ...choices, bringsNode: needsNode }, interruption.signal);
+  const place = relative(process.cwd(), root) || ".";
+  progress.say(`Created ${files.length} files in ${place}, with new secrets in .env.`);
 
-  const commands = commandsOf(manager);
-  const left = [commands.install, commands.run("migrate"), commands.run("dev")];
-  const perform = async (step: Step): Promise<void> => {
-    await finish(project.root, step, interruption, progress, flags.verbose === true, (problem) =>
-      [
-        `${step.command}: ${problem}.`,
-        "The application's files are complete, and what this step had begun was removed. To continue:",
-        ...listed(place, left),
-      ].join("\n"),
-    );
-    left.shift();
-  };
-  if (flags.install) {
-    await perform({
-      command: commands.install,
-      begins: `Installing the packages with ${manager}`,
-      done: `Installed the packages with ${manager}.`,
-      invocation: installInvocation(manager),
-      removeLeftovers: await removerOfInstallation(project.root),
-    });
-  } else if (ashlarCommand(project.root) !== null) left.shift();
+  const steps = new Steps({ root, place, manager, progress, interruption, isVerbose: flags.verbose === true });
+  if (flags.install) await installPackages(steps);
+  else if (ashlarCommand(root) !== null) steps.left.shift();
   // A server may not be running yet, or not at the default address.
-  const command = choices.database === "sqlite" && flags.migrate ? ashlarCommand(project.root) : null;
-  if (command !== null) {
-    const outside = await settingsOutside(project.root);
-    await perform({
-      command: commands.run("migrate"),
-      begins: "Migrating the database",
-      done: "Migrated the database.",
-      invocation: {
-        command: needsNode ? ownNode(project.root) : process.execPath,
-        args: [command, "migrate"],
-        env: Object.fromEntries(outside.map((name) => [name, undefined])),
-      },
-      removeLeftovers: await removerOfDatabase(project.root),
-    });
-    const databases = outside.filter((name) => /^DATABASE_/i.test(name));
-    if (databases.length > 0) {
-      progress.say(
-        `That is the one of .env. From this shell, the application uses another one, since it sets ${databases.join(", ")}.`,
-      );
-    }
+  if (choices.database === "sqlite" && flags.migrate)
+    await migrate(steps, needsNode ? ownNode(root) : process.execPath);
+  console.log(`${asks ? "\n" : ""}${nextLines(place, steps.left, choices).join("\n")}`);
+}
+
+/** How the user is asked and informed: by prompts in a terminal, unless flags say otherwise. */
+function conversation(flags: Flags, interruption: Interruption) {
+  const asks = process.stdin.isTTY === true && process.stdout.isTTY === true && flags.yes === undefined;
+  const progress: Progress = asks && flags.verbose === undefined ? TERMINAL : LINES;
+  return { asks, signal: asks ? interruption.signal : null, progress };
+}
+
+/** An application whose files are written, and how the user watches it being finished. */
+interface Unready {
+  readonly root: string;
+  /** Its folder, from where the generator was run. */
+  readonly place: string;
+  readonly manager: PackageManager;
+  readonly progress: Progress;
+  readonly interruption: Interruption;
+  /** Whether the output of the steps is shown. */
+  readonly isVerbose: boolean;
+}
+
+/** Performs the steps after the files are written. */
+class Steps {
+  readonly application: Unready;
+  /** The commands that have not been run yet, in their order. */
+  readonly left: string[];
+
+  constructor(application: Unready) {
+    this.application = application;
+    const { install, run } = commandsOf(application.manager);
+    this.left = [install, run("migrate"), run("dev")];
   }
-  console.log(`${asks ? "\n" : ""}${nextLines(place, left, choices).join("\n")}`);
+
+  /** Performs the first of the steps that are left. */
+  async perform({ command, begins, done, invocation, removeLeftovers }: Step): Promise<void> {
+    const { root, progress, interruption, isVerbose } = this.application;
+    const line = progress.begin(begins);
+    const { problem, output }: Outcome = await run(root, invocation, interruption, isVerbose);
+    if (problem === null) {
+      line.done(done);
+      this.left.shift();
+      return;
+    }
+    line.failed(`${begins}: ${problem}`);
+    await removeLeftovers();
+    if (interruption.cause !== null) throw new Interrupted(this.#remark(command, "was interrupted"));
+    if (output !== "") console.error(output.trimEnd());
+    throw new Unfinished(this.#remark(command, problem));
+  }
+
+  #remark(command: string, problem: string): string {
+    return [
+      `${command}: ${problem}.`,
+      "The application's files are complete, and what this step had begun was removed. To continue:",
+      ...listed(this.application.place, this.left),
+    ].join("\n");
+  }
+}
+
+async function installPackages(steps: Steps): Promise<void> {
+  const { root, manager } = steps.application;
+  await steps.perform({
+    command: commandsOf(manager).install,
+    begins: `Installing the packages with ${manager}`,
+    done: `Installed the packages with ${manager}.`,
+    invocation: installInvocation(manager),
+    removeLeftovers: await removerOfInstallation(root),
+  });
+}
+
+/**
+ * Migrates the database, if the packages are installed.
+ *
+ * @param node the path of the Node.js to run it on
+ */
+async function migrate(steps: Steps, node: string): Promise<void> {
+  const { root, manager, progress } = steps.application;
+  const command = ashlarCommand(root);
+  if (command === null) return;
+  const outside = await settingsOutside(root);
+  await steps.perform({
+    command: commandsOf(manager).run("migrate"),
+    begins: "Migrating the database",
+    done: "Migrated the database.",
+    invocation: {
+      command: node,
+      args: [command, "migrate"],
+      env: Object.fromEntries(outside.map((name) => [name, undefined])),
+    },
+    removeLeftovers: await removerOfDatabase(root),
+  });
+  const databases = outside.filter((name) => /^DATABASE_/i.test(name));
+  if (databases.length === 0) return;
+  progress.say(
+    `That is the one of .env. From this shell, the application uses another one, since it sets ${databases.join(", ")}.`,
+  );
+}
+
+async function refuseYarn(): Promise<never> {
+  throw new Error(
+    "Nothing was created. Yarn runs scripts on the Node.js that it runs on itself, so a newer one as a package has no " +
+      `effect. Install Node.js ${await requiredNode()} or newer (https://nodejs.org), or choose another package manager with ` +
+      "--package-manager.",
+  );
 }
 
 /** Tells that this Node.js is too old, and ends the command unless the application may bring its own. */
@@ -124,23 +183,6 @@ async function requireManager(manager: PackageManager, interruption: Interruptio
     `${manager} --version: ${problem}. Nothing was created. Install ${manager}, or choose another package manager with ` +
       "--package-manager.",
   );
-}
-
-async function finish(
-  root: string,
-  { begins, done, invocation, removeLeftovers }: Step,
-  interruption: Interruption,
-  progress: Progress,
-  isShown: boolean,
-  remark: (problem: string) => string,
-): Promise<void> {
-  const line = progress.begin(begins);
-  const { problem, output }: Outcome = await run(root, invocation, interruption, isShown);
-  if (problem === null) return line.done(done);
-  line.failed(`${begins}: ${problem}`);
-  await removeLeftovers();
-  if (interruption.cause === null && output !== "") console.error(output.trimEnd());
-  throw interruption.cause === null ? new Unfinished(remark(problem)) : new Interrupted(remark("was interrupted"));
 }
 
 /** Commands to type, starting in the folder where the generator was run. */

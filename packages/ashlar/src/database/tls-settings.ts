@@ -177,17 +177,9 @@ function checkParts(read: ReadTls, inUrl: TlsOfUrl, isReplica: boolean, refuse: 
   if (twice !== undefined)
     throw refuse(twice, "is set together with a url that contains it.", "Leave out one of the two.");
   if (read.ssl !== null && inUrl.ssl !== null && read.ssl !== inUrl.ssl) {
-    const parameter = inUrl.written.get("mode") ?? inUrl.written.get("flag");
-    throw refuse(null, `has ${parameter}, although ssl is ${read.ssl}.`, "Leave out one of the two.");
+    throw refuse(null, `has ${encryptionIn(inUrl)}, although ssl is ${read.ssl}.`, "Leave out one of the two.");
   }
-  if ((inUrl.ssl ?? read.ssl) === false) {
-    const file = (["ca", "servername", "cert", "key"] as const).find((one) => read[one] !== null);
-    const said =
-      inUrl.ssl === false ? `the url has ${inUrl.written.get("mode") ?? inUrl.written.get("flag")}` : "ssl is false";
-    if (file !== undefined) throw refuse(file, `is set, although ${said}.`, "Leave out one of the two.");
-    const parameter = FILES.map((one) => inUrl.written.get(one)).find((one) => one !== undefined);
-    if (parameter !== undefined) throw refuse(null, `has ${parameter}, although ${said}.`, "Leave out one of the two.");
-  }
+  if ((inUrl.ssl ?? read.ssl) === false) refuseUnusedFiles(read, inUrl, refuse);
   const [cert, key] = [inUrl.cert ?? read.cert, inUrl.key ?? read.key];
   if ((cert === null) !== (key === null)) {
     const problem = `has no ${cert === null ? "certificate" : "private key"} of the application.`;
@@ -197,6 +189,20 @@ function checkParts(read: ReadTls, inUrl: TlsOfUrl, isReplica: boolean, refuse: 
     const problem = `has ${inUrl.written.get("mode")} without an authority: anyone with a certificate for any name would do.`;
     throw refuse(null, problem, "Name your own authority with ca, or write sslmode=verify-full.");
   }
+}
+
+/** What is named for an encrypted connection has no effect on one that isn't. */
+function refuseUnusedFiles(read: ReadTls, inUrl: TlsOfUrl, refuse: RefusePart): void {
+  const said = inUrl.ssl === false ? `the url has ${encryptionIn(inUrl)}` : "ssl is false";
+  const setting = (["ca", "servername", "cert", "key"] as const).find((one) => read[one] !== null);
+  if (setting !== undefined) throw refuse(setting, `is set, although ${said}.`, "Leave out one of the two.");
+  const parameter = FILES.map((one) => inUrl.written.get(one)).find((one) => one !== undefined);
+  if (parameter !== undefined) throw refuse(null, `has ${parameter}, although ${said}.`, "Leave out one of the two.");
+}
+
+/** The parameter that says whether a connection is encrypted, as it is written. */
+function encryptionIn({ written }: TlsOfUrl): string | undefined {
+  return written.get("mode") ?? written.get("flag");
 }
 
 /**
