@@ -302,3 +302,14 @@ test("accounts.methodsOf() lists what a user has, the password first", async () 
   await other.post("/badge/enter", { id: ADA.id });
   expect((await other.get("/ways")).body).toEqual([badge]);
 });
+
+test("a table of logins without the column methods works, and has none", async () => {
+  const before = await testAccounts();
+  await before.database.kysely.schema.alterTable("logins").dropColumn("methods").execute();
+  const accounts = await withBadges([badges()], { restarted: before });
+  const visitor = await accounts.loggedIn();
+  expect((await visitor.get("/how")).body).toEqual({ methods: [], logins: [[]] });
+  expect((await visitor.get("/danger")).body).toBe("danger");
+  expect((await visitor.post("/badge")).body).toEqual({ done: true });
+  expect((await visitor.post("/others", { password: PASSWORD })).body).toEqual({ done: true });
+});
