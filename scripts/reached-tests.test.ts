@@ -19,6 +19,15 @@ const FILES: Readonly<Record<string, string>> = {
   "packages/ashlar/test/cli/page.test.ts": 'const PAGE = "docs/guides/mail.md";',
   "packages/ashlar/test/cli/stubs.test.ts": 'read("make/model.ts", {});',
   "packages/ashlar/stubs/make/model.ts.stub": "",
+  [`${SOURCE}/cli/watch.ts`]: "export const watch = 1;",
+  [`${SOURCE}/cli/main.ts`]: 'export { watch } from "./watch.ts";',
+  [`${SOURCE}/security/worker.ts`]: "",
+  [`${SOURCE}/security/threads.ts`]: 'const WORKER = new URL("worker.ts", import.meta.url);',
+  [`${SOURCE}/security/threads.test.ts`]: 'import "./threads.ts";',
+  "packages/ashlar/bin/command.js": 'const { main } = await import("../dist/cli.js");',
+  "packages/ashlar/test/support/application.ts": 'export const COMMAND = join(PACKAGE, "bin/command.js");',
+  "packages/ashlar/test/cli/served.test.ts": 'import { COMMAND } from "../support/application.ts";',
+  "packages/ashlar/test/server/process.test.ts": 'const FRAMEWORK = builtModule("http");',
   "packages/ashlar/.generated-x/shop/tests/own.test.ts": 'import "../../../src/http/body.ts";',
   "docs/guides/mail.md": "",
 };
@@ -27,7 +36,12 @@ const reached = (...changed: string[]): string[] =>
   reachedTests(folderWith(FILES), changed).map(({ file, distance }) => `${distance} ${file.replace(/^.*\//, "")}`);
 
 test("the tests that import what has changed come first, then those that do through others; types alone reach nothing", () => {
-  expect(reached(`${SOURCE}/http/body.ts`)).toEqual(["1 body.test.ts", "2 mail.test.ts", "3 whole.test.ts"]);
+  expect(reached(`${SOURCE}/http/body.ts`)).toEqual([
+    "1 body.test.ts",
+    "2 mail.test.ts",
+    "3 whole.test.ts",
+    "3 process.test.ts",
+  ]);
 });
 
 test("a test that has changed comes first", () => {
@@ -35,7 +49,14 @@ test("a test that has changed comes first", () => {
     "0 shape.test.ts",
     "1 mail.test.ts",
     "2 whole.test.ts",
+    "2 process.test.ts",
   ]);
+});
+
+test("what processes load reaches the tests that start them: commands, threads and modules of the built package", () => {
+  expect(reached(`${SOURCE}/cli/watch.ts`)).toEqual(["4 served.test.ts"]);
+  expect(reached(`${SOURCE}/security/worker.ts`)).toEqual(["2 threads.test.ts"]);
+  expect(reached(`${SOURCE}/public/http.ts`)).toEqual(["1 whole.test.ts", "1 process.test.ts"]);
 });
 
 test("pages and stubs reach the tests that name them, and what no test names reaches none", () => {

@@ -19,7 +19,14 @@ const CODE = [
 ];
 /** `from "…"`, `import "…"`, `import("…")`, unless only types are imported. */
 const IMPORT = /^(?:import|export) (?!type )[^;]*?from "([^"]+)"|\bimport\(?\s*"([^"]+)"/gm;
+/** `builtModule("…")`: a module of the built package, for a program in a process of its own. */
+const BUILT = /\bbuiltModule\("(\w+)"\)/g;
 const PUBLIC = "packages/ashlar/src/public";
+/** The modules that a package's commands import from its bundle. */
+const BUNDLED: Readonly<Record<string, string>> = {
+  "packages/ashlar/dist/cli.js": "packages/ashlar/src/cli/main.ts",
+  "packages/create-ashlar/dist/main.js": "packages/create-ashlar/src/main.ts",
+};
 
 /**
  * The files that differ from a commit, with those that git doesn't know yet.
@@ -34,8 +41,8 @@ export function changedFiles(root: string, since: string): string[] {
 }
 
 /**
- * The test files that changed files reach through imports, nearest first. Pages, stubs and other files without imports reach
- * the code that names them.
+ * The test files that changed files reach through imports, nearest first. Pages, stubs, commands and other files that no module
+ * imports reach the code that names them.
  *
  * @param root the repository
  * @param changed paths relative to it
@@ -53,7 +60,7 @@ export function reachedTests(root: string, changed: readonly string[]): ReachedT
   const distances = new Map(changed.map((file) => [file, 0]));
   // Further entries are added while it runs: breadth first.
   for (const [file, distance] of distances) {
-    const next = texts.has(file) || importers.has(file) ? (importers.get(file) ?? []) : namedBy(file, texts);
+    const next = importers.get(file) ?? (file.endsWith(".test.ts") ? [] : namedBy(file, texts));
     for (const one of next) if (!distances.has(one)) distances.set(one, distance + 1);
   }
   return [...distances]
@@ -64,12 +71,15 @@ export function reachedTests(root: string, changed: readonly string[]): ReachedT
 
 /** The files that a module imports, relative to the repository. */
 function importsOf(file: string, text: string): string[] {
-  return [...text.matchAll(IMPORT)].flatMap(([, from, dynamic]) => {
+  const built = [...text.matchAll(BUILT)].map(([, name]) => `${PUBLIC}/${name}.ts`);
+  const imported = [...text.matchAll(IMPORT)].flatMap(([, from, dynamic]) => {
     const name = from ?? dynamic!;
-    if (name.startsWith(".")) return [posix.join(dirname(file), name)];
+    const path = posix.join(dirname(file), name);
+    if (name.startsWith(".")) return [BUNDLED[path] ?? path];
     const [, feature = "index"] = /^ashlar(?:\/(\w+))?$/.exec(name) ?? [];
     return name.split("/")[0] === "ashlar" ? [`${PUBLIC}/${feature}.ts`] : [];
   });
+  return [...built, ...imported];
 }
 
 /** A name in more files than this, such as `package.json`, is that of another file in most of them. */
