@@ -13,12 +13,13 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const SUPPORT = join(PACKAGE, "test/support");
 const VITEST = join(PACKAGE, "../../node_modules/vitest/vitest.mjs");
 
-/** A test that starts a process in a group of its own, takes a database and creates another, and never ends. */
+/** A test that starts a process in a group of its own, takes a database, creates another and an application folder, and never ends. */
 const HANGING = (server: "postgres" | "mariadb", administer: string): string => `
 import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
+import { makeApplicationFolder } from "${SUPPORT}/application-folder.ts";
 import { KeptDatabases } from "${SUPPORT}/kept-databases.ts";
 import { ${server}Server, ${administer} } from "${SUPPORT}/${server}-databases.ts";
 
@@ -27,10 +28,12 @@ test("hangs", async () => {
   const created = "interrupted_" + process.pid;
   await ${administer}("create database " + created);
   const taken = await new KeptDatabases(${server}Server, folder).take("nothing");
+  const application = await makeApplicationFolder();
+  writeFileSync(join(application.folder, "app.ts"), "");
   const program = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
   const { pid } = spawn(process.execPath, ["--eval", program], { detached: true, stdio: "ignore" });
   const file = join(import.meta.dirname, "said.json");
-  writeFileSync(file + ".part", JSON.stringify({ pid, databases: [created, taken.name], folder }));
+  writeFileSync(file + ".part", JSON.stringify({ pid, databases: [created, taken.name], folder, application: application.folder }));
   renameSync(file + ".part", file);
   await new Promise(() => setInterval(() => {}, 1e6));
 }, 1e8);
@@ -40,6 +43,7 @@ interface Said {
   readonly pid: number;
   readonly databases: readonly string[];
   readonly folder: string;
+  readonly application: string;
 }
 
 /** Runs {@link HANGING} until it hangs, sends the run a signal, and expects that nothing is left of it. */
@@ -55,12 +59,14 @@ async function interrupt(signal: NodeJS.Signals, test: string, connect: (databas
   onTestFinished(() => void child.kill("SIGKILL"));
   const file = join(root, "said.json");
   await expect.poll(() => existsSync(file)).toBe(true);
-  const { pid, databases, folder } = JSON.parse(readFileSync(file, "utf8")) as Said;
+  const { pid, databases, folder, application } = JSON.parse(readFileSync(file, "utf8")) as Said;
   for (const database of databases) await connect(database);
   expect(processesOf(folder)).toContain(pid);
+  expect(existsSync(application)).toBe(true);
   child.kill(signal);
   await expect.poll(() => existsSync(folder)).toBe(false);
   expect(processesOf(folder)).toEqual([]);
+  expect(existsSync(application)).toBe(false);
   for (const database of databases) await expect(connect(database)).rejects.toThrow(database);
 }
 

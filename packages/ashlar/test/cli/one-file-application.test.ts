@@ -1,14 +1,14 @@
 // The commands, run on the application at the beginning of the README: one file, without folders.
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
+import { makeApplicationFolder } from "../support/application-folder.ts";
 import { ashlar } from "../support/command-line.ts";
 import { doctor, mend } from "../support/doctor.ts";
 import { edit, execute, serve } from "../support/generated-application.ts";
 import { PageVisitor } from "../support/page-visitor.ts";
-import { RUN_FOLDER } from "../support/run-processes.ts";
 import { markdownSamples } from "../support/samples.ts";
 
 const PASSWORD = "a password of hers";
@@ -29,9 +29,9 @@ const MANIFEST = `{
  * The README's own application, set up so that it finds the framework, with a test's additional or other files.
  */
 async function oneFileApplication(files: Readonly<Record<string, string>> = {}): Promise<string> {
-  const parent = await mkdtemp(join(process.env[RUN_FOLDER]!, "one-file-"));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  const root = join(parent, "shop");
+  const { folder, remove } = await makeApplicationFolder();
+  onTestFinished(remove);
+  const root = join(folder, "shop");
   const program = (await markdownSamples("README.md")).find(({ code }) => code.includes(".listen("))!.code;
   for (const [path, text] of Object.entries({ "package.json": MANIFEST, "app.ts": program, ...files })) {
     await mkdir(dirname(join(root, path)), { recursive: true });

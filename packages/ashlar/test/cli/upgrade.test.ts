@@ -3,6 +3,7 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/pro
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { makeApplicationFolder } from "../support/application-folder.ts";
 import { ashlar } from "../support/command-line.ts";
 import { execute, generatedApplication, serve } from "../support/generated-application.ts";
 
@@ -23,9 +24,9 @@ interface Former {
 async function formerApplication(name: string): Promise<{ readonly root: string; readonly former: Former }> {
   const former = JSON.parse(await readFile(join(APPLICATIONS, `${name}.json`), "utf8")) as Former;
   // Inside the package, so that it resolves `ashlar`.
-  const parent = await mkdtemp(join(PACKAGE, ".generated-"));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  const root = join(parent, "shop");
+  const { folder, remove } = await makeApplicationFolder();
+  onTestFinished(remove);
+  const root = join(folder, "shop");
   for (const [path, text] of Object.entries({ ...former.files, ".env": former.environment })) {
     await mkdir(dirname(join(root, path)), { recursive: true });
     await writeFile(join(root, path), text);

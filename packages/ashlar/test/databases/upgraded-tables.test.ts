@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { EmailChangeTable } from "../../src/auth/accounts/email-change-table.ts";
@@ -6,6 +6,7 @@ import { PasswordResetTable } from "../../src/auth/accounts/password-reset-table
 import { dateOf, Migrations, type Row } from "../../src/database/index.ts";
 import { planUpgrade, writeUpgrade } from "../../src/scaffold/index.ts";
 import { digest } from "../../src/security/index.ts";
+import { makeApplicationFolder } from "../support/application-folder.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
@@ -42,9 +43,9 @@ async function formerApplication(): Promise<string> {
   const text = await readFile(join(PACKAGE, "test/upgrade/applications/2026-11-21.json"), "utf8");
   const { files } = JSON.parse(text) as { readonly files: Readonly<Record<string, string>> };
   // Inside the package, so that the migrations resolve `ashlar`.
-  const parent = await mkdtemp(join(PACKAGE, ".generated-"));
-  onTestFinished(() => rm(parent, { recursive: true, force: true }));
-  const root = join(parent, "shop");
+  const { folder, remove } = await makeApplicationFolder();
+  onTestFinished(remove);
+  const root = join(folder, "shop");
   const all = { ...files, "database/migrations/2026_11_29_060155_create_email_changes.ts": EMAIL_CHANGES };
   for (const [path, content] of Object.entries(all)) {
     await mkdir(dirname(join(root, path)), { recursive: true });

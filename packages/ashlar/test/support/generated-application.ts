@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import { createProject, type ProjectOptions } from "../../src/scaffold/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
+import { makeApplicationFolder } from "./application-folder.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 import { typeProblems } from "./type-check.ts";
 
@@ -31,11 +32,10 @@ export async function generatedApplication(options: Partial<ProjectOptions> = {}
 export async function generateApplication(
   options: Partial<ProjectOptions> = {},
 ): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> {
-  // Inside the package, so that a separate process resolves `ashlar` as an installed application would.
-  const parent = await mkdtemp(join(PACKAGE, ".generated-"));
-  const folder = join(parent, "shop");
+  const parent = await makeApplicationFolder();
+  const folder = join(parent.folder, "shop");
   const { root } = await createProject({ folder, pages: true, api: true, database: "sqlite", ...options });
-  return { root, remove: async () => await rm(parent, { recursive: true, force: true }) };
+  return { root, remove: parent.remove };
 }
 
 /**

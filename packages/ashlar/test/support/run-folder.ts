@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { removeApplicationFolders } from "./application-folder.ts";
 import { KeptDatabases } from "./kept-databases.ts";
 import { mariadbServer } from "./mariadb-databases.ts";
 import { postgresServer } from "./postgres-databases.ts";
@@ -46,9 +47,10 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Drops a run's databases, and removes its folder. */
+/** Drops a run's databases, and removes the folders of its applications and its own. */
 export async function removeRun(folder: string): Promise<void> {
   for (const server of [postgresServer, mariadbServer]) await new KeptDatabases(server, folder).drop();
+  await removeApplicationFolders(folder);
   await rm(folder, { recursive: true, force: true });
 }
 

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import { type Application, createApplication } from "../../src/boot/index.ts";
 import { createTestClient, type TestClient } from "../../src/testing/index.ts";
+import { type ApplicationFolder, makeApplicationFolder } from "./application-folder.ts";
 import { COMMAND, checkTypes, execute, freePort, type ServedProcess, startServing } from "./generated-application.ts";
 import { changed, pageChanges } from "./page-changes.ts";
 import { fileIn, writePageFile } from "./page-files.ts";
@@ -63,7 +64,7 @@ const SCRIPTS = {
  * print with what the tutorial shows. Each fence is followed, in order; one that can't be is an error.
  */
 export class TutorialReader {
-  readonly #parent: string;
+  readonly #parent: ApplicationFolder;
   /** Where the reader's terminal is. */
   #folder: string;
   #served: ServedProcess | null = null;
@@ -74,17 +75,16 @@ export class TutorialReader {
   #text = "";
   readonly #gates: Application[] = [];
 
-  private constructor(parent: string, ports: ReadonlyMap<string, number>) {
+  private constructor(parent: ApplicationFolder, ports: ReadonlyMap<string, number>) {
     this.#parent = parent;
-    this.#folder = parent;
+    this.#folder = parent.folder;
     this.#ports = ports;
   }
 
   /** A reader in an empty folder. */
   static async begin(): Promise<TutorialReader> {
-    const parent = await mkdtemp(join(PACKAGE, ".generated-"));
     return new TutorialReader(
-      parent,
+      await makeApplicationFolder(),
       new Map([
         ["3000", await freePort()],
         ["3001", await freePort()],
@@ -96,7 +96,7 @@ export class TutorialReader {
   async end(): Promise<void> {
     await this.#stop();
     for (const gate of this.#gates) await gate.shutdown();
-    await rm(this.#parent, { recursive: true, force: true });
+    await this.#parent.remove();
   }
 
   /**
@@ -219,7 +219,7 @@ export class TutorialReader {
 
   async #run(line: string): Promise<string> {
     if (line.startsWith("curl ")) await this.#serve();
-    const state = join(this.#parent, "state");
+    const state = join(this.#parent.folder, "state");
     const script = `${SHELL}${this.#variables}\n${line}\npwd >"$STATE"; declare -p TOKEN >>"$STATE" 2>/dev/null || true`;
     const { code, output } = await execute(this.#folder, "bash", ["-c", script], {
       NODE: process.execPath,
@@ -231,7 +231,6 @@ export class TutorialReader {
       INSTALL_ZOD,
       FOLDER: this.#folder,
       STATE: state,
-      NODE_COMPILE_CACHE: join(this.#parent, "cache"),
       GIT_AUTHOR_NAME: "Reader",
       GIT_AUTHOR_EMAIL: "reader@example.com",
       GIT_COMMITTER_NAME: "Reader",
