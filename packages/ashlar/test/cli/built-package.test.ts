@@ -2,8 +2,8 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { expect, test } from "vitest";
-import { npmInvocation } from "../../../create-ashlar/src/package-managers.ts";
 import { execute, generatedApplication } from "../support/generated-application.ts";
+import { packedPackages } from "../support/packed-packages.ts";
 
 const PACKAGE = join(import.meta.dirname, "../..");
 const BLOCK = 4096;
@@ -93,10 +93,8 @@ test("a production install adds no more packages than the README says, and only 
 });
 
 test("a production install takes as much of a disk as the README says", async () => {
-  const pack = npmInvocation(["pack", "--dry-run", "--json", "--ignore-scripts"]);
-  const { output } = await execute(PACKAGE, pack.command, pack.args);
-  const [packed] = JSON.parse(output.slice(output.indexOf("["))) as [{ readonly files: readonly { path: string }[] }];
-  const files = packed.files.map(({ path }) => join(PACKAGE, path));
+  const { paths } = packedPackages().find(({ name }) => name === "ashlar")!;
+  const files = paths.map((path) => join(PACKAGE, path));
   const { places } = await installed();
   const modules = join(PACKAGE, "../../node_modules");
   const platform = (await readdir(join(modules, "@node-rs"))).filter((name) => name.startsWith("argon2-"));

@@ -5,20 +5,15 @@ import { expect, test } from "vitest";
 import { parts } from "../../../../docs/.vitepress/contents.ts";
 import { copiedText } from "../../../../docs/.vitepress/markdown-copy.ts";
 import { brokenMarkdownLinks } from "../../../../scripts/docs-links.ts";
-import { npmInvocation } from "../../../create-ashlar/src/package-managers.ts";
 import { execute } from "../support/generated-application.ts";
+import { packedPackages } from "../support/packed-packages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const PACKAGE = join(import.meta.dirname, "../..");
 
 /** The built package as npm publishes it, unpacked. */
 async function unpacked(): Promise<string> {
   const folder = await temporaryFolder();
-  const { command, args } = npmInvocation(["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
-  const packed = await execute(PACKAGE, command, args);
-  expect(packed.code, packed.output).toBe(0);
-  const [tarball] = await readdir(folder);
-  await execute(folder, "tar", ["-xzf", tarball!]);
+  const { file } = packedPackages().find(({ name }) => name === "ashlar")!;
+  await execute(folder, "tar", ["-xzf", file]);
   return join(folder, "package");
 }
 

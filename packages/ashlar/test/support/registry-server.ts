@@ -5,8 +5,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseEnv } from "node:util";
+import { type PackedPackage, packedPackages } from "./packed-packages.ts";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
@@ -16,16 +17,6 @@ const CACHE = SETTINGS.cache ?? "";
 
 /** The registry that this machine installs packages from. */
 const UPSTREAM = new URL(SETTINGS.registry ?? "");
-
-/** A package as it would be published. */
-interface Packed {
-  readonly name: string;
-  readonly filename: string;
-  readonly tarball: Buffer;
-}
-
-/** This repository's packages; packed once for all registries. */
-let packed: readonly Packed[] | null = null;
 
 /** Returns whether packages can be installed from it. */
 export const canInstall: boolean = await fetch(new URL("kysely", UPSTREAM), { method: "HEAD" }).then(
@@ -57,8 +48,7 @@ export async function startRegistry(): Promise<PackageRegistry> {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  packed ??= pack(["ashlar", "create-ashlar"], folder);
-  for (const one of packed) publish(one, { origin, answers });
+  for (const one of packedPackages(folder)) publish(one, { origin, answers });
   const variables = {
     npm_config_registry: `${origin}/`,
     npm_config_cache: ownCache(folder),
@@ -92,29 +82,16 @@ interface Registry {
   readonly answers: Map<string, unknown>;
 }
 
-function publish({ name, filename, tarball }: Packed, { origin, answers }: Registry): void {
+function publish({ name, file }: PackedPackage, { origin, answers }: Registry): void {
+  const tarball = readFileSync(file);
+  const path = `/${name}/-/${basename(file)}`;
   const manifest = JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")) as { version: string };
   const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
-  const version = { ...manifest, dist: { tarball: `${origin}/${name}/-/${filename}`, integrity } };
-  answers.set(`/${name}/-/${filename}`, tarball);
+  const version = { ...manifest, dist: { tarball: origin + path, integrity } };
+  answers.set(path, tarball);
   answers.set(`/${name}`, {
     name,
     "dist-tags": { latest: manifest.version },
     versions: { [manifest.version]: version },
   });
-}
-
-/** Packs the packages in these folders, starting npm once. */
-function pack(folders: readonly string[], destination: string): readonly Packed[] {
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", destination];
-  const output = execFileSync("npm", [...args, ...folders.map((folder) => `./${folder}`)], {
-    cwd: PACKAGES,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  return (JSON.parse(output) as { name: string; filename: string }[]).map(({ name, filename }) => ({
-    name,
-    filename,
-    tarball: readFileSync(join(destination, filename)),
-  }));
 }
