@@ -7,6 +7,7 @@ const source = fileURLToPath(new URL("./packages/ashlar/src", import.meta.url));
 
 const countsReporter = fileURLToPath(new URL("./.ci/counts-reporter.mjs", import.meta.url));
 const runFolder = fileURLToPath(new URL("./packages/ashlar/test/support/run-folder.ts", import.meta.url));
+const cpuProfile = fileURLToPath(new URL("./packages/ashlar/test/support/cpu-profile.ts", import.meta.url));
 const sharedWorker = fileURLToPath(new URL("./packages/ashlar/test/support/shared-worker.ts", import.meta.url));
 
 // A zone of no whole hours that is behind UTC: a time that is formatted or compared in the wrong one shows.
@@ -47,7 +48,7 @@ const shared = (
     isolate: false,
     // No test may depend on those before it. The seed is printed at the start; --sequence.seed repeats its order.
     sequence: { shuffle: { tests: isShuffled } },
-    setupFiles: [sharedWorker],
+    setupFiles: process.env.ASHLAR_TEST_TIMES === undefined ? [sharedWorker] : [cpuProfile, sharedWorker],
     // The set-up lets Node load generated applications, with the framework that the tests have.
     server: { deps: { external: [/\/packages\/ashlar\/\.generated-/] } },
   },
