@@ -32,12 +32,16 @@ const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 export function inheritLate(name: PlatformClass, late: { readonly prototype: object }, inherit: () => void): void {
   const { prototype } = late;
   const standIn: object = Object.create(
-    new Proxy(Object.prototype, {
-      getPrototypeOf() {
-        link();
-        return Object.getPrototypeOf(prototype) as object;
+    // Not Object.prototype itself: with --frozen-intrinsics, a proxy of it has to report its real prototype.
+    new Proxy(
+      {},
+      {
+        getPrototypeOf() {
+          link();
+          return Object.getPrototypeOf(prototype) as object;
+        },
       },
-    }),
+    ),
     // Promises look for `then` in what they are resolved with: finding it here spares them the proxy.
     // biome-ignore lint/suspicious/noThenProperty: it has no value, so nothing takes the object for a promise.
     { [Symbol.toStringTag]: { value: name }, then: { value: undefined } },
