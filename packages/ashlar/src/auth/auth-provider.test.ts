@@ -11,7 +11,7 @@ import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../session/
 import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import { AuthenticationMiddleware } from "./authentication-middleware.ts";
+import { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
 
 test("an application that lists the provider but has no guard works, prunes no accounts, and shuts down", async () => {
   const root = await temporaryFolder();

@@ -3,14 +3,14 @@ import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
-import type { AccountHashes } from "./account-hashes.ts";
+import type { AccountHashes } from "./passwords/account-hashes.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
-import { type Answer, answer, answerStep, refuse } from "./answer.ts";
-import type { Authenticatable, UserId } from "./authenticatable.ts";
-import type { Guard, GuardOf } from "./guard.ts";
-import type { GuardRegistry, GuessedAccount } from "./guard-registry.ts";
+import { type Answer, answer, answerStep, refuse } from "./requests/answer.ts";
+import type { Authenticatable, UserId } from "./users/authenticatable.ts";
+import type { Guard, GuardOf } from "./guards/guard.ts";
+import type { GuardRegistry, GuessedAccount } from "./guards/guard-registry.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
-import { LoginGuard } from "./login-guard.ts";
+import { LoginGuard } from "./guards/login-guard.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import type { EntryOptions, LoginOptions } from "./pipeline/login-options.ts";
 import {
@@ -23,7 +23,7 @@ import {
 } from "./pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import type { ProofRegistry } from "./proofs/proof-registry.ts";
-import type { RefusedGuesses } from "./refused-guesses.ts";
+import type { RefusedGuesses } from "./guards/refused-guesses.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
 

@@ -6,14 +6,14 @@ export {
   holdsAccess,
   proofOf,
   staleProof,
-} from "./access-epoch.ts";
+} from "./access/access-epoch.ts";
 export type {
   AccountChanges,
   AccountConditions,
   AccountStore,
   AccountUser,
   NewAccount,
-} from "./account-store.ts";
+} from "./users/account-store.ts";
 export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
 export type {
   AccountMailables,
@@ -46,16 +46,16 @@ export {
   type UserClass,
   type UserId,
   userClassOf,
-} from "./authenticatable.ts";
+} from "./users/authenticatable.ts";
 export {
   Authenticates,
   type AuthenticatesInstance,
   type AuthenticatesStatics,
-} from "./authenticates.ts";
-export type { Authentication } from "./authentication.ts";
-export { AuthenticationMiddleware } from "./authentication-middleware.ts";
-export { blockedColumnOf, isBlocked } from "./blocked-accounts.ts";
-export { ConfirmPasswordMiddleware } from "./confirm-password-middleware.ts";
+} from "./models/authenticates.ts";
+export type { Authentication } from "./requests/authentication.ts";
+export { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
+export { blockedColumnOf, isBlocked } from "./users/blocked-accounts.ts";
+export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
   ActiveCredential,
@@ -75,12 +75,12 @@ export { hasExpired } from "./credentials/credential-conditions.ts";
 export { CredentialTable } from "./credentials/credential-table.ts";
 export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
-export type { Guard, Guards } from "./guard.ts";
-export { GuardMiddleware } from "./guard-middleware.ts";
-export type { GuardDriver, GuardFactory } from "./guard-registry.ts";
+export type { Guard, Guards } from "./guards/guard.ts";
+export { GuardMiddleware } from "./requests/guard-middleware.ts";
+export type { GuardDriver, GuardFactory } from "./guards/guard-registry.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
-export { LoadUserMiddleware } from "./load-user-middleware.ts";
-export { LoginGuard } from "./login-guard.ts";
+export { LoadUserMiddleware } from "./requests/load-user-middleware.ts";
+export { LoginGuard } from "./guards/login-guard.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
 export { deviceName } from "./logins/device-name.ts";
 export type {
@@ -102,10 +102,10 @@ export type {
 } from "./logins/login-store.ts";
 export { LoginUses } from "./logins/login-uses.ts";
 export type { LoginInfo, LoginPage } from "./logins/user-logins.ts";
-export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./max-per-user.ts";
-export { existingUsers } from "./model-accounts.ts";
-export { hasherOf } from "./model-hasher.ts";
-export { requireHashing } from "./password-settings.ts";
+export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./credentials/max-per-user.ts";
+export { existingUsers } from "./models/model-accounts.ts";
+export { hasherOf } from "./passwords/model-hasher.ts";
+export { requireHashing } from "./passwords/password-settings.ts";
 export type { LoginOptions } from "./pipeline/login-options.ts";
 export {
   CompleteLogin,
@@ -121,15 +121,15 @@ export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { Proof } from "./proofs/proof.ts";
 export { declareProof } from "./proofs/proof-registry.ts";
-export { refuseGuest } from "./refuse-guest.ts";
-export { RequestGuard } from "./request-guard.ts";
-export { requireEmailColumns } from "./require-email-columns.ts";
-export { requireGuards } from "./require-guards.ts";
+export { refuseGuest } from "./requests/refuse-guest.ts";
+export { RequestGuard } from "./guards/request-guard.ts";
+export { requireEmailColumns } from "./models/require-email-columns.ts";
+export { requireGuards } from "./guards/require-guards.ts";
 export { authSettingsOf, type GuardsSettings } from "./settings.ts";
 export { findSpellings } from "./spellings/find-spellings.ts";
 export { ModelSpellings, type SpelledUserModel } from "./spellings/model-spellings.ts";
 export type { StoredText } from "./spellings/spelled-users.ts";
-export { type DataSubject, declareUserData, type UserDataSource, userDataOf } from "./user-data/user-data.ts";
-export { isModel, isUserClassOf, keepsSameRows } from "./users-of.ts";
+export { type DataSubject, declareUserData, type UserDataSource, userDataOf } from "./users/user-data.ts";
+export { isModel, isUserClassOf, keepsSameRows } from "./users/users-of.ts";
 export { WebGuard } from "./web/web-guard.ts";
-export { writeColumns } from "./write-column.ts";
+export { writeColumns } from "./access/write-column.ts";

@@ -4,7 +4,7 @@ import { createApplication } from "../boot/index.ts";
 import { DEFAULT_HASHER } from "../security/index.ts";
 import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import { userClassOf } from "./authenticatable.ts";
+import { userClassOf } from "./users/authenticatable.ts";
 import { authSettingsOf, readAuthSettings } from "./settings.ts";
 import { readWebGuardSettings } from "./web/web-guard-settings.ts";
 

@@ -15,8 +15,8 @@ import {
   unknownSetting,
 } from "../support/index.ts";
 import { type CompleteAccountsSettings, readAccountsSettings } from "./accounts/settings.ts";
-import { type AuthenticatableClass, isAuthenticatableClass } from "./authenticatable.ts";
-import { passwordHasher } from "./password-settings.ts";
+import { type AuthenticatableClass, isAuthenticatableClass } from "./users/authenticatable.ts";
+import { passwordHasher } from "./passwords/password-settings.ts";
 import type { LoginStep } from "./pipeline/login-step.ts";
 import type { WebGuardSettings } from "./web/web-guard-settings.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { writeColumns } from "../../src/auth/write-column.ts";
+import { writeColumns } from "../../src/auth/access/write-column.ts";
 import { type Casts, json, Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { administerMariadb } from "../support/mariadb-databases.ts";

@@ -1,4 +1,4 @@
-import { accessEpochOf, readAgain } from "../../src/auth/access-epoch.ts";
+import { accessEpochOf, readAgain } from "../../src/auth/access/access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../src/auth/index.ts";
 import type { LoginProof, NewLogin } from "../../src/auth/logins/login-store.ts";
 

@@ -1,8 +1,8 @@
 import { type Database, databaseOf } from "../../database/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Authenticatable } from "../authenticatable.ts";
-import { isModel } from "../users-of.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { isModel } from "../users/users-of.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {

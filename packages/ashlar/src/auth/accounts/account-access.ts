@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
-import type { AccountUser } from "../account-store.ts";
-import type { Authenticatable } from "../authenticatable.ts";
-import { endAccess } from "../end-access.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { endAccess } from "../models/end-access.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { GuardUsers } from "./guard-users.ts";
 

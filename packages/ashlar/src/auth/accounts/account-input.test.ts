@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ADA, FullUser, NEW_PASSWORD } from "../../../test/support/account-application.ts";
 import { AshlarError } from "../../support/index.ts";
-import { ModelAccounts, type UserModel } from "../model-accounts.ts";
+import { ModelAccounts, type UserModel } from "../models/model-accounts.ts";
 import { checkEmail, checkName, choosePassword, hashChosenPassword } from "./account-input.ts";
 
 const SHORT = ["password", ["The password is too short. Use at least 8 characters."]];

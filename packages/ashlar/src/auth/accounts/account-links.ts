@@ -1,6 +1,6 @@
 import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
-import { accessEpochOf } from "../access-epoch.ts";
-import type { Authenticatable } from "../authenticatable.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 
 /** The account that a link is about. */
 export interface AccountClaim {

@@ -2,8 +2,8 @@ import type { Application } from "../../boot/index.ts";
 import type { Container, Logger } from "../../kernel/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import type { Authenticatable } from "../authenticatable.ts";
-import { isClosed } from "../closed-accounts.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { isClosed } from "../users/closed-accounts.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
   AccountMailableClass,

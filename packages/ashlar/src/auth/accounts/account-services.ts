@@ -1,8 +1,8 @@
 import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
 import { authSettingsOf } from "../settings.ts";
-import { accountData } from "../user-data/account-data.ts";
-import { type UserDataRegistry, userDataOf } from "../user-data/user-data.ts";
+import { accountData } from "./account-data.ts";
+import { type UserDataRegistry, userDataOf } from "../users/user-data.ts";
 import { AccountAccess } from "./account-access.ts";
 import { AccountBlocks } from "./account-blocks.ts";
 import { AccountLinks } from "./account-links.ts";

@@ -4,7 +4,7 @@ import { PASSWORD, testAccounts } from "../../../test/support/account-applicatio
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { CookieGuard, guardProvider, Person } from "../../../test/support/people.ts";
 import { isIn } from "../../../test/support/store-shop.ts";
-import type { AuthenticatableClass, UserId } from "../authenticatable.ts";
+import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 import { authRoutes } from "./auth-routes.ts";
 
 /** Finds people, as an object. */

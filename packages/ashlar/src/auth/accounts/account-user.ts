@@ -1,8 +1,8 @@
 import { AshlarError, type RegisteredUser } from "../../support/index.ts";
-import { type AccountStore, type AccountUser, storeMethodsOf } from "../account-store.ts";
-import type { AuthenticatableClass } from "../authenticatable.ts";
-import { accountStoreOf } from "../model-accounts.ts";
-import { isModel } from "../users-of.ts";
+import { type AccountStore, type AccountUser, storeMethodsOf } from "../users/account-store.ts";
+import type { AuthenticatableClass } from "../users/authenticatable.ts";
+import { accountStoreOf } from "../models/model-accounts.ts";
+import { isModel } from "../users/users-of.ts";
 
 /** A user who knows whether the address is verified. */
 export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;

@@ -1,8 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import { userKey } from "../../kernel/index.ts";
 import type { Message, RegisteredUser } from "../../support/index.ts";
-import type { AccountUser } from "../account-store.ts";
-import type { Authenticatable } from "../authenticatable.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import type { BlockDetails } from "./account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
 import { asAccountUser } from "./account-user.ts";

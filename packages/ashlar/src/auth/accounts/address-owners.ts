@@ -1,4 +1,4 @@
-import type { NewAccount } from "../account-store.ts";
+import type { NewAccount } from "../users/account-store.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { GuardUsers } from "./guard-users.ts";

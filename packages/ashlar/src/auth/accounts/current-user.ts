@@ -1,11 +1,11 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser, ValidationError } from "../../support/index.ts";
-import type { AccountUser } from "../account-store.ts";
-import { hasPassword } from "../credentials.ts";
-import type { Guard } from "../guard.ts";
-import { LoginGuard } from "../login-guard.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import type { Guard } from "../guards/guard.ts";
+import { LoginGuard } from "../guards/login-guard.ts";
 import { message } from "../messages.ts";
-import { provesOwnPassword } from "../own-password.ts";
+import { provesOwnPassword } from "../guards/own-password.ts";
 import { CompleteLogin } from "../pipeline/login-step.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
 import type { FirstProof } from "../proofs/login-methods.ts";

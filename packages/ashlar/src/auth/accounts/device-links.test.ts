@@ -12,7 +12,7 @@ import {
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { Route } from "../../routing/index.ts";
 import { freeze, linksIn, travelBack } from "../../testing/index.ts";
-import type { Authenticatable, UserId } from "../authenticatable.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import { authRoutes } from "./auth-routes.ts";
 
 const START = Date.parse("2030-01-01T00:00:00.000Z");

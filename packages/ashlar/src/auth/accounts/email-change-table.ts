@@ -1,7 +1,7 @@
 import { type BatchTable, type Database, dateOf, hasTable, type Row } from "../../database/index.ts";
 import { digest, normalizeEmail, spellingsOfEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
-import type { UserId } from "../authenticatable.ts";
+import type { UserId } from "../users/authenticatable.ts";
 import { UNDO_EXPIRES_IN_HOURS } from "./account-links.ts";
 
 /** The table of changes of address. */

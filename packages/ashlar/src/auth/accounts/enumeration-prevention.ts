@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../support/index.ts";
-import { type UserClass, userClassOf } from "../authenticatable.ts";
-import { isModel } from "../users-of.ts";
+import { type UserClass, userClassOf } from "../users/authenticatable.ts";
+import { isModel } from "../users/users-of.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";
 import { isVerifiable } from "./account-user.ts";

@@ -2,15 +2,15 @@ import { CONFLICT_RETRIES, type Connection, type Database } from "../../database
 import type { HttpContext } from "../../http/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
-import type { AccountStore, AccountUser, NewAccount } from "../account-store.ts";
-import type { AuthenticatableClass } from "../authenticatable.ts";
-import { closedColumnOf } from "../closed-accounts.ts";
-import { isPasswordOf } from "../credentials.ts";
-import { isJoinable, type UserModelClass } from "../joinable-users.ts";
-import { accountStoreOf, existingUsers, ModelAccounts, type ModelUser } from "../model-accounts.ts";
-import { hashNewPassword } from "../new-password.ts";
+import type { AccountStore, AccountUser, NewAccount } from "../users/account-store.ts";
+import type { AuthenticatableClass } from "../users/authenticatable.ts";
+import { closedColumnOf } from "../users/closed-accounts.ts";
+import { isPasswordOf } from "../passwords/verify-credentials.ts";
+import { isJoinable, type UserModelClass } from "../models/joinable-users.ts";
+import { accountStoreOf, existingUsers, ModelAccounts, type ModelUser } from "../models/model-accounts.ts";
+import { hashNewPassword } from "../passwords/new-password.ts";
 import type { GuardEntry } from "../settings.ts";
-import { isModel, isUserOf, keepsSameRows } from "../users-of.ts";
+import { isModel, isUserOf, keepsSameRows } from "../users/users-of.ts";
 import type { AccountPages } from "./account-pages.ts";
 import { remedyFor, requireAccountStore } from "./account-user.ts";
 

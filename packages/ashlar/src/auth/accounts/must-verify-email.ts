@@ -9,7 +9,7 @@ import type { HttpRequest } from "../../http/index.ts";
 import type { Mailer } from "../../mail/index.ts";
 import { normalizeEmail } from "../../security/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../support/index.ts";
-import { keyOf, reread } from "../write-column.ts";
+import { keyOf, reread } from "../access/write-column.ts";
 import type { AccountServices } from "./account-services.ts";
 import { asAccountUser } from "./account-user.ts";
 import "../../kernel/index.ts";

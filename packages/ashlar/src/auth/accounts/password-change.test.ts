@@ -14,8 +14,8 @@ import { CookieGuard, guardProvider, HeaderGuard } from "../../../test/support/p
 import { onEachDatabase } from "../../../test/support/services.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
-import type { CredentialHolder } from "../access-epoch.ts";
-import type { LoginGuard } from "../login-guard.ts";
+import type { CredentialHolder } from "../access/access-epoch.ts";
+import type { LoginGuard } from "../guards/login-guard.ts";
 
 const CHANGED = "/home";
 const SENT = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };

@@ -1,6 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
-import { endAccessOnProof } from "../end-access.ts";
+import { endAccessOnProof } from "../models/end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";

@@ -1,12 +1,12 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
-import { accessEpochOf } from "../access-epoch.ts";
-import type { AccountUser } from "../account-store.ts";
-import { isBlocked } from "../blocked-accounts.ts";
-import { hasPassword } from "../credentials.ts";
-import { endAccessOnProof } from "../end-access.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import { endAccessOnProof } from "../models/end-access.ts";
 import { announce } from "../events.ts";
-import { countGuess } from "../guesses.ts";
+import { countGuess } from "../guards/guesses.ts";
 import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import type { AccountAccess } from "./account-access.ts";

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from "node:crypto";
 import type { HttpContext } from "../../http/index.ts";
 import { deriveKey, KeyPurpose } from "../../security/index.ts";
 import { nowInSeconds } from "../../support/index.ts";
-import { makeAccessEpoch } from "../access-epoch.ts";
+import { makeAccessEpoch } from "../access/access-epoch.ts";
 
 const REGISTRATION = new KeyPurpose("registration");
 const PROOF_BYTES = 16;

@@ -1,4 +1,4 @@
-import { userClassOf } from "../authenticatable.ts";
+import { userClassOf } from "../users/authenticatable.ts";
 
 /**
  * API tokens that stay valid after everything else about an account has ended: requests don't look them up in the

@@ -1,7 +1,7 @@
 import { spellingsOfEmail } from "../../security/index.ts";
 import type { Message } from "../../support/index.ts";
-import type { AccountUser } from "../account-store.ts";
-import type { UserId } from "../authenticatable.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import type { UserId } from "../users/authenticatable.ts";
 import { message } from "../messages.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";

@@ -1,6 +1,6 @@
 import { digest, isSameEmail } from "../../security/index.ts";
-import { makeAccessEpoch } from "../access-epoch.ts";
-import type { AccountUser } from "../account-store.ts";
+import { makeAccessEpoch } from "../access/access-epoch.ts";
+import type { AccountUser } from "../users/account-store.ts";
 import { type AccountClaim, type AccountLinks, epochDigestOf } from "./account-links.ts";
 import type { GuardUsers } from "./guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";

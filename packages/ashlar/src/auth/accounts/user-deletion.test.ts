@@ -19,7 +19,7 @@ import { compose, Model, primaryKey, type Row, reference } from "../../database/
 import { Route } from "../../routing/index.ts";
 import { createSessionDataTable } from "../../session/index.ts";
 import { setClock } from "../../support/index.ts";
-import { Authenticates } from "../authenticates.ts";
+import { Authenticates } from "../models/authenticates.ts";
 
 afterEach(() => setClock(null));
 

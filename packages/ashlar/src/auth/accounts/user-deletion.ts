@@ -7,10 +7,10 @@ import {
   tableHasColumn,
 } from "../../database/index.ts";
 import { accessEndFor } from "../access/ended-access.ts";
-import type { AccountUser } from "../account-store.ts";
-import type { Authenticatable, UserId } from "../authenticatable.ts";
-import type { UserDataRegistry } from "../user-data/user-data.ts";
-import { isModel } from "../users-of.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import type { UserDataRegistry } from "../users/user-data.ts";
+import { isModel } from "../users/users-of.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** The dependencies of {@link UserDeletion}. */

@@ -1,5 +1,5 @@
 import { isSameEmail } from "../../security/index.ts";
-import type { AccountUser } from "../account-store.ts";
+import type { AccountUser } from "../users/account-store.ts";
 import { epochDigestOf, type VerificationClaim } from "./account-links.ts";
 import { isVerifiable } from "./account-user.ts";
 

@@ -3,8 +3,8 @@ import type { Container } from "../../kernel/index.ts";
 import { keepForm } from "../../session/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { message } from "../messages.ts";
-import { refuseGuest } from "../refuse-guest.ts";
-import { requireGuards } from "../require-guards.ts";
+import { refuseGuest } from "../requests/refuse-guest.ts";
+import { requireGuards } from "../guards/require-guards.ts";
 import { isVerifiable } from "./account-user.ts";
 import "../../http/index.ts";
 

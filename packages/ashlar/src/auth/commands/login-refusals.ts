@@ -1,8 +1,8 @@
 import type { Application } from "../../boot/index.ts";
 import { isVerifiable } from "../accounts/account-user.ts";
-import { isBlocked } from "../blocked-accounts.ts";
-import { isClosed } from "../closed-accounts.ts";
-import { identifiersOf, stepKeysOf } from "../counted-accounts.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
+import { isClosed } from "../users/closed-accounts.ts";
+import { identifiersOf, stepKeysOf } from "../accounts/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 import { proofsOf } from "../proofs/proof-registry.ts";
 import type { FoundAccount } from "./find-accounts.ts";

@@ -1,8 +1,8 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { ThrottleKeys } from "../../throttle/index.ts";
-import { countedKeysOf } from "../counted-accounts.ts";
-import { isModel } from "../users-of.ts";
+import { countedKeysOf } from "../accounts/counted-accounts.ts";
+import { isModel } from "../users/users-of.ts";
 import { subjectOf } from "./account-summary.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf, storedAccount } from "./find-accounts.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import type { Outbox, OutboxOwner } from "../../mail/index.ts";
 import { isWorkAbout } from "../accounts/account-promises.ts";
-import type { DataSubject } from "../user-data/user-data.ts";
+import type { DataSubject } from "../users/user-data.ts";
 
 /** The application's outbox; `null` if mails wait in memory, or there are none. */
 export async function outboxOf({ container }: Application): Promise<Outbox | null> {

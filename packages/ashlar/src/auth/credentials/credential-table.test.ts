@@ -5,8 +5,8 @@ import { type Contents, onEachDatabase, type TestEngine } from "../../../test/su
 import { ADA, BOB, TestUser } from "../../../test/support/web-application.ts";
 import { type Database, longText, primaryKey, timestamp } from "../../database/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import { accessEpochOf } from "../access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 import { createCredentialTable } from "./create-credential-table.ts";
 import type { CredentialTableOptions, CredentialValues } from "./credential.ts";
 import { CredentialTable } from "./credential-table.ts";

@@ -1,11 +1,11 @@
 import { type BatchCondition, type BatchTable, type Database, parameter, type Row, sql } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
-import { accessEpochOf, proofOf } from "../access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 import type { LoginProof } from "../logins/login-store.ts";
-import { existingUsers } from "../model-accounts.ts";
-import { ProvenInsert } from "../proven-insert.ts";
+import { existingUsers } from "../models/model-accounts.ts";
+import { ProvenInsert } from "./proven-insert.ts";
 import type {
   ActiveCredential,
   Credential,

@@ -1,5 +1,5 @@
 import type { Cast, Database } from "../../database/index.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../authenticatable.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 
 /** What every table of credentials has of one, next to the columns of its feature. */
 export interface CredentialColumns {

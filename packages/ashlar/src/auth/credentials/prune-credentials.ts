@@ -1,5 +1,5 @@
 import { type BatchTable, dateOf, deleteInBatches, type Row, sql, visitInBatches } from "../../database/index.ts";
-import type { UserId } from "../authenticatable.ts";
+import type { UserId } from "../users/authenticatable.ts";
 
 /** Which credentials are deleted, and how. */
 export interface CredentialPruning {

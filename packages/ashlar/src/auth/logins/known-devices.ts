@@ -1,7 +1,7 @@
 import { type CookieSite, domainFor, type HttpContext, isWithin, ownCookieName } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from "../../security/index.ts";
 import type { CountedDevice } from "../../throttle/index.ts";
-import type { UserId } from "../authenticatable.ts";
+import type { UserId } from "../users/authenticatable.ts";
 
 const DEVICE = new KeyPurpose("device");
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */

@@ -1,6 +1,6 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Authenticatable, UserId } from "../authenticatable.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import type { LoginMethod } from "../proofs/login-methods.ts";
 
 /** The access epoch of the row of a login that waits for a step. No user has it, so the row never counts as a login. */

@@ -1,6 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, asMessage, type MaybePromise, type Message, type RegisteredUser } from "../../support/index.ts";
-import { isBlocked } from "../blocked-accounts.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
 import { message } from "../messages.ts";
 import { amrOf, type FirstProof, type LoginMethod, methodsOf } from "../proofs/login-methods.ts";
 import type { Proof } from "../proofs/proof.ts";

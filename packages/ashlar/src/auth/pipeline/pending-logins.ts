@@ -2,7 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
 import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
-import { staleProof } from "../access-epoch.ts";
+import { staleProof } from "../access/access-epoch.ts";
 import { type LoginProof, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
 import type { ProvedOptions } from "./login-options.ts";

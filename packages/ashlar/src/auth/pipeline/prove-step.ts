@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
-import { accessEpochOf } from "../access-epoch.ts";
-import type { Authenticatable } from "../authenticatable.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { announce } from "../events.ts";
 import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 

@@ -1,4 +1,4 @@
-import type { UserId } from "../authenticatable.ts";
+import type { UserId } from "../users/authenticatable.ts";
 
 /** A text that one user has in a column. */
 export interface StoredText {

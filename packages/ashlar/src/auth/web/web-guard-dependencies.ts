@@ -1,5 +1,5 @@
 import type { Logger } from "../../kernel/index.ts";
-import type { Authenticatable } from "../authenticatable.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
 import type { LoginStore } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";

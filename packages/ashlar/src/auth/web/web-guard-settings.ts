@@ -11,7 +11,7 @@ import {
 } from "../../support/index.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
-import { MAX_PER_USER } from "../max-per-user.ts";
+import { MAX_PER_USER } from "../credentials/max-per-user.ts";
 import { GUARD_SETTINGS } from "../settings.ts";
 
 /** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */

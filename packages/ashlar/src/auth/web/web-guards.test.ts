@@ -9,7 +9,7 @@ import { Route } from "../../routing/index.ts";
 import { createTestClient } from "../../testing/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import { AuthenticationMiddleware } from "../authentication-middleware.ts";
+import { AuthenticationMiddleware } from "../requests/authentication-middleware.ts";
 
 test("two guards with the same cookie make the boot fail", async () => {
   const booting = testWeb({ guards: { staff: { driver: "web", model: TestUser, cookie: "token" } } });

@@ -8,7 +8,7 @@ import {
 } from "../../../database/index.ts";
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, currentDate, type MaybePromise } from "../../../support/index.ts";
-import type { AuthenticatableClass, UserId } from "../../authenticatable.ts";
+import type { AuthenticatableClass, UserId } from "../../users/authenticatable.ts";
 import {
   type FoundLogin,
   type KeptLogin,

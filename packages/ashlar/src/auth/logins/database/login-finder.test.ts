@@ -7,7 +7,7 @@ import { ADA, BOB, PASSWORD, TestUser, testWeb } from "../../../../test/support/
 import { Database, type Row } from "../../../database/index.ts";
 import { Route, type RouteEntry } from "../../../routing/index.ts";
 import { currentDate } from "../../../support/index.ts";
-import type { UserId } from "../../authenticatable.ts";
+import type { UserId } from "../../users/authenticatable.ts";
 import { loginFinder } from "./login-finder.ts";
 import { loginWriter } from "./login-writer.ts";
 

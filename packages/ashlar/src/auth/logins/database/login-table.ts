@@ -1,5 +1,5 @@
 import { dateOf, type Row } from "../../../database/index.ts";
-import type { UserId } from "../../authenticatable.ts";
+import type { UserId } from "../../users/authenticatable.ts";
 import { methodsFrom } from "../../proofs/login-methods.ts";
 import type { ListedLogin } from "../login-store.ts";
 

@@ -8,8 +8,8 @@ import type { Row } from "../../../database/index.ts";
 import { Route } from "../../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../../session/index.ts";
 import { AshlarError } from "../../../support/index.ts";
-import { accessEpochOf } from "../../access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass } from "../../authenticatable.ts";
+import { accessEpochOf } from "../../access/access-epoch.ts";
+import type { Authenticatable, AuthenticatableClass } from "../../users/authenticatable.ts";
 import type { LoginStep } from "../../pipeline/login-step.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 

@@ -6,10 +6,10 @@ import {
   parameter,
   type Row,
 } from "../../../database/index.ts";
-import type { AuthenticatableClass } from "../../authenticatable.ts";
-import type { UserModelClass } from "../../joinable-users.ts";
+import type { AuthenticatableClass } from "../../users/authenticatable.ts";
+import type { UserModelClass } from "../../models/joinable-users.ts";
 import { methodsColumn } from "../../proofs/login-methods.ts";
-import { ProvenInsert, provesByRow, userAsProved } from "../../proven-insert.ts";
+import { ProvenInsert, provesByRow, userAsProved } from "../../credentials/proven-insert.ts";
 import type { LoginProof, LoginRenewal, NewLogin, RenewedLogin } from "../login-store.ts";
 import { LOGIN_TABLE } from "./login-table.ts";
 

@@ -1,0 +1,124 @@
+import { digest, randomToken } from "../../security/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { accessEndFor } from "./ended-access.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
+import type { LoginProof } from "../logins/login-store.ts";
+import "../errors.ts";
+
+const EPOCH_BYTES = 16;
+
+/**
+ * The values that columns of a user's row must have for a proof to be still valid. `null` means that the column is
+ * empty.
+ */
+export type AccessConditions = Readonly<Record<string, string | null>>;
+
+/** Two sets of conditions as one; `null` if no row can meet both. */
+export function bothConditions(one: AccessConditions, other: AccessConditions): AccessConditions | null {
+  const isMet = Object.entries(other).every(([column, value]) => !Object.hasOwn(one, column) || one[column] === value);
+  return isMet ? { ...one, ...other } : null;
+}
+
+/**
+ * What the mixins of a user's model know about access to the account. With it, one statement can both check whether a
+ * proof still holds and do what was proved.
+ */
+export interface AccessHolder extends Authenticatable {
+  accessEpoch(): string;
+  /** The values that the user's row must still have for a proof given with this model to be valid. */
+  accessConditions(): AccessConditions;
+  /** The columns that change when access to the account ends, with their new values. */
+  accessChanges(): AccessConditions;
+}
+
+/**
+ * A user with credentials other than logins that end together with access to the account, such as an API token. The
+ * mixins that add such credentials implement it, and each of them calls the one that it extends.
+ */
+export interface CredentialHolder {
+  /**
+   * Removes these credentials, if the user has any. Called each time access to the account ends, after the user's row
+   * was written, in the same transaction. If it throws, access does not end.
+   */
+  endCredentials(): Promise<void>;
+}
+
+/** Reports whether the class of a user has credentials other than logins. */
+function holdsCredentials(user: object): user is CredentialHolder {
+  return typeof (user as Partial<CredentialHolder>).endCredentials === "function";
+}
+
+/** Reports whether a user may have credentials other than logins: the class's own, or those that features store. */
+export function mayHoldCredentials(user: object): boolean {
+  return holdsCredentials(user) || accessEndFor(user) !== null;
+}
+
+/**
+ * Removes a user's credentials other than logins. Everything that changes an access epoch calls it, in the same
+ * transaction.
+ */
+export async function endCredentials(user: object): Promise<void> {
+  if (holdsCredentials(user)) await user.endCredentials();
+  await accessEndFor(user)?.end(user as Authenticatable);
+}
+
+/**
+ * Creates a new epoch: 128 random bits. It is not a counter, so that nothing that belonged to a deleted user matches a
+ * new user with the same key.
+ */
+export function makeAccessEpoch(): string {
+  return randomToken(EPOCH_BYTES);
+}
+
+/** The fingerprint that replaces a user's epoch if none is stored: it changes whenever the epoch would. */
+export function accessFingerprint(passwordHash: string | null, identifiers: readonly (string | null)[]): string {
+  return digest(JSON.stringify([passwordHash, ...identifiers]));
+}
+
+/**
+ * The access epoch of a user of any class. Logins, links in mails and pending steps carry it, and become invalid once
+ * it differs.
+ *
+ * For a class without `accessEpoch`, it is a fingerprint of the password hash and of `email`, if there is one.
+ *
+ * Security: a blocked account has none. It is another text each time, so no login, link or token is valid, and none can be
+ * based on it, wherever that is decided.
+ */
+export function accessEpochOf(user: Authenticatable): string {
+  if (isBlocked(user)) return makeAccessEpoch();
+  if (user.accessEpoch !== undefined) return user.accessEpoch();
+  const { email } = user as { readonly email?: unknown };
+  return accessFingerprint(user.passwordHash(), typeof email === "string" ? [email] : []);
+}
+
+/**
+ * Reads a user again, unless access to the account has ended since: in the meantime, a login may have replaced the hash
+ * by another one of the same password.
+ *
+ * @returns the user as stored now; `null` if access has ended, or the user no longer exists
+ */
+export async function readAgain(model: AuthenticatableClass, user: Authenticatable): Promise<Authenticatable | null> {
+  const fresh = await model.findByAuthId(user.authId());
+  return fresh !== null && accessEpochOf(fresh) === accessEpochOf(user) ? fresh : null;
+}
+
+/** The proof that a store of logins needs, based on a user as read when the proof was given. */
+export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {
+  return {
+    user,
+    accessEpoch: accessEpochOf(user),
+    holds: async () => (await readAgain(model, user)) !== null,
+  };
+}
+
+/** Reports whether a user can express the basis of a proof as columns; the mixin `Authenticates` can. */
+export function holdsAccess<U extends object>(user: U): user is U & AccessHolder {
+  const { accessEpoch, accessConditions, accessChanges } = user as Partial<AccessHolder>;
+  return [accessEpoch, accessConditions, accessChanges].every((method) => typeof method === "function");
+}
+
+/** The error for a proof that was valid when it was given, if the account has changed since. */
+export function staleProof(): AshlarError {
+  return new AshlarError("E_STALE_PROOF");
+}

@@ -1,0 +1,120 @@
+import {
+  type Connection,
+  type Database,
+  type Expression,
+  type ParameterValues,
+  type PreparedStatement,
+  parameter,
+  type SqlBool,
+  sql,
+} from "../../database/index.ts";
+import { type AccessConditions, type AccessHolder, holdsAccess } from "../access/access-epoch.ts";
+import type { AuthenticatableClass } from "../users/authenticatable.ts";
+import { standsBesideAuth, type UserModelClass } from "../models/joinable-users.ts";
+import type { LoginProof } from "../logins/login-store.ts";
+
+/** A table of credentials with a key `id`, and its columns, each from a parameter. `userId` is the user's key. */
+interface CredentialInsert {
+  readonly table: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** Reports whether one statement can check a proof with the row of its user: the users are rows next to auth's tables. */
+export function provesByRow(database: Database, model: AuthenticatableClass): model is UserModelClass {
+  return standsBesideAuth(database, model) && holdsAccess(model.prototype);
+}
+
+/** A query for the row of a proof's user, as the proof requires it. */
+export function userAsProved(
+  { kysely }: Connection,
+  { table, primaryKey }: UserModelClass,
+  { user }: LoginProof,
+): Expression<unknown> {
+  return withConditions(
+    kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", user.authId()),
+    conditionsOf(user),
+    (_, value) => value,
+  );
+}
+
+/**
+ * Inserts a credential that is based on a proof, such as a login or an API token: nothing is stored once access to the
+ * account has ended since the proof was given. With users in a table next to it, that is one conditional statement;
+ * otherwise the row is deleted again. Statements are compiled once.
+ */
+export class ProvenInsert {
+  readonly #connection: Connection;
+  readonly #insert: CredentialInsert;
+  readonly #users: UserModelClass | null;
+  /** By what the proof is based on: the epoch, or if there is none, the columns that replace it. */
+  readonly #statements = new Map<string, PreparedStatement>();
+
+  constructor(database: Database, model: AuthenticatableClass, insert: CredentialInsert) {
+    this.#connection = database.connection();
+    this.#insert = insert;
+    this.#users = provesByRow(database, model) ? model : null;
+  }
+
+  /** Stores the row, and returns its key; `null` if the proof no longer holds. */
+  async run(values: ParameterValues, proof: LoginProof): Promise<string | null> {
+    if (this.#users !== null) return this.#runIf(this.#users, values, conditionsOf(proof.user));
+    const [row] = await this.#statement("", () => ({}))(values);
+    const id = String(row!.id);
+    if (await proof.holds()) return id;
+    await this.#connection.kysely.deleteFrom(this.#insert.table).where("id", "=", id).execute();
+    return null;
+  }
+
+  async #runIf(users: UserModelClass, values: ParameterValues, conditions: AccessConditions): Promise<string | null> {
+    const key = Object.entries(conditions).map(([column, value]) => (value === null ? `${column} is null` : column));
+    const statement = this.#statement(key.join(), () => ({ onlyIf: this.#isUserWith(users, conditions) }));
+    const named = Object.entries(conditions).map(([column, value]) => [nameOf(column), value] as const);
+    const [row] = await statement({ ...values, ...Object.fromEntries(named) });
+    return row === undefined ? null : String(row.id);
+  }
+
+  #statement(key: string, condition: () => { readonly onlyIf?: Expression<SqlBool> }): PreparedStatement {
+    let statement = this.#statements.get(key);
+    if (statement === undefined) {
+      statement = this.#connection.prepareInsert({ ...this.#insert, returning: ["id"], ...condition() });
+      this.#statements.set(key, statement);
+    }
+    return statement;
+  }
+
+  /** Waits for a concurrent deletion of the user, instead of using the row as it was before. */
+  #isUserWith({ table, primaryKey }: UserModelClass, conditions: AccessConditions): Expression<SqlBool> {
+    const { kysely, dialect } = this.#connection;
+    const query = kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", parameter("userId"));
+    const user = withConditions(query, conditions, (column) => parameter(nameOf(column)));
+    return sql`exists ${dialect.lockRows(user, "reference")}`;
+  }
+}
+
+interface Filterable {
+  where(column: string, operator: "=" | "is", value: unknown): this;
+}
+
+/** @param operand what a column that is not empty is compared with */
+function withConditions<Query extends Filterable>(
+  query: Query,
+  conditions: AccessConditions,
+  operand: (column: string, value: string) => unknown,
+): Query {
+  let filtered = query;
+  for (const [column, value] of Object.entries(conditions)) {
+    filtered =
+      value === null ? filtered.where(column, "is", null) : filtered.where(column, "=", operand(column, value));
+  }
+  return filtered;
+}
+
+/** A name that no property of a credential has. */
+function nameOf(column: string): string {
+  return `user.${column}`;
+}
+
+function conditionsOf(user: LoginProof["user"]): AccessConditions {
+  // The class has this method: that was checked when the statement was prepared.
+  return (user as AccessHolder).accessConditions();
+}

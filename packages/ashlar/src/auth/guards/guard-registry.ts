@@ -1,0 +1,395 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { Router } from "../../routing/index.ts";
+import type { PasswordHasher } from "../../security/index.ts";
+import { AshlarError, ConfigurationError, settings, suggestion } from "../../support/index.ts";
+import type { CountedDevice } from "../../throttle/index.ts";
+import { type EndedAccess, endAccessBy } from "../access/ended-access.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import { AccountHashes } from "../passwords/account-hashes.ts";
+import { type Authenticatable, type AuthenticatableClass, userClassOf } from "../users/authenticatable.ts";
+import { accountName, identifierOf, identifiersOf } from "../accounts/counted-accounts.ts";
+import type { Guard } from "./guard.ts";
+import { GuardPages } from "./guard-pages.ts";
+import type { RememberedAccount } from "../logins/known-devices.ts";
+import type { AskedStep } from "../pipeline/login-step.ts";
+import type { PendingLogins } from "../pipeline/pending-logins.ts";
+import type { ProofRegistry } from "../proofs/proof-registry.ts";
+import { RefusedGuesses } from "./refused-guesses.ts";
+import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "../settings.ts";
+import { isModel, keepsSameRows } from "../users/users-of.ts";
+import "../errors.ts";
+
+/** What a driver is told about a guard that it creates. */
+export interface GuardSettings {
+  /** The guard's name. */
+  readonly name: string;
+  /** The class of the guard's users, or an object that finds them. */
+  readonly model: AuthenticatableClass;
+  /** The remaining options of the guard's entry in `GUARDS`, for the driver to validate. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** Creates the guard of one request. */
+export type GuardFactory = (context: HttpContext) => Guard<object>;
+
+/**
+ * A kind of guard. Called at boot, once for each guard of this kind; the function that it returns is called for each
+ * request that asks for the guard.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if the settings cannot work
+ */
+export type GuardDriver = (settings: GuardSettings) => (context: HttpContext) => Guard<object>;
+
+interface RegisteredDriver {
+  readonly make: GuardDriver;
+  /** The class of users that the driver brings; `null` if the entries in `GUARDS` name it. */
+  readonly model: AuthenticatableClass | null;
+}
+
+/** A guard that asks fewer steps than another one with the same users. */
+export interface GuardWithFewerSteps {
+  readonly guard: string;
+  readonly other: string;
+  /** The names of the steps that only the other guard asks. */
+  readonly steps: readonly string[];
+}
+
+/** The account that a password is compared with. */
+export interface GuessedAccount {
+  /** A text that names it by the identifier that was sent, or else the one that its user logs in with. */
+  readonly name: string;
+  /** An identifier of the device that the password comes from, if the account is used on it; otherwise `null`. */
+  readonly device: string | null;
+  /** Whether the account was used on the device before access to it last ended, and not since. */
+  readonly isFormerDevice: boolean;
+}
+
+/** Finds out on which devices an account was used before. */
+export interface DeviceLookup {
+  /** Reports whether a host knows the same of a device as the host of `APP_URL`. */
+  sharesDevices(host: string): boolean;
+  /** A request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
+  deviceOf(context: HttpContext, account: string): CountedDevice | null;
+  /** An identifier of a request's device, if an account was used on it since access last ended; otherwise `null`. */
+  currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
+}
+
+/** Makes the device of a request known to an account, with what has proved its mailbox, or `null`. */
+type AllowDevice = (context: HttpContext, guard: string, user: Authenticatable, proof: string | null) => void;
+
+/** Tells the owners of accounts about guesses. */
+export interface GuessWarnings {
+  /**
+   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the host that the
+   * running code works for.
+   */
+  hasLinkHere(guard: string): boolean;
+  /**
+   * Promises a mail to the owner of an account, and as much work for one that does not exist. Called with each refusal, it
+   * does so only now and then.
+   *
+   * @param account the account's name, whether or not there is one
+   * @returns `false` if it could not be promised: the next call tries again
+   */
+  promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
+}
+
+/** What the guards of an application share. */
+export interface GuardParts {
+  /** Keeps logins that wait for a step. */
+  readonly pendingLogins: PendingLogins;
+  /** What users can prove who they are with. */
+  readonly proofs: ProofRegistry;
+  /** What features do when access to an account ends. */
+  readonly endedAccess: EndedAccess;
+}
+
+const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
+
+/** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
+export class GuardRegistry {
+  readonly #settings: CompleteAuthSettings;
+  readonly #drivers = new Map<string, RegisteredDriver>();
+  /** The pages of each guard. */
+  readonly pages: GuardPages;
+  /** The logins that wait for a step. */
+  readonly pendingLogins: PendingLogins;
+  /** What users can prove who they are with. */
+  readonly proofs: ProofRegistry;
+  readonly #endedAccess: EndedAccess;
+  readonly #models = new Map<string, AuthenticatableClass>();
+  #guards: ReadonlyMap<string, GuardFactory> | null = null;
+  #defaultName: string | null = null;
+  #admits: (user: object) => boolean = () => true;
+  /** The passwords that are being hashed, by account. */
+  readonly hashes: AccountHashes = new AccountHashes();
+  /** The accounts whose guesses were just refused. */
+  readonly refusedGuesses: RefusedGuesses = new RefusedGuesses();
+  /** What the browsers of requests know about accounts; `null` if no guard has browsers. */
+  devices: DeviceLookup | null = null;
+  /** Makes the device of a request known to an account; see `Auth.allowDevice`. */
+  allowDevice: AllowDevice = () => {};
+  /** Tells the owners of accounts that unknown devices have used up their guesses; `null`: nothing tells them. */
+  guessWarnings: GuessWarnings | null = null;
+
+  /**
+   * @param settings the guards
+   * @param router returns the router once there is one, for {@link pages}; before that, `null`
+   * @param parts what the guards share
+   */
+  constructor(settings: CompleteAuthSettings, router: () => Router | null, parts: GuardParts) {
+    this.#settings = settings;
+    this.pendingLogins = parts.pendingLogins;
+    this.proofs = parts.proofs;
+    this.#endedAccess = parts.endedAccess;
+    this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);
+  }
+
+  /**
+   * Registers a kind of guard; called by providers at boot. Entries in `GUARDS` name it:
+   * `{ admin: { driver: "web" } }`.
+   *
+   * @param model the class of users, for a driver that is configured elsewhere. Such a driver is also a guard under its
+   * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model.
+   */
+  registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
+    if (this.#guards !== null) {
+      throw new AshlarError("E_INVALID_CONFIGURATION", `The guard driver "${name}" was registered after the boot.`);
+    }
+    this.#drivers.set(name, { make, model });
+  }
+
+  /**
+   * Makes sure that every configured guard can be created. Called once all providers have booted.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if a guard's driver is not registered, or a setting cannot work
+   */
+  prepare(): void {
+    this.#factories();
+  }
+
+  /**
+   * Lets `LoginGuard.attempt` refuse all other users, as if their password were wrong. Called when providers register.
+   */
+  admitOnly(admits: (user: object) => boolean): void {
+    this.#admits = admits;
+  }
+
+  /** Reports whether a user may log in with a password. */
+  admits(user: object): boolean {
+    return this.#admits(user);
+  }
+
+  /** Hashes the passwords of the guards' users. */
+  get hasher(): PasswordHasher {
+    return this.#settings.hasher;
+  }
+
+  /** The names of all guards. */
+  get names(): readonly string[] {
+    return [...this.#factories().keys()];
+  }
+
+  /**
+   * The name of the guard that a request begins with.
+   *
+   * @throws `E_UNKNOWN_GUARD` if the application has no guard
+   */
+  get defaultName(): string {
+    const name = this.#defaultOrNull;
+    if (name !== null) return name;
+    throw new AshlarError("E_UNKNOWN_GUARD", "The application has no guard. Name one in config/auth.ts: GUARDS.");
+  }
+
+  get #defaultOrNull(): string | null {
+    this.#factories();
+    return this.#defaultName;
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` if no guard has this name, suggesting similar ones */
+  checkName(name: string): void {
+    if (!this.#factories().has(name)) {
+      throw new AshlarError("E_UNKNOWN_GUARD", `No guard is named "${name}". ${suggestion(name, this.names)}`);
+    }
+  }
+
+  /**
+   * Creates a guard for one request.
+   *
+   * @throws `E_UNKNOWN_GUARD` if no guard has this name
+   */
+  make(name: string, context: HttpContext): Guard {
+    this.checkName(name);
+    return this.#factories().get(name)!(context);
+  }
+
+  /** The further steps of each login with a guard. */
+  stepsOf(name: string): readonly AskedStep[] {
+    const { steps } = this.#settings.guards.get(name) ?? this.#settings;
+    return this.proofs.steps.length === 0 ? steps : [...steps, ...this.proofs.steps];
+  }
+
+  /** The guards whose users can also log in with another guard, which asks more steps; without those that ask as many. */
+  get guardsWithFewerSteps(): readonly GuardWithFewerSteps[] {
+    return this.names.flatMap((guard) => {
+      const asked = new Set(this.stepsOf(guard).map(({ name }) => name));
+      return this.names.flatMap((other) => {
+        const steps = this.stepsOf(other).flatMap(({ name }) => (asked.has(name) ? [] : [name]));
+        const isSame = steps.length > 0 && keepsSameRows(this.modelOf(guard)!, this.modelOf(other)!);
+        return isSame ? [{ guard, other, steps }] : [];
+      });
+    });
+  }
+
+  /** The class of a guard's users; `null` if no guard has this name. */
+  modelOf(name: string): AuthenticatableClass | null {
+    this.#factories();
+    return this.#models.get(name) ?? null;
+  }
+
+  /**
+   * Identifies the accounts of a guard when attempts are counted by account: the name of the first guard whose users
+   * are the same rows and log in with the same identifier. Guards with the same class share it; guards with different
+   * tables never do.
+   */
+  realmOf(name: string): string {
+    const model = this.modelOf(name);
+    return this.#firstWithRowsOf(name, (other) => other.identifierColumn === model?.identifierColumn);
+  }
+
+  /**
+   * Identifies the accounts of a guard when attempts are counted by primary key: the name of the first guard whose users
+   * are the same rows, whatever they log in with.
+   */
+  rowsOf(name: string): string {
+    return this.#firstWithRowsOf(name);
+  }
+
+  /**
+   * The account that a password is compared with, as it is counted. It has the name of the identifier that was sent, whether
+   * or not there is an account: a name by the primary key would change with a registration, and so tell of it.
+   *
+   * @returns `null` if no account can have the identifier
+   */
+  guessedAccount(
+    context: HttpContext,
+    guard: string,
+    user: Authenticatable | null,
+    identifier: string | null,
+  ): GuessedAccount | null {
+    const realm = this.realmOf(guard);
+    const model = this.modelOf(guard);
+    const counted = identifier ?? (user === null || model === null ? null : identifierOf(user, model));
+    if (counted === null) return null;
+    const name = accountName(realm, counted);
+    const account = user === null ? null : this.rememberedAccount(guard, user);
+    const device = account === null ? null : (this.devices?.currentDeviceOf(context, account) ?? null);
+    const isKnown = this.devices !== null && this.devices.deviceOf(context, name) !== null;
+    return { name, device, isFormerDevice: device === null && isKnown };
+  }
+
+  /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */
+  rememberedAccount(guard: string, user: Authenticatable): RememberedAccount | null {
+    const model = this.modelOf(guard);
+    if (model === null) return null;
+    const realm = this.realmOf(guard);
+    const names = identifiersOf(user, model).map((identifier) => accountName(realm, identifier));
+    return { names, epoch: accessEpochOf(user) };
+  }
+
+  #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {
+    const model = this.modelOf(name);
+    const first = [...this.#models].find(([, other]) => {
+      return model !== null && isWanted(other) && keepsSameRows(other, model);
+    });
+    return first?.[0] ?? name;
+  }
+
+  #factories(): ReadonlyMap<string, GuardFactory> {
+    if (this.#guards !== null) return this.#guards;
+    const entries = new Map(this.#settings.guards);
+    for (const [name, driver] of this.#drivers) {
+      if (driver.model !== null && !entries.has(name))
+        entries.set(name, { driver: name, model: null, routes: null, options: {}, steps: this.#settings.steps });
+    }
+    this.#refuseOtherDrivers(entries);
+    const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
+    this.#refuseConfusedModels(entries);
+    this.#refuseStepsNamedAsProofs(entries);
+    this.#defaultName = this.#chooseDefault([...guards.keys()]);
+    this.#guards = guards;
+    return guards;
+  }
+
+  #factory(name: string, entry: GuardEntry): GuardFactory {
+    const where = `config/auth.ts: GUARDS.${name}`;
+    const driver = this.#drivers.get(entry.driver);
+    if (driver === undefined) {
+      const remedy = `${suggestion(entry.driver, this.#drivers.keys())} Is the provider that brings it listed in PROVIDERS?`;
+      throw new ConfigurationError(where, `no guard driver is named "${entry.driver}".`, remedy.trim());
+    }
+    const model = entry.model ?? driver.model;
+    if (model === null) {
+      throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
+    }
+    if (driver.model !== null && userClassOf(model) !== userClassOf(driver.model)) {
+      // If a key of one table were used for another table, a user would become a different user.
+      const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
+      throw new ConfigurationError(where, problem, "Leave the model out here.");
+    }
+    // Such a driver is configured elsewhere: options here would be ignored.
+    if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
+    this.#models.set(name, model);
+    const userClass = userClassOf(model);
+    // Those of a database are known by it.
+    if (!isModel(userClass)) endAccessBy(userClass, this.#endedAccess);
+    return driver.make({ name, model, options: entry.options });
+  }
+
+  /** What is configured elsewhere as a driver, such as one of API tokens, expects the guard of this name to be its own. */
+  #refuseOtherDrivers(entries: ReadonlyMap<string, GuardEntry>): void {
+    for (const [name, { driver }] of entries) {
+      if (driver === name || (this.#drivers.get(name)?.model ?? null) === null) continue;
+      const problem = `its driver is "${driver}", but "${name}" is itself a driver, with a guard of this name.`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}`, problem, "Give one of the two another name.");
+    }
+  }
+
+  /**
+   * A model that extends another guard's model passes every `instanceof` check for that class, and inherits what the
+   * boot sets on it. Classes that are not models have no table to compare; the guards compare those exactly.
+   */
+  #refuseConfusedModels(entries: ReadonlyMap<string, GuardEntry>): void {
+    const models = [...entries].map(([name, { driver, model }]) => {
+      return { name, model: model ?? this.#drivers.get(driver)!.model! };
+    });
+    for (const { name, model } of models) {
+      const base = models.find((other) => Object.prototype.isPrototypeOf.call(other.model, model));
+      if (base === undefined || !isModel(model) || keepsSameRows(model, base.model)) continue;
+      const problem = `${model.name} extends ${base.model.name}, the model of the guard "${base.name}", but its rows are in another table.`;
+      const remedy = `Have both extend a class that is not a guard's model: class ${model.name} extends compose(Model, Authenticates).`;
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}.model`, problem, remedy, "E_INVALID_MODEL");
+    }
+  }
+
+  /** A login that was passed by a step would count as proved by the other. */
+  #refuseStepsNamedAsProofs(entries: ReadonlyMap<string, GuardEntry>): void {
+    const proofs = new Set(this.proofs.all.map(({ name }) => name));
+    const named = [...entries.values()].flatMap(({ steps }) => steps).find(({ name }) => proofs.has(name));
+    if (named === undefined) return;
+    const problem = `a step is named "${named.name}", like the proof of a feature.`;
+    throw new ConfigurationError("config/auth.ts: GUARDS.steps", problem, "Give the step another name.");
+  }
+
+  #chooseDefault(names: readonly string[]): string | null {
+    const chosen = this.#settings.defaultGuard;
+    if (chosen !== null) {
+      if (names.includes(chosen)) return chosen;
+      const problem = `no guard is named "${chosen}".`;
+      throw new ConfigurationError("config/auth.ts: GUARDS.default", problem, suggestion(chosen, names));
+    }
+    if (names.length <= 1) return names[0] ?? null;
+    const remedy = `Name the guard that a request begins with, one of ${names.join(", ")}.`;
+    throw new ConfigurationError("config/auth.ts: GUARDS.default", "is missing.", remedy);
+  }
+}

@@ -1,0 +1,119 @@
+import type { HttpContext } from "../../http/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { tooManyRequests, waitOf } from "../../throttle/index.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import type { GuessedAccount } from "./guard-registry.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
+import { message } from "../messages.ts";
+import "../../http/index.ts";
+
+/** What devices are called together that were known before access to an account last ended. */
+const FORMER_DEVICES = "former devices";
+
+/** A password that is about to be compared with an account's. */
+export interface Guess {
+  /** The name of the guard that it was sent to. */
+  readonly guard: string;
+  /** The account; `null` if there is none. */
+  readonly user: Authenticatable | null;
+  /** The identifier that was sent, in its normal form; `null` if it was none, or the user is the request's own. */
+  readonly identifier: string | null;
+}
+
+/**
+ * Compares a password with an account's, within what the account allows: so many wrong ones from unknown devices, over
+ * all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes through
+ * here, whether or not its route has a limit.
+ *
+ * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is made or
+ * deleted meanwhile would have another budget, and the responses would tell of it.
+ *
+ * @param compare hashes the password
+ * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back
+ */
+export async function comparePassword<T>(context: HttpContext, guess: Guess, compare: () => Promise<T>): Promise<T> {
+  const { auth } = context;
+  const account = guessedAccount(context, guess);
+  if (account === null) return unlessUntried(context, compare);
+  const device = account.device ?? (account.isFormerDevice ? FORMER_DEVICES : null);
+  const end = await auth.hashes.begin(account.name, device);
+  if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
+  try {
+    await count(context, guess, account);
+    return await unlessUntried(context, compare);
+  } finally {
+    end();
+  }
+}
+
+/**
+ * Counts a guess at an account's password, before it is compared.
+ *
+ * @throws `E_TOO_MANY_REQUESTS` if the account allows no more
+ */
+export async function countGuess(context: HttpContext, guess: Guess): Promise<void> {
+  await count(context, guess, guessedAccount(context, guess));
+}
+
+/**
+ * The error for a guess of an unknown device that the account refuses at this moment, as this process knows without asking:
+ * then neither the account nor the address is counted.
+ *
+ * @param account its name
+ */
+export function refusedAtOnce({ auth }: HttpContext, account: string): AshlarError | null {
+  return auth.hashes.isBusy(account) ? busy() : auth.refusedGuesses.of(account);
+}
+
+function guessedAccount({ auth }: HttpContext, { guard, user, identifier }: Guess): GuessedAccount | null {
+  return auth.guessedAccount(guard, user, identifier);
+}
+
+async function count(
+  context: HttpContext,
+  { guard, user, identifier }: Guess,
+  account: GuessedAccount | null,
+): Promise<void> {
+  const { auth } = context;
+  if (auth.throttle === null) return;
+  const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {
+    guard,
+    ...(identifier === null ? { user } : { account: identifier }),
+    // Devices from before access ended have one budget together: who had the password then has any number of them.
+    proof: account?.device ?? null,
+  });
+  const isUsedUp = result.buckets.some(({ allowed }) => !allowed);
+  // Not by the first refusal alone: the warning would be lost if it could not be stored then.
+  const isPromised = isUsedUp && account !== null && (await auth.guessesUsedUp(guard, user, account.name));
+  if (result.allowed) return;
+  const wait = waitOf(result.resetInSeconds);
+  const isMailed = isPromised && auth.mailsDeviceLinks(guard);
+  const sentence = message(isMailed ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
+  const isUnknown = account !== null && account.device === null && !account.isFormerDevice;
+  const refusal = () => tooManyRequests(result, sentence);
+  if (isUnknown) auth.refusedGuesses.add(account.name, result.resetInSeconds, refusal);
+  throw refusal();
+}
+
+/**
+ * Waits for the check of a password. If the check itself fails, for example on a machine that is too busy to hash, no
+ * password was tried: the account gets the attempt back, so that its owner is not locked out. Limits by address still
+ * count the request.
+ *
+ * @throws what the check throws
+ */
+async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    const { throttle } = context.auth;
+    await throttle?.giveBack(context, PASSWORD_LIMIT, { only: "account" });
+    await throttle?.giveBack(context, ACCOUNT_LIMIT);
+    throw error;
+  }
+}
+
+/** Two hashes take some 20 ms. */
+function busy(): AshlarError {
+  return new AshlarError("E_TOO_MANY_REQUESTS", message("auth.guesses.busy"), { headers: { "Retry-After": "1" } });
+}

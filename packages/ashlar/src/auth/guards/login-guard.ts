@@ -1,0 +1,389 @@
+import { AshlarError, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
+import { accessEpochOf, proofOf, readAgain, staleProof } from "../access/access-epoch.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import { verifyCredentials } from "../passwords/verify-credentials.ts";
+import { announce } from "../events.ts";
+import { comparePassword } from "./guesses.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
+import {
+  type EntryOptions,
+  type FailedProof,
+  type LoginOptions,
+  NOTHING_PROVED,
+  type ProvedOptions,
+  unproved,
+} from "../pipeline/login-options.ts";
+import {
+  CompleteLogin,
+  type LoginPurpose,
+  type LoginResult,
+  PROOF_FAILED,
+  type UnfinishedLogin,
+} from "../pipeline/login-step.ts";
+import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
+import { proveStep } from "../pipeline/prove-step.ts";
+import { PASSWORD } from "../proofs/proof.ts";
+import { RequestGuard } from "./request-guard.ts";
+
+/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
+const CONFIRMATION_MS = 10 * 60_000;
+
+/** What the session notes about a confirmation. */
+interface ConfirmationNote {
+  /** When it was, in milliseconds since 1970. */
+  readonly at: number;
+  readonly subject: string;
+  /** The names of the steps that were passed by a proof, or on their page. */
+  readonly passed: readonly string[];
+}
+
+/** A login before the steps are asked. */
+interface Attempt {
+  readonly options: ProvedOptions;
+  readonly purpose: LoginPurpose;
+  /** The names of the steps that were passed by their own proof. */
+  readonly passed: readonly string[];
+  /** The pending login that it continues; `null` if it is a new one. */
+  readonly resumed: PendingClaim | null;
+}
+
+/**
+ * A guard that can log users in and out. A subclass implements {@link LoginGuard.persist} and
+ * {@link LoginGuard.forget}, which make a login last beyond the request, and end it.
+ */
+export abstract class LoginGuard<User extends object = RegisteredUser> extends RequestGuard<User> {
+  /**
+   * Makes a login last beyond this request.
+   *
+   * Security: store it only if access to the account has not ended since the user was read, and throw `E_STALE_PROOF`
+   * otherwise. A login that is in progress while the password is reset must not survive that.
+   */
+  protected abstract persist(login: CompleteLogin<User>, options: LoginOptions): MaybePromise<void>;
+
+  /** Ends what `persist` stored, or the request proves. Also called if the user is not known. */
+  protected abstract forget(user: Authenticatable | null): MaybePromise<void>;
+
+  /** Called after a login has taken effect. */
+  protected afterLogin(_user: User, _options: LoginOptions): void {}
+
+  /** What the note of a confirmation by the known user in the visitor's session counts for; `null`: nothing. */
+  protected get confirmationSubject(): string | null {
+    const user = this.knownUser as unknown as Authenticatable;
+    return `${user.authId()} ${accessEpochOf(user)}`;
+  }
+
+  /**
+   * Logs a user in with an identifier and a password, and returns the result: `complete`; `pending`, if a step of
+   * `GUARDS` asks for more first; or `failed`.
+   *
+   * ```ts
+   * const login = await auth.login(request.input("email"), request.input("password"));
+   * if (login.status === "pending") return auth.redirectToStep();
+   * if (login.status === "failed") return t(login.message);
+   * return auth.redirectToIntended("home");
+   * ```
+   *
+   * Attempts at the account are limited by `login.account`, wherever they come from. The route limits those of each
+   * address, by the middleware `throttle:login`. A complete login gives back what the account used up of the latter; one
+   * that waits for a step gives back only what it was counted by address, because its password was right. A request without an identifier or a password uses up nothing. With
+   * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
+   */
+  async login(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<LoginResult<User>> {
+    const { throttle } = this.context.auth;
+    const counted = { guard: this.name, account: identifier ?? null };
+    // A route that counts attempts may have counted this one for another guard's accounts.
+    await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
+    const { hasher } = this.context.auth;
+    const check = await verifyCredentials(hasher, this.model, identifier, password, (account, normalized, compare) => {
+      return comparePassword(this.context, { guard: this.name, user: account, identifier: normalized }, compare);
+    });
+    const user = check.account as User | null;
+    if (user !== null && check.valid && this.context.auth.admits(user)) {
+      const result = await this.#finishByPassword(user, options);
+      if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
+      // The request that completes it comes later, maybe from another address, and knows nothing of this count.
+      if (result?.status === "pending") {
+        await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
+        await throttle?.giveBack(this.context, ACCOUNT_LIMIT);
+      }
+      if (result !== null) return result;
+    }
+    if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
+    return this.#proofFailed(user, check.identifier, PASSWORD);
+  }
+
+  /**
+   * Logs a user in who has just proved who they are, by whatever proof: the verb under every way to log in. The steps of
+   * `GUARDS` and of installed features are asked as after a password.
+   *
+   * ```ts
+   * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
+   *
+   * async function enterByPasskey({ auth, request }: HttpContext) {
+   *   const user = await ownerOf(request.bodyInput("assertion"));
+   *   if (user === null) return auth.webGuard.fail({ by: "passkey" });
+   *   return auth.webGuard.enter(user, { by: "passkey" });
+   * }
+   * ```
+   *
+   * @param user as read when the proof was verified
+   * @returns the result: `complete`; `pending`, if a step asks for more first; `failed`, if a step refuses the login,
+   * access to the account has ended since the user was read, or with `ACCOUNTS.preventEnumeration`, the address is not
+   * verified
+   * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users; `E_INVALID_CONFIGURATION` if no proof
+   * has the name in `by`
+   */
+  async enter(user: User, options: EntryOptions = {}): Promise<LoginResult<User>> {
+    const attempt = newAttempt(this.#proved(options));
+    const result = this.context.auth.admits(user) ? await this.#finishUnlessStale(user, attempt) : null;
+    return result ?? this.#proofFailed(user, null, options.by ?? null);
+  }
+
+  /**
+   * Ends an attempt to log in whose proof didn't hold: announces `auth.failed`, and ends a login that waits for a step. Count
+   * attempts by a limit of your own, before you verify them, and give back those that held:
+   * `throttle.hit(context, "passkeys", { user })`.
+   *
+   * @returns the result, whose sentence doesn't tell why it failed
+   */
+  async fail({ by, user = null, identifier = null }: FailedProof<User>): Promise<UnfinishedLogin> {
+    this.context.auth.proofs.of(by);
+    return this.#proofFailed(user, identifier, by);
+  }
+
+  /**
+   * Logs a user in with an identifier and a password, like {@link login}.
+   *
+   * @returns the user if the login is complete; `null` if identifier or password is incorrect, or no longer correct
+   * when the login was to be stored, or if a step keeps it from being complete: `auth.pending` then names the step that
+   * it waits for
+   */
+  async attempt(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<User | null> {
+    return userOf(await this.login(identifier, password, options));
+  }
+
+  /**
+   * Logs a user in by primary key.
+   *
+   * Security: it asks for no proof. The key must never come from an input.
+   *
+   * @returns the user; `null` if none has this key, or as {@link attempt}
+   */
+  async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
+    const user = (await this.model.findByAuthId(id)) as User | null;
+    const result = user === null ? null : await this.#finishUnlessStale(user, newAttempt(unproved(options)));
+    return userOf(result ?? (await this.#proofFailed(user, null, null)));
+  }
+
+  /**
+   * Logs a given user in who has proved nothing, based on the state in which the user was read: `password.confirm` asks for
+   * a proof. For a user who has just given one, see {@link enter}.
+   *
+   * @returns the user; `null` if a step keeps the login from being complete, as {@link attempt}
+   * @throws `E_STALE_PROOF` if access to the account has ended since, or the user no longer exists; `E_INVALID_MODEL`
+   * if the user is of another class than the guard's users
+   */
+  async loginAs(user: User, options: LoginOptions = {}): Promise<User | null> {
+    return userOf(await this.#finish(user, newAttempt(unproved(options))));
+  }
+
+  /**
+   * This visitor's login that waits for a step; `null` if no login waits: ten minutes have passed since it began, it
+   * was completed or canceled, or access to the account has ended.
+   */
+  async pendingLogin(): Promise<PendingLogin<User> | null> {
+    const { auth } = this.context;
+    const claim = auth.pendingClaim(this.name);
+    if (claim === null) return null;
+    const account = (await auth.pendingLogins.isOpen(this.name, claim))
+      ? await this.model.findByAuthId(claim.id)
+      : null;
+    if (account === null || String(account.authId()) !== claim.id || accessEpochOf(account) !== claim.epoch) {
+      await auth.pendingLogins.drop(this.context, this.name);
+      return null;
+    }
+    const user = account as unknown as User;
+    const { step, page } = claim;
+    return {
+      user,
+      step,
+      resume: () => this.#resume(user, claim, claim.passed),
+      pass: async (passed, verify) => {
+        const pending = { status: "pending", step, page, message: null } as const;
+        // The page of one step must not pass another: it verifies something else.
+        if (passed !== step) return pending;
+        const holds = await proveStep(this.context, this.name, user, step, verify);
+        return holds ? this.#resume(user, claim, [...claim.passed, step]) : pending;
+      },
+      cancel: () => auth.pendingLogins.drop(this.context, this.name),
+    };
+  }
+
+  /** Logs the user out. */
+  async logout(): Promise<void> {
+    const user = await this.user();
+    await this.context.auth.pendingLogins.drop(this.context, this.name);
+    await this.forget(user as Authenticatable | null);
+    this.assumeGuest();
+    if (user !== null) announce(this.context, "auth.logout", this.name, { user });
+  }
+
+  /**
+   * @internal Asks the steps. If one of them does not let the user pass, that is announced, and a pending login is
+   * kept. This is the only way to get a {@link CompleteLogin}.
+   *
+   * @throws `E_STALE_PROOF` if a step is pending, and access to the account has ended since the user was read
+   */
+  protected async admit(user: User, attempt: Partial<Attempt> = {}): Promise<CompleteLogin<User> | UnfinishedLogin> {
+    const { options = NOTHING_PROVED, purpose = "login", passed = [], resumed = null } = attempt;
+    const { proof } = options;
+    const { auth } = this.context;
+    const { context, name: guard } = this;
+    const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
+    const judged = { context, guard, user, purpose, proof, passed };
+    const login = await CompleteLogin.judge(auth.stepsOf(guard), judged, prove);
+    if (login instanceof CompleteLogin) return login;
+    const { outcome } = login;
+    if (outcome.status === "failed") {
+      await auth.pendingLogins.drop(context, guard);
+      auth.concluded(guard, outcome);
+      announce(context, "auth.failed", guard, { user, identifier: null, by: proof?.by ?? null });
+      return outcome;
+    }
+    const { step, page } = outcome;
+    const account = user as unknown as Authenticatable;
+    const waiting = { epoch: accessEpochOf(account), purpose, step, page, passed: login.passed, options };
+    await auth.pendingLogins.keep(context, guard, waiting, proofOf(this.model, account), resumed);
+    auth.concluded(guard, outcome);
+    announce(context, "auth.pending", guard, { user, step });
+    return outcome;
+  }
+
+  /**
+   * @internal Asks the steps whether a confirmation counts in which the user has just proved who they are. Those that were
+   * passed by a proof, or on their page, are not asked again for ten minutes in the same login: a form that asks for the
+   * password can be sent again after the visit to a step's page.
+   *
+   * @param takeEffect called once all steps have let the user; returns whether the confirmation still counts
+   * @returns whether it counts; otherwise `auth.pending` names the step that it waits for, if any
+   */
+  async admitConfirmed(
+    user: User,
+    options: ProvedOptions,
+    takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean> = () => true,
+  ): Promise<boolean> {
+    const passed = this.#stepsPassedInConfirmation();
+    const login = await this.#admitConfirmation(user, options, passed);
+    if (login.status !== "complete" || !(await takeEffect(login))) return false;
+    // Not if some weren't asked: then confirmations could go on without them.
+    if (passed.length === 0) this.#noteConfirmation(stepsPassed(login, options));
+    return true;
+  }
+
+  async #admitConfirmation(user: User, options: ProvedOptions, passed: readonly string[]): Promise<LoginResult<User>> {
+    try {
+      return await this.admit(user, { options, purpose: "confirmation", passed });
+    } catch (error) {
+      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
+      announce(this.context, "auth.failed", this.name, { user, identifier: null, by: options.proof?.by ?? null });
+      return PROOF_FAILED;
+    }
+  }
+
+  #noteConfirmation(passed: readonly string[]): void {
+    const subject = this.confirmationSubject;
+    if (subject === null || this.context.visitor === null || passed.length === 0) return;
+    const note: ConfirmationNote = { at: now(), subject, passed };
+    this.context.session.put(confirmationKey(this.name), note);
+  }
+
+  /** The names of the steps that need not be asked again. The note is worth nothing without the login that it names. */
+  #stepsPassedInConfirmation(): readonly string[] {
+    if (this.context.visitor === null) return [];
+    const note = this.context.session.get(confirmationKey(this.name)) as ConfirmationNote | null;
+    if (note === null || note.subject !== this.confirmationSubject) return [];
+    const age = now() - note.at;
+    return age >= 0 && age < CONFIRMATION_MS ? note.passed : [];
+  }
+
+  /** The only place where a login takes effect: after every step. */
+  async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
+    this.requireOwn(user);
+    const login = await this.admit(user, attempt);
+    if (login.status !== "complete") return login;
+    const { auth } = this.context;
+    const { options, resumed } = attempt;
+    // Before the login takes effect: if two requests complete it in parallel, only one of them can use it up.
+    if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
+    else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
+    await this.persist(login, options);
+    this.once(user);
+    announce(this.context, "auth.login", this.name, { user, by: login.methods.map(({ by }) => by) });
+    this.afterLogin(user, options);
+    auth.concluded(this.name, login);
+    return login;
+  }
+
+  /** A concurrent login may have replaced the hash that this one is based on, which does not end access. */
+  async #finishByPassword(user: User, options: LoginOptions): Promise<LoginResult<User> | null> {
+    const attempt = newAttempt(this.#proved({ ...options, by: PASSWORD }));
+    const result = await this.#finishUnlessStale(user, attempt);
+    if (result !== null) return result;
+    const fresh = (await readAgain(this.model, user as unknown as Authenticatable)) as User | null;
+    return fresh === null ? null : this.#finishUnlessStale(fresh, attempt);
+  }
+
+  async #finishUnlessStale(user: User, attempt: Attempt): Promise<LoginResult<User> | null> {
+    try {
+      return await this.#finish(user, attempt);
+    } catch (error) {
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return null;
+      throw error;
+    }
+  }
+
+  async #resume(user: User, claim: PendingClaim, passed: readonly string[]): Promise<LoginResult<User>> {
+    const { options, purpose } = claim;
+    const { proof } = options;
+    const attempt = { options, purpose, passed, resumed: claim };
+    const result =
+      (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, proof?.by ?? null));
+    if (result.status === "complete" && purpose === "confirmation") {
+      this.#noteConfirmation([...stepsPassed(result, options), claim.step]);
+    }
+    if (result.status !== "complete" || proof?.by !== PASSWORD) return result;
+    await this.context.auth.clearAttempts(this.name, user);
+    return result;
+  }
+
+  async #proofFailed(user: User | null, identifier: string | null, by: string | null): Promise<UnfinishedLogin> {
+    const { auth } = this.context;
+    await auth.pendingLogins.drop(this.context, this.name);
+    auth.concluded(this.name, PROOF_FAILED);
+    announce(this.context, "auth.failed", this.name, { user, identifier, by });
+    return PROOF_FAILED;
+  }
+
+  #proved({ by, amr, ...options }: EntryOptions): ProvedOptions {
+    if (by === undefined) return unproved(options);
+    return { ...options, proof: { by, amr: amr ?? this.context.auth.proofs.of(by).amr } };
+  }
+}
+
+function newAttempt(options: ProvedOptions): Attempt {
+  return { options, purpose: "login", passed: [], resumed: null };
+}
+
+/** The names of the steps that a login has passed by their own proof. */
+function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly string[] {
+  return methods.map(({ by }) => by).filter((by) => by !== proof?.by);
+}
+
+/** Where the session notes when the user confirmed the password, and in which login. */
+function confirmationKey(guard: string): string {
+  return `confirmed_login ${guard}`;
+}
+
+function userOf<User extends object>(result: LoginResult<User>): User | null {
+  return result.status === "complete" ? result.user : null;
+}

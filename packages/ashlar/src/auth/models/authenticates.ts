@@ -1,0 +1,378 @@
+import {
+  type Casts,
+  CONFLICT_RETRIES,
+  type Model,
+  type ModelClass,
+  type ModelConstructor,
+  metadataOf,
+  type Normalizers,
+  tableHasColumn,
+} from "../../database/index.ts";
+import { matchPassword, normalizeEmail } from "../../security/index.ts";
+import { AshlarError, type Constructor } from "../../support/index.ts";
+import {
+  type AccessConditions,
+  type AccessHolder,
+  accessFingerprint,
+  endCredentials,
+  makeAccessEpoch,
+  mayHoldCredentials,
+} from "../access/access-epoch.ts";
+import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
+import { blockedColumnOf } from "../users/blocked-accounts.ts";
+import { isClosed } from "../users/closed-accounts.ts";
+import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
+import { deletionOf } from "../users/delete-users.ts";
+import { findBySpelling } from "../users/find-by-spelling.ts";
+import { hasherOf } from "../passwords/model-hasher.ts";
+import { hashNewPassword } from "../passwords/new-password.ts";
+import { storedHash } from "../passwords/stored-hash.ts";
+import { keyOf, writeColumns } from "../access/write-column.ts";
+
+/** The lookups that the mixin itself adds, as opposed to those of a class that has its own. */
+const plainLookups = new WeakSet<object>();
+
+/** Reports whether a class finds a user by primary key like the mixin does: the row with the key, and nothing else. */
+export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
+  return plainLookups.has(model.findByAuthId);
+}
+
+/** What {@link Authenticates} adds to a model. */
+export interface AuthenticatesInstance extends AccessHolder {
+  /**
+   * The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. While the
+   * account is blocked, it is another text each time.
+   */
+  accessEpoch(): string;
+  /** Reports whether the account is blocked: the table has `blockedColumn`, and it isn't empty. */
+  isBlocked(): boolean;
+  /**
+   * Ends all access to the account: every login on every device, every link in a mail, the API token if it is checked
+   * in the database, and what `endCredentials()` of the class removes; see `CredentialHolder`.
+   *
+   * @returns whether the user's row existed
+   * @throws `E_INVALID_MODEL` if the table has no column for the epoch, or the user was read without it
+   */
+  endAccess(): Promise<boolean>;
+  /**
+   * Sets a new password, to be saved with the model: 8 to 1024 bytes in NFC, not one of the most common ones, and not
+   * the current one.
+   *
+   * @throws `E_INVALID_INPUT` with the reason, under `password`; `E_OVERLOADED`
+   */
+  setPassword(plain: unknown): Promise<void>;
+  /**
+   * Reports whether a password is the user's.
+   *
+   * @throws `E_OVERLOADED`
+   */
+  verifyPassword(plain: unknown): Promise<boolean>;
+}
+
+/** What {@link Authenticates} adds to a model's class. */
+export interface AuthenticatesStatics {
+  /** The column that users log in with; if its name is `email`, it is normalized as an address. */
+  identifierColumn: string;
+  /**
+   * Whether users can log in with their address too, if `identifierColumn` is another column; default: `false`. See
+   * `AuthenticatableClass`. The boot ends with `E_INVALID_MODEL` if the table has no column `email`.
+   */
+  identifiesByEmail: boolean;
+  /** The column with the hash of the password. It is left out of JSON, hidden or not, and `fill` never sets it. */
+  passwordColumn: string;
+  /**
+   * The column with the access epoch, a nullable text column: logins, links in mails and API tokens are valid only as
+   * long as it doesn't change. It is left out of JSON, and never filled. A table without it works: a fingerprint of the
+   * password hash and the address replaces it. But then nothing except a new password or address ends all access:
+   * {@link AuthenticatesInstance.endAccess} fails, and `accounts.endAccess` ends logins, but not the links in mails.
+   */
+  accessEpochColumn: string;
+  /**
+   * The column that is not empty once an account is closed, such as `deleted_at`, if rows of users stay after that;
+   * default: `null`. A closed account counts as one that doesn't exist: it can't log in, its logins, tokens and links are
+   * invalid, and no mail about it is sent. To close one, set the column and save the user. `fill` never sets it.
+   *
+   * ```ts
+   * class Member extends compose(Model, Authenticates) {
+   *   static override closedColumn = "deleted_at";
+   *   static override casts = { deleted_at: "datetime" } as const;
+   *   declare deleted_at: Date | null;
+   * }
+   * ```
+   *
+   * An address can be registered again if the unique index leaves closed accounts out. Security: queries of your own,
+   * such as `Member.find(id)`, find closed accounts too.
+   */
+  closedColumn: string | null;
+  /**
+   * The column that is not empty while an account is blocked, a nullable time; default: `blocked_at`. A table without it
+   * works, but its accounts can't be blocked; `null` if a column of this name means something else. A blocked account is
+   * found, but has no access: the right password is refused with a sentence, and logins, tokens and links are invalid. Block
+   * one with `accounts.block`, or `ashlar users:block`. `fill` never sets the column, and JSON leaves it out.
+   */
+  blockedColumn: string | null;
+  /** The user with this primary key whose account is not closed, or `null`. */
+  findByAuthId<M extends Model & AuthenticatesInstance>(this: ModelClass<M>, id: UserId): Promise<M | null>;
+  /**
+   * The form in which identifiers that aren't addresses are stored and looked up; `null` if no account can have it. By
+   * default, it is exactly what was typed.
+   *
+   * ```ts
+   * class Member extends compose(Model, Authenticates) {
+   *   static override identifierColumn = "username";
+   *   static override normalizeIdentifier(typed: string): string | null {
+   *     return typed.trim().toLowerCase();
+   *   }
+   * }
+   * ```
+   */
+  normalizeIdentifier(identifier: string): string | null;
+  /**
+   * The user with this identifier, in its normal form, or `null`. A row of before that holds another spelling of it is
+   * found if it is an address with its domain in Unicode, or what was typed.
+   */
+  findByIdentifier<M extends Model & AuthenticatesInstance>(
+    this: ModelClass<M> & AuthenticatesStatics,
+    identifier: string,
+    typed?: string,
+  ): Promise<M | null>;
+}
+
+/**
+ * Makes sure that a user was read with the epoch, if the table has one: without it, access to the account could not be
+ * ended.
+ *
+ * @throws `E_INVALID_MODEL`
+ */
+export async function requireEpoch(user: Model): Promise<void> {
+  const userClass = user.constructor as unknown as AuthenticatesStatics & ModelClass;
+  const column = userClass.accessEpochColumn;
+  if (user.getOriginal(column as never) !== undefined || !(await tableHasColumn(userClass, column))) return;
+  const problem = `A user of the class ${userClass.name} was read without ${column}, so access to the account cannot end.`;
+  throw new AshlarError("E_INVALID_MODEL", `${problem} Read the whole row.`);
+}
+
+/**
+ * Makes a model a user, who can log in with an identifier and a password.
+ *
+ * ```ts
+ * class User extends compose(Model, Authenticates) {}
+ * const user = new User().fill({ name: "Grace", email: "grace@example.com" });
+ * await user.setPassword(password);
+ * await user.save();
+ * ```
+ *
+ * However they are set, an address and what users log in with are stored in their normal forms. What can't be an address
+ * is stored as it is, and logs no one in.
+ *
+ * Saving a new password or a new address ends all access to the account, including the current login;
+ * `accounts.changePassword` keeps that one.
+ *
+ * `delete()` also deletes what the framework stores about the user, in one transaction with the row: logins with their
+ * IP addresses, links that set a password, and the user's previous addresses. API tokens that are checked in the
+ * database end with the row. You have to delete the rows of your own tables, with foreign keys or beforehand. A query
+ * such as `User.where(…).delete()` deletes only the rows of the users; the rest stays until `ashlar prune`, or the
+ * server's daily pruning, finds it.
+ *
+ * Security: a query of your own, such as `User.where(…).update({ password })`, only sets the column. Call `endAccess()`
+ * of the user after it.
+ */
+export function Authenticates<B extends ModelConstructor>(
+  base: B,
+): B & Constructor<AuthenticatesInstance> & AuthenticatesStatics {
+  class Authenticating extends base {
+    static identifierColumn = "email";
+    static identifiesByEmail = false;
+    static passwordColumn = "password";
+    static accessEpochColumn = "access_epoch";
+    static closedColumn: string | null = null;
+    static blockedColumn: string | null = "blocked_at";
+    static override get casts(): Casts {
+      return this.blockedColumn === null ? {} : { [this.blockedColumn]: "datetime" };
+    }
+    static override get guarded(): readonly string[] {
+      const columns = [this.passwordColumn, this.accessEpochColumn, this.closedColumn, this.blockedColumn];
+      return columns.filter((column) => column !== null);
+    }
+    static override get normalizes(): Normalizers {
+      const model = this as unknown as AuthenticatableClass;
+      const email = (text: string) => normalizeEmail(text) ?? text;
+      if (this.identifierColumn === "email") return { email };
+      const name = (text: string) => (isAddress(model, text) ? text : (normalizeIdentifier(model, text) ?? text));
+      return { email, [this.identifierColumn]: name };
+    }
+
+    static async findByAuthId<M extends Model & AuthenticatesInstance>(
+      this: ModelClass<M>,
+      id: UserId,
+    ): Promise<M | null> {
+      const user = await this.find(id);
+      // Some databases convert "1 or more" to 1 when they look for a number.
+      return user !== null && String(keyOf(user)) === String(id) && !isClosed(user) ? user : null;
+    }
+
+    static async findByIdentifier<M extends Model & AuthenticatesInstance>(
+      this: ModelClass<M> & AuthenticatesStatics,
+      identifier: string,
+      typed: string = identifier,
+    ): Promise<M | null> {
+      const column = isAddress(this, identifier) ? "email" : this.identifierColumn;
+      const normalize = (own: string) => normalizeIdentifier(this as unknown as AuthenticatableClass, own);
+      return findBySpelling<M>(this, column, { normal: identifier, typed: typed.trim(), normalize });
+    }
+
+    static normalizeIdentifier(identifier: string): string | null {
+      return identifier;
+    }
+
+    get #class(): AuthenticatesStatics & ModelClass {
+      return this.constructor as unknown as AuthenticatesStatics & ModelClass;
+    }
+
+    get #column(): string {
+      return this.#class.passwordColumn;
+    }
+
+    authId(): UserId {
+      return keyOf(this);
+    }
+
+    passwordHash(): string | null {
+      const hash = (this as unknown as Record<string, unknown>)[this.#column];
+      return typeof hash === "string" ? hash : null;
+    }
+
+    async storePasswordHash(hash: string, replaced: string): Promise<void> {
+      const { accessEpochColumn } = this.#class;
+      const changes: Record<string, string> = { [this.#column]: hash };
+      // The password stays the same, so everything bound to it must stay valid: its previous fingerprint becomes the
+      // epoch.
+      if (this.#stored(accessEpochColumn) === null) changes[accessEpochColumn] = this.accessEpoch();
+      await writeColumns(this, changes, { ...this.accessConditions(), [this.#column]: replaced });
+    }
+
+    isBlocked(): boolean {
+      const column = blockedColumnOf(this.#class);
+      return column !== null && ((this as unknown as Record<string, unknown>)[column] ?? null) !== null;
+    }
+
+    accessEpoch(): string {
+      if (this.isBlocked()) return makeAccessEpoch();
+      const epoch = this.#stored(this.#class.accessEpochColumn);
+      if (typeof epoch === "string") return epoch;
+      const columns = this.#fingerprinted();
+      const identifiers = Object.keys(columns).filter((name) => name !== this.#column);
+      return accessFingerprint(
+        columns[this.#column] ?? null,
+        identifiers.map((name) => columns[name]!),
+      );
+    }
+
+    accessConditions(): AccessConditions {
+      const { accessEpochColumn, blockedColumn, closedColumn } = this.#class;
+      const open = {
+        ...(closedColumn === null ? {} : { [closedColumn]: null }),
+        // A table may lack it.
+        ...(blockedColumn === null || this.#stored(blockedColumn) === undefined ? {} : { [blockedColumn]: null }),
+      };
+      const epoch = this.#stored(accessEpochColumn);
+      if (typeof epoch === "string") return { ...open, [accessEpochColumn]: epoch };
+      return { ...open, ...(epoch === undefined ? {} : { [accessEpochColumn]: null }), ...this.#fingerprinted() };
+    }
+
+    accessChanges(): AccessConditions {
+      const { accessEpochColumn } = this.#class;
+      const inherited = (base.prototype as Partial<AccessHolder>).accessChanges?.call(this) ?? {};
+      if (this.#stored(accessEpochColumn) === undefined) return inherited;
+      return { ...inherited, [accessEpochColumn]: makeAccessEpoch() };
+    }
+
+    async endAccess(): Promise<boolean> {
+      await requireEpoch(this);
+      if (this.#stored(this.#class.accessEpochColumn) === undefined) {
+        const problem = `The table of the class ${this.#class.name} lacks ${this.#class.accessEpochColumn}, so endAccess() of a user ends nothing.`;
+        throw new AshlarError("E_INVALID_MODEL", `${problem} Add the column, or call accounts.endAccess(user).`);
+      }
+      return this.#endWith(() => writeColumns(this, this.accessChanges()));
+    }
+
+    override async save(): Promise<this> {
+      const { accessEpochColumn, blockedColumn, closedColumn, identifierColumn } = this.#class;
+      if (this.isStored()) {
+        const columns = [this.#column, identifierColumn, "email", closedColumn, blockedColumn];
+        const decisive = columns.filter((column) => column !== null);
+        if (this.isDirty(...(decisive as never[]))) {
+          await requireEpoch(this);
+          Object.assign(this, this.accessChanges());
+          return this.#endWith(() => super.save());
+        }
+      } else if (await tableHasColumn(this.#class, accessEpochColumn)) {
+        const { [accessEpochColumn]: own } = this as unknown as Record<string, unknown>;
+        Object.assign(this, { [accessEpochColumn]: own ?? makeAccessEpoch() });
+      }
+      return super.save();
+    }
+
+    override async delete(): Promise<boolean> {
+      const deleteUser = this.isStored() ? deletionOf(this.#class) : null;
+      const deleteRow = () => super.delete();
+      return deleteUser === null ? deleteRow() : deleteUser(this, deleteRow);
+    }
+
+    /** Writes what ends access, and removes the user's other credentials, if the class has any, in one transaction. */
+    #endWith<T>(write: () => Promise<T>): Promise<T> {
+      if (!mayHoldCredentials(this)) return write();
+      const { connection } = metadataOf(this.#class);
+      const both = async (): Promise<T> => {
+        const written = await write();
+        if (written !== false) await endCredentials(this);
+        return written;
+      };
+      return connection.transaction(both, { retries: CONFLICT_RETRIES });
+    }
+
+    /** The value of a column as it was read; `undefined` if it was not read. */
+    #stored(column: string): unknown {
+      return this.getOriginal(column as never);
+    }
+
+    /** The columns that the fingerprint is computed from. */
+    #fingerprinted(): Record<string, string | null> {
+      const columns: Record<string, string | null> = {};
+      // Each page of a user without an epoch needs them: a list of pairs that becomes an object would cost several times as much.
+      for (const name of [this.#column, this.#class.identifierColumn, "email"]) {
+        const value = this.#stored(name);
+        if (value !== undefined) columns[name] = value === null ? null : String(value);
+      }
+      if (this.#column in columns) return columns;
+      // Without them, all such users would have the same fingerprint.
+      const problem = `A user of the class ${this.constructor.name} was read without`;
+      const remedy = "Read the row with one of the two.";
+      throw new AshlarError(
+        "E_INVALID_MODEL",
+        `${problem} ${this.#class.accessEpochColumn} and ${this.#column}. ${remedy}`,
+      );
+    }
+
+    async setPassword(plain: unknown): Promise<void> {
+      const isCurrent = (password: string) => this.verifyPassword(password);
+      const hash = (password: string) => hasherOf(this.#class).hash(password);
+      Object.assign(this, { [this.#column]: await hashNewPassword(plain, isCurrent, hash) });
+    }
+
+    async verifyPassword(plain: unknown): Promise<boolean> {
+      const hash = storedHash(this.passwordHash());
+      if (typeof plain !== "string" || hash === null) return false;
+      return (await matchPassword(hasherOf(this.#class), hash, plain)).fits;
+    }
+
+    override toJSON(): ReturnType<Model["toJSON"]> {
+      const json = super.toJSON();
+      const { accessEpochColumn, blockedColumn } = this.#class;
+      for (const column of [this.#column, accessEpochColumn, blockedColumn]) if (column !== null) delete json[column];
+      return json;
+    }
+  }
+  plainLookups.add(Authenticating.findByAuthId);
+  return Authenticating as unknown as B & Constructor<AuthenticatesInstance> & AuthenticatesStatics;
+}

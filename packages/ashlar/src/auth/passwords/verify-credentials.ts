@@ -1,0 +1,129 @@
+import { matchPassword, normalizeKnownEmail, normalizePassword, type PasswordHasher } from "../../security/index.ts";
+import { AshlarError, type ErrorCode } from "../../support/index.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
+import { storedHash } from "./stored-hash.ts";
+
+/** The longest identifier that is looked up, in UTF-16 units. */
+const MAX_IDENTIFIER_LENGTH = 254;
+
+/** The codes of errors that mean that a hasher cannot create a hash now. */
+const UNHASHED: readonly ErrorCode[] = ["E_OVERLOADED", "E_INVALID_PASSWORD"];
+
+/**
+ * Runs the comparison of a password.
+ *
+ * @param account the account; `null` if there is none
+ * @param identifier the identifier in its normal form; `null` if the input cannot be one
+ */
+export type ComparesWithin = (
+  account: Authenticatable | null,
+  identifier: string | null,
+  compare: () => Promise<boolean>,
+) => Promise<boolean>;
+
+/** The result of checking an identifier and a password. */
+export interface CredentialCheck {
+  /** The account with the identifier, or `null` if there is none. */
+  readonly account: Authenticatable | null;
+  /** Whether the password is the account's. */
+  readonly valid: boolean;
+  /** The identifier in its normal form, or `null` if the input cannot be one. */
+  readonly identifier: string | null;
+  /** Whether there was a password to try, and an account to try it on. */
+  readonly tried: boolean;
+}
+
+/**
+ * Checks that an identifier and a password belong together: the only place where that is decided.
+ *
+ * An unknown account takes as much time as a wrong password. Input that is not text reaches neither the database nor
+ * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters, or of a text that
+ * was not normalized, is replaced by a new one of the same password.
+ *
+ * @param hasher the application's
+ * @param model the class of the users
+ * @param identifier what the user logs in with
+ * @param password the password in plain text
+ * @param within runs the comparison with the password of the account, or with none, within limits
+ */
+export async function verifyCredentials(
+  hasher: PasswordHasher,
+  model: AuthenticatableClass,
+  identifier: unknown,
+  password: unknown,
+  within: ComparesWithin = (_account, _identifier, compare) => compare(),
+): Promise<CredentialCheck> {
+  const normalized = normalizeIdentifier(model, identifier);
+  const isBlank = identifier === undefined || identifier === null || identifier === "";
+  if (isBlank || typeof password !== "string") {
+    return { account: null, valid: false, identifier: normalized, tried: false };
+  }
+  const account = normalized === null ? null : await model.findByIdentifier(normalized, identifier as string);
+  if (!isPasswordGiven(password)) return { account, valid: false, identifier: normalized, tried: false };
+  const hash = storedHash(account?.passwordHash());
+  const valid = await within(account, normalized, async () => {
+    const { fits, isAsTyped } = await matchPassword(hasher, hash, password);
+    if (!fits || hash === null) return false;
+    if (isAsTyped || hasher.needsRehash(hash)) await rehash(hasher, account!, hash, password);
+    return true;
+  });
+  return { account, valid, identifier: normalized, tried: true };
+}
+
+/**
+ * Replaces a hash. If the hasher is busy, or cannot hash the password, the old hash stays: the password is correct in
+ * any case.
+ */
+async function rehash(hasher: PasswordHasher, account: Authenticatable, hash: string, password: string): Promise<void> {
+  let made: string;
+  try {
+    made = await hasher.hash(normalizePassword(password));
+  } catch (error) {
+    if (error instanceof AshlarError && UNHASHED.includes(error.code)) return;
+    throw error;
+  }
+  await account.storePasswordHash(made, hash);
+}
+
+/**
+ * Reports whether a password is a user's. It takes as much time if there is no user, or if the user has no password.
+ *
+ * @param hasher the application's
+ * @param password the password in plain text; anything other than text is never correct
+ */
+export async function isPasswordOf(
+  hasher: PasswordHasher,
+  user: Authenticatable | null,
+  password: unknown,
+): Promise<boolean> {
+  if (!isPasswordGiven(password)) return false;
+  const hash = storedHash(user?.passwordHash());
+  const { fits } = await matchPassword(hasher, hash, password);
+  return fits && hash !== null;
+}
+
+/** Reports whether a user has a password: those of an identity provider, for example, may have none. */
+export function hasPassword(user: Authenticatable): boolean {
+  return storedHash(user.passwordHash()) !== null;
+}
+
+/** Reports whether there is a password to try at all: no account has one that is blank, or anything but text. */
+export function isPasswordGiven(password: unknown): password is string {
+  return typeof password === "string" && password !== "";
+}
+
+/** An identifier in the form used to look up accounts; `null` if no account can have it. */
+export function normalizeIdentifier(model: AuthenticatableClass, identifier: unknown): string | null {
+  if (typeof identifier !== "string" || identifier.length > MAX_IDENTIFIER_LENGTH) return null;
+  if (isAddress(model, identifier)) return normalizeKnownEmail(identifier);
+  // A control character or half of a surrogate pair is an error in some databases; no account name contains one.
+  if (identifier === "" || /\p{Cc}/u.test(identifier) || !identifier.isWellFormed()) return null;
+  const normalized = model.normalizeIdentifier === undefined ? identifier : model.normalizeIdentifier(identifier);
+  // A name must not become an address, which is another account's, only by being normalized.
+  return normalized === null || normalized === "" || isAddress(model, normalized) ? null : normalized;
+}
+
+/** Reports whether an identifier is looked up as an address. */
+export function isAddress(model: AuthenticatableClass, identifier: string): boolean {
+  return model.identifierColumn === "email" || (model.identifiesByEmail === true && identifier.includes("@"));
+}

@@ -1,0 +1,164 @@
+import { Application } from "../../boot/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import type { HostRequest } from "../../server/index.ts";
+import { RequestSession, VerifyCsrfToken } from "../../session/index.ts";
+import type { AshlarError, GuardUser } from "../../support/index.ts";
+import { Authentication, type AuthenticationParts } from "./authentication.ts";
+import type { Guard } from "../guards/guard.ts";
+import { requireGuards } from "../guards/require-guards.ts";
+
+/** How to find out who makes a request that another framework handles. */
+export interface AuthenticateOptions<Name extends string = string> {
+  /** The guard to ask, or several: the first that knows a user counts. Default: the application's default guard. */
+  readonly guard?: Name | readonly Name[];
+  /** The address of the socket, if the request doesn't know it, as for {@link Application.fetch}. */
+  readonly address?: string | undefined;
+  /**
+   * Whether to check the CSRF token of a request whose user is proven by a cookie, unless its method is GET, HEAD or OPTIONS.
+   * Default: `true`.
+   *
+   * Security: with `false`, another site's page can make a user's browser do what the handler does, unless it calls
+   * `verifyCsrf` itself.
+   */
+  readonly csrf?: boolean;
+  /** The token that came in the request's form, in `__token`. Default: that of the header `X-CSRF-TOKEN`. */
+  readonly csrfToken?: unknown;
+  /** Whether nothing may be stored, neither that the login or the token was used nor a session. Default: `false`. */
+  readonly readOnly?: boolean;
+}
+
+/** How many requests of other frameworks were authenticated, by their outcome. */
+interface AuthenticationCounts {
+  users: number;
+  guests: number;
+  /** Those that ended with an error, such as a missing CSRF token. */
+  refused: number;
+}
+
+declare module "../../boot/application-stats.ts" {
+  interface FrameworkStats {
+    /** The requests that `authenticate` was called for, by their outcome. */
+    readonly authentications?: { readonly users: number; readonly guests: number; readonly refused: number };
+  }
+}
+
+declare module "../../boot/application.ts" {
+  interface FrameworkApplication {
+    /**
+     * Finds out who makes a request that another framework handles, such as Hono, Express, Fastify or SvelteKit:
+     *
+     * ```ts
+     * hono.get("/orders", async (c) => {
+     *   const visitor = await application.authenticate(c.req.raw);
+     *   if (visitor.user === null) return await visitor.refuse();
+     *   return visitor.apply(c.text(`Orders of ${visitor.user.name}`));
+     * });
+     * ```
+     *
+     * It runs inside the application's `httpMiddleware`, and never touches the request's body.
+     *
+     * Security: a request that could change something, and whose user is proven by a cookie, needs a CSRF token.
+     *
+     * @param request the request: one of the Fetch API, or one of `node:http`, such as Express's `req` and Fastify's
+     *   `request.raw`
+     * @throws `E_CSRF` if the CSRF token is missing or not the session's, or if another site's page made the request;
+     *   `E_UNKNOWN_GUARD`; `E_BAD_REQUEST` if host or target are malformed; `E_ANSWERED` if a middleware responds itself;
+     *   `E_SHUTTING_DOWN`. `errorResponse` responds to all of them
+     */
+    authenticate<Name extends string = string>(
+      request: HostRequest,
+      options?: AuthenticateOptions<Name>,
+    ): Promise<Authentication<GuardUser<Name>>>;
+  }
+}
+
+const counts = new WeakMap<Application, AuthenticationCounts>();
+const csrfChecks = new WeakMap<Application, VerifyCsrfToken>();
+
+/** Counts what {@link Application.authenticate} does for an application. */
+export function countAuthentications(application: Application): void {
+  const counted = { users: 0, guests: 0, refused: 0 };
+  counts.set(application, counted);
+  application.addStats("authentications", () => ({ ...counted }));
+}
+
+/** The check of CSRF tokens, which serves every request of an application. */
+function csrfCheckOf(application: Application): VerifyCsrfToken {
+  let check = csrfChecks.get(application);
+  if (check === undefined) {
+    check = new VerifyCsrfToken(application.container);
+    csrfChecks.set(application, check);
+  }
+  return check;
+}
+
+Application.prototype.authenticate = async function authenticate<Name extends string = string>(
+  this: Application,
+  request: HostRequest,
+  options: AuthenticateOptions<Name> = {},
+): Promise<Authentication<GuardUser<Name>>> {
+  const guards = requireGuards(this.container);
+  const names = [options.guard ?? guards.defaultName].flat();
+  for (const name of names) guards.checkName(name);
+  const counted = counts.get(this)!;
+  try {
+    const work = (context: HttpContext) => identify<GuardUser<Name>>(this, context, names, options);
+    const authentication = await this.host(request, options.address, work);
+    if (authentication.user === null) counted.guests++;
+    else counted.users++;
+    return authentication;
+  } catch (error) {
+    counted.refused++;
+    throw error;
+  }
+};
+
+async function identify<User extends object>(
+  application: Application,
+  context: HttpContext,
+  names: readonly string[],
+  { csrf = true, csrfToken, readOnly = false }: AuthenticateOptions,
+): Promise<Authentication<User>> {
+  const { container } = application;
+  context.isReadOnly = readOnly;
+  const session = container.has("session") ? new RequestSession(context, container.make("session")) : null;
+  await session?.load();
+  try {
+    const { guard, challenge, refusal } = await ask(context, names);
+    const authentication = new Authentication<User>({
+      application,
+      context,
+      guard,
+      challenge,
+      refusal,
+      session,
+      csrf: session === null ? null : csrfCheckOf(application),
+    });
+    if (csrf && guard.keepsLogins && guard.knownUser !== null) authentication.verifyCsrf(csrfToken);
+    return authentication;
+  } finally {
+    if (!readOnly) await session?.close();
+  }
+}
+
+/** Makes the first guard that knows a user the active one; if none does, the first. */
+async function ask(
+  context: HttpContext,
+  names: readonly string[],
+): Promise<Pick<AuthenticationParts, "guard" | "challenge" | "refusal">> {
+  const { auth } = context;
+  let challenge: string | null = null;
+  let refusal: AshlarError | null = null;
+  for (const name of names) {
+    const guard: Guard<object> = auth.guard(name);
+    if ((await guard.user()) !== null) return { guard, challenge: null, refusal: null };
+    challenge ??= guard.challenge;
+    refusal = weightierOf(refusal, guard.refusal ?? null);
+  }
+  return { guard: auth.guard(names[0]!), challenge, refusal };
+}
+
+/** Of two refusals, the first, unless the second asks the caller to come back: the proof may be valid. */
+function weightierOf(first: AshlarError | null, second: AshlarError | null): AshlarError | null {
+  return second?.status === 503 ? second : (first ?? second);
+}

@@ -1,0 +1,44 @@
+import type { HttpContext, Middleware, Next } from "../../http/index.ts";
+import type { Container } from "../../kernel/index.ts";
+import { AshlarError, isThenable } from "../../support/index.ts";
+import type { Guard } from "../guards/guard.ts";
+import type { GuardRegistry } from "../guards/guard-registry.ts";
+import { refuseGuest } from "./refuse-guest.ts";
+import { requireGuards } from "../guards/require-guards.ts";
+import "../errors.ts";
+
+/**
+ * `auth`, `auth:<name>`: lets only requests with a user through, according to the active guard or the named one.
+ *
+ * A caller that accepts JSON gets a 401; a visitor of a page is sent to the guard's login, and from there to the page
+ * they wanted.
+ */
+export class AuthenticationMiddleware implements Middleware {
+  readonly #guards: GuardRegistry;
+
+  constructor(container: Container) {
+    this.#guards = requireGuards(container);
+  }
+
+  /** @throws `E_UNAUTHENTICATED` if there is no user and the caller accepts JSON */
+  handle(context: HttpContext, next: Next, name: string = context.auth.guardName): unknown {
+    const guard: Guard = context.auth.guard(name);
+    const admit = (user: unknown): unknown => (user === null ? refuseGuest(context, guard) : next());
+    const user: unknown = guard.user();
+    return isThenable(user) ? user.then((found) => admit(found)) : admit(user);
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` unless there is no argument, or one that is the name of a guard */
+  checkArguments(...names: string[]): void {
+    const [name, ...rest] = names;
+    if (rest.length > 0) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "This middleware takes the name of at most one guard, as in auth:jwt.");
+    }
+    if (name !== undefined) this.#guards.checkName(name);
+  }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
+}

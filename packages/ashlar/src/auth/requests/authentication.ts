@@ -1,0 +1,187 @@
+import type { ServerResponse } from "node:http";
+import type { Application } from "../../boot/index.ts";
+import { type HttpContext, isResponse, toResponse } from "../../http/index.ts";
+import { runApart } from "../../kernel/index.ts";
+import { CSRF_HEADER, csrfToken, type RequestSession, type VerifyCsrfToken } from "../../session/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
+import type { Guard } from "../guards/guard.ts";
+import type { ListedLogin } from "../logins/login-store.ts";
+import { refuseGuest } from "./refuse-guest.ts";
+import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
+import { WebGuard } from "../web/web-guard.ts";
+
+/** What an {@link Authentication} consists of. */
+export interface AuthenticationParts {
+  readonly application: Application;
+  readonly context: HttpContext;
+  /** The guard that knows the user; for a guest, the first that was asked. */
+  readonly guard: Guard<object>;
+  /** The value of `WWW-Authenticate` for a guest; `null` if none of the guards has one. */
+  readonly challenge: string | null;
+  /** The error for what was to prove a user, such as an expired token; `null` if the request has nothing of the kind. */
+  readonly refusal: AshlarError | null;
+  /** The visitor's session; `null` in an application without sessions. */
+  readonly session: RequestSession | null;
+  /** Checks CSRF tokens; `null` in an application without sessions. */
+  readonly csrf: VerifyCsrfToken | null;
+}
+
+/** The characters of a CSRF token: anything else can't be one, and may not fit into a header. */
+const TOKEN = /^[\w-]+$/;
+
+/** Responds to a program, which gets JSON whatever it accepts, as from the API's routes. */
+class ProgramError extends AshlarError {
+  readonly respondsWithJson = true;
+}
+
+/** Who makes a request that another framework handles: what `application.authenticate` returns. */
+export class Authentication<User extends object = RegisteredUser> {
+  /** The user; `null` for a guest. */
+  readonly user: User | null;
+  /** The name of the guard that knows the user; for a guest, the first that was asked. */
+  readonly guard: string;
+  /** The login of the user's browser; `null` for a guest, and for a user whom a token proves. */
+  readonly login: Pick<ListedLogin, "id" | "authenticatedAt" | "expiresAt" | "createdAt"> | null;
+  /** The claims of the token that proves the user; `null` for a guest, and for a user whom something else proves. */
+  readonly claims: Readonly<Record<string, unknown>> | null;
+  /** Identifies the request in the application's log: the `X-Request-Id` that it was sent with, or a random UUID. */
+  readonly requestId: string;
+  /** The client's address, as the proxies of `APP.trustedProxies` report it; `null` if it is not known. */
+  readonly clientAddress: string | null;
+  readonly #parts: AuthenticationParts;
+
+  /** @internal */
+  constructor(parts: AuthenticationParts) {
+    const { context, guard } = parts;
+    this.#parts = parts;
+    this.user = guard.knownUser as User | null;
+    this.guard = guard.name;
+    this.login = loginOf(guard);
+    this.claims = this.user === null ? null : (guard.claims ?? null);
+    this.requestId = context.request.id;
+    this.clientAddress = context.request.clientAddress;
+  }
+
+  /**
+   * What has to go back to the browser, for hosts that have no `Response` to {@link apply} it to: renewed cookies, each an
+   * entry of its own, and what keeps caches from sharing a response that depends on the user. Read it last, since
+   * {@link csrfToken} may add a cookie.
+   */
+  get headers(): Headers {
+    return returnedHeaders(this.#parts.context);
+  }
+
+  /**
+   * Adds what has to go back to the browser to a response: cookies, `Vary` (`cookie`, `authorization`), and `Cache-Control`. If
+   * the response has a `Cache-Control` of its own, that stays, unless there is a cookie: then it becomes `private, no-store`.
+   *
+   * @param response a `Response`, of which a copy is returned, or one of `node:http`, as in Express, which is changed
+   */
+  apply<Outgoing extends Response | ServerResponse>(response: Outgoing): Outgoing {
+    if (isResponse(response)) return withHeaders(response, this.headers) as Outgoing;
+    addHeaders(response, this.headers);
+    return response;
+  }
+
+  /**
+   * Reports whether what proves the user may be used for something: an API token only for its abilities, if it has any; a
+   * login for everything. A guest may do nothing.
+   *
+   * Security: it says nothing about the user, whom your own code has to allow it, too.
+   *
+   * @param ability as tokens have it, such as `orders.write`
+   */
+  tokenCan(ability: string): boolean {
+    return this.user !== null && (this.#parts.guard.tokenCan?.(ability) ?? true);
+  }
+
+  /**
+   * Returns the user.
+   *
+   * @throws `E_UNAUTHENTICATED` for a guest, with `WWW-Authenticate` if a token is asked for; for a token that is refused, what
+   * the API's own routes throw, such as `E_INVALID_TOKEN`
+   */
+  requireUser(): User {
+    if (this.user === null) throw this.#refusal();
+    return this.user;
+  }
+
+  /**
+   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller that
+   * wants JSON, for every caller if only a token is asked for, and for one that has sent a token in the header `Authorization`.
+   */
+  async refuse(): Promise<Response> {
+    const { application, context, guard } = this.#parts;
+    const { raw } = context.request;
+    if (this.#isForProgram || context.request.wantsJson()) return await application.errorResponse(raw, this.#refusal());
+    const result = await this.#inSession(() => refuseGuest(context, guard as Guard));
+    // Now that the session is saved, its cookie is part of the response.
+    return toResponse(context, result);
+  }
+
+  /**
+   * Returns a CSRF token for a page with a form, in an input `__token`, or for a script that sends it as `X-CSRF-TOKEN`. It
+   * begins a session if there is none, so apply the {@link headers} after it.
+   *
+   * @throws `E_SESSION` in an application without sessions, and if nothing may be stored and there is no session yet
+   */
+  async csrfToken(): Promise<string> {
+    const { context, session } = this.#parts;
+    if (context.isReadOnly && session?.isKnown !== true) {
+      throw new AshlarError("E_SESSION", "A session can't begin in a request that is authenticated with readOnly.");
+    }
+    return await this.#inSession(() => csrfToken(context));
+  }
+
+  /**
+   * Checks the CSRF token of a request whose method is neither GET, HEAD nor OPTIONS: for handlers that have asked
+   * `authenticate` not to.
+   *
+   * @param token as it came in a form; default: that of the header `X-CSRF-TOKEN`
+   * @throws `E_CSRF` if another site's page made the request, or if the token is missing or not the session's
+   */
+  verifyCsrf(token?: unknown): void {
+    const { context, csrf } = this.#parts;
+    if (csrf === null) throw new AshlarError("E_SESSION", "CSRF tokens need SessionProvider in PROVIDERS.");
+    // The context's request has no body, so the header is all that is looked at.
+    if (token !== undefined && token !== null) {
+      context.request.header(CSRF_HEADER, typeof token === "string" && TOKEN.test(token) ? token : "");
+    }
+    csrf.handle(context, () => {});
+  }
+
+  /** Does something with the session, and saves it. */
+  async #inSession<T>(work: () => MaybePromise<T>): Promise<T> {
+    const { application, context, session } = this.#parts;
+    return await runApart(application, async () => {
+      session?.reopen();
+      const result = await work();
+      if (!context.isReadOnly) await session?.close();
+      return result;
+    });
+  }
+
+  #refusal(): AshlarError {
+    const { challenge, refusal } = this.#parts;
+    const Refusal = this.#isForProgram ? ProgramError : AshlarError;
+    if (refusal !== null) {
+      const { code, detail, headers, extensions } = refusal;
+      return new Refusal(code, detail, { headers, extensions });
+    }
+    const headers = challenge === null ? {} : { "WWW-Authenticate": challenge };
+    return new Refusal("E_UNAUTHENTICATED", undefined, { headers });
+  }
+
+  /** Only programs send tokens in a header. An input named `token` may be part of a page's address. */
+  get #isForProgram(): boolean {
+    const { context, guard, refusal } = this.#parts;
+    return !guard.keepsLogins || (refusal !== null && context.request.bearerToken() !== null);
+  }
+}
+
+function loginOf(guard: Guard<object>): Authentication["login"] {
+  const login = guard instanceof WebGuard ? guard.currentLogin : null;
+  if (login === null) return null;
+  const { id, authenticatedAt, expiresAt, createdAt } = login;
+  return { id, authenticatedAt, expiresAt, createdAt };
+}

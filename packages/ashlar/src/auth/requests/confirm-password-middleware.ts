@@ -1,0 +1,57 @@
+import { type HttpContext, isSpeculative, type Middleware, type Next } from "../../http/index.ts";
+import type { Container } from "../../kernel/index.ts";
+import { ConfigurationError, now } from "../../support/index.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { confirmationRequired } from "../proofs/confirmation.ts";
+import { refuseGuest } from "./refuse-guest.ts";
+import { keepRefusedForm } from "./remember-intended.ts";
+import { requireGuards } from "../guards/require-guards.ts";
+import "../errors.ts";
+
+const DEFAULT_MINUTES = "180";
+const MS_PER_MINUTE = 60_000;
+
+/**
+ * `password.confirm`, `password.confirm:<minutes>`: lets a user through who has proved who they are, at login or since,
+ * within that number of minutes, by the password or any other proof; default: 180. A login that nothing has proved, such as
+ * with `loginAs`, doesn't count.
+ *
+ * A visitor of a page is sent to the active guard's page `confirm_password`, or if they have no password, to that of another
+ * proof that they have, and from there to the page they wanted; a caller that accepts JSON gets a 403 that names the proofs
+ * in `methods`, and so does a browser that loads the page ahead. Guests are treated as by `auth`.
+ */
+export class ConfirmPasswordMiddleware implements Middleware {
+  constructor(container: Container) {
+    requireGuards(container);
+  }
+
+  /**
+   * @throws `E_UNAUTHENTICATED`, `E_PASSWORD_NOT_CONFIRMED` if the caller accepts JSON; `E_UNSUPPORTED_GUARD_OPERATION`
+   * if the active guard's driver is not `web`
+   */
+  async handle(context: HttpContext, next: Next, minutes: string = DEFAULT_MINUTES): Promise<unknown> {
+    const guard = context.auth.guard(context.auth.guardName);
+    if (!(await guard.check())) return refuseGuest(context, guard);
+    const confirmedAt = await context.auth.webGuard.confirmedAt();
+    if (confirmedAt !== null && now() - confirmedAt.getTime() < Number(minutes) * MS_PER_MINUTE) return next();
+    const { request } = context;
+    const user = guard.knownUser as unknown as Authenticatable;
+    const required = await confirmationRequired(context, user);
+    if (request.wantsJson() || isSpeculative(request.raw)) throw required;
+    await keepRefusedForm(context);
+    return context.auth.redirectToRoute(required.page);
+  }
+
+  /** @throws `E_INVALID_CONFIGURATION` unless there is no argument, or one that is a whole number of minutes above 0 */
+  checkArguments(...args: string[]): void {
+    const [minutes, ...rest] = args;
+    if (rest.length === 0 && (minutes === undefined || /^[1-9]\d{0,8}$/.test(minutes))) return;
+    const problem = "it takes a whole number of minutes above 0.";
+    throw new ConfigurationError("password.confirm", problem, "Write password.confirm:30.");
+  }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
+}

@@ -1,0 +1,50 @@
+import type { HttpContext, RouteInfo } from "../../http/index.ts";
+import type { GuardRegistry } from "../guards/guard-registry.ts";
+import { refuseGuest } from "./refuse-guest.ts";
+
+/** The forms of pages that are for guests only. */
+const GUEST_FORMS = ["login.store", "register.store"];
+
+/** The middleware that sends guests to the login. */
+const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "verified"]);
+
+/**
+ * Responds to a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
+ * sends the login or registration form continues as after a login, and a guest who sends the logout form goes to the
+ * login. Any other form of a route for users also leads a guest to the login, which says that it was not submitted, and
+ * from there back to its page.
+ *
+ * Security: it does not log users in or out, and runs no handler. A form that would log in another user is ignored, and
+ * the page says so.
+ *
+ * @returns `null` for any other form, and for one that still has an effect
+ */
+export async function respondToExpiredForm(context: HttpContext, guards: GuardRegistry): Promise<unknown> {
+  const { auth, request } = context;
+  const route = request.route();
+  if (route === null) return null;
+  const { pages } = guards;
+  for (const guard of [auth.guardName, ...guards.names]) {
+    const isLogout = route.name === pages.nameOf(guard, "logout");
+    if (!isLogout && !GUEST_FORMS.some((page) => route.name === pages.nameOf(guard, page))) continue;
+    auth.guard(guard);
+    if ((await auth.check()) === isLogout) return null;
+    if (isLogout) return auth.redirectToRoute("login");
+    context.session.flash("status", context.t("auth.login.already"));
+    return auth.redirectToIntended("home");
+  }
+  return respondAsGuest(context, route, guards);
+}
+
+/** Responds as the route's own middleware would, which the request has not reached. */
+async function respondAsGuest(context: HttpContext, route: RouteInfo, guards: GuardRegistry): Promise<unknown> {
+  const { auth } = context;
+  for (const use of route.middleware) {
+    const [name, argument] = use.split(":") as [string, string?];
+    const named = name === "auth" || name === "guard" ? argument : undefined;
+    const guard = auth.guard(guards.names.find((each) => each === named) ?? auth.guardName);
+    // A guard that identifies its users in another way, such as by a token, has no logins that could have ended.
+    if (REFUSING_GUESTS.has(name) && guard.keepsLogins && !(await guard.check())) return refuseGuest(context, guard);
+  }
+  return null;
+}

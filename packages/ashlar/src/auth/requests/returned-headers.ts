@@ -1,0 +1,64 @@
+import type { ServerResponse } from "node:http";
+import type { HttpContext } from "../../http/index.ts";
+
+/** The headers that are about the visitor, and not about the content that another framework responds with. */
+const RETURNED: ReadonlySet<string> = new Set(["cache-control", "set-cookie", "vary"]);
+
+/** What a response with a cookie is: a cache that keeps it would give one visitor's login to the next (RFC 9111 §7.3). */
+const PRIVATE = "private, no-store";
+
+/**
+ * Returns what has to go back to the browser so far: cookies, unless nothing may be stored, and what keeps caches from sharing
+ * the response.
+ */
+export function returnedHeaders(context: HttpContext): Headers {
+  const returned = new Headers();
+  const { response } = context;
+  const vary = new Set<string>();
+  // Building the response changes nothing; what is built here is only looked at.
+  for (const [name, value] of response.toResponse().headers) {
+    if (name === "vary") for (const field of fieldsOf(value)) vary.add(field);
+    else if (RETURNED.has(name)) returned.append(name, value);
+  }
+  // Nothing was stored that a cookie could be about.
+  if (context.isReadOnly) returned.delete("set-cookie");
+  // The other framework's own Cache-Control isn't known here, and may come later: another visitor gets another response.
+  for (const field of response.visitorFields) vary.add(field);
+  if (vary.size > 0) returned.set("vary", [...vary].join(", "));
+  if (returned.has("set-cookie")) returned.set("cache-control", PRIVATE);
+  return returned;
+}
+
+/**
+ * Returns a copy of a response with these headers. Its own `Cache-Control` wins, as that of a handler does, unless there are
+ * cookies.
+ */
+export function withHeaders(response: Response, returned: Headers): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of returned) {
+    if (name === "set-cookie") headers.append(name, value);
+    else if (name === "vary") headers.set(name, joined(headers.get(name), value));
+    else if (!headers.has(name) || returned.has("set-cookie")) headers.set(name, value);
+  }
+  const { body, status, statusText } = response;
+  return new Response(body, { status, statusText, headers });
+}
+
+/** Adds these headers to a response of `node:http` whose headers have not been sent. */
+export function addHeaders(response: ServerResponse, returned: Headers): void {
+  for (const [name, value] of returned) {
+    const own = response.getHeader(name);
+    if (name === "set-cookie") response.appendHeader(name, value);
+    else if (name === "vary") response.setHeader(name, joined(own === undefined ? null : String(own), value));
+    else if (own === undefined || returned.has("set-cookie")) response.setHeader(name, value);
+  }
+}
+
+function joined(own: string | null, added: string): string {
+  const fields = own === null ? [] : fieldsOf(own);
+  return [...fields, ...fieldsOf(added).filter((field) => !fields.includes(field))].join(", ");
+}
+
+function fieldsOf(value: string): string[] {
+  return value.split(",").map((field) => field.trim().toLowerCase());
+}

@@ -1,0 +1,44 @@
+import type { Model, ModelClass } from "../../database/index.ts";
+import { spellingsOfEmail } from "../../security/index.ts";
+import { closedColumnOf } from "./closed-accounts.ts";
+
+/** What is looked for. */
+export interface SpelledText {
+  /** In its normal form. */
+  readonly normal: string;
+  /** What was typed. */
+  readonly typed: string;
+  /** Returns a text's normal form; `null` if it has none. */
+  readonly normalize: (text: string) => string | null;
+}
+
+/**
+ * The row of a text that is stored in its normal form; otherwise one of before, with another spelling of it. It is one
+ * query, and which one depends on what was typed alone, so its time doesn't reveal whether there is an account. A closed account
+ * is not found.
+ *
+ * @param column if it is `email`, the text is an address
+ */
+export async function findBySpelling<M extends Model>(
+  model: ModelClass<M>,
+  column: string,
+  { normal, typed, normalize }: SpelledText,
+): Promise<M | null> {
+  // Text that no database can store is in no row.
+  const spellings = new Set(
+    [...(column === "email" ? spellingsOfEmail(normal) : [normal]), typed].filter(
+      (text) => !text.includes("\0") && text.isWellFormed(),
+    ),
+  );
+  if (spellings.size === 0) return null;
+  const closed = closedColumnOf(model);
+  const rows = model.rows().whereIn(column as never, [...spellings]);
+  const found =
+    spellings.size === 1 && closed === null
+      ? [await model.findBy(column as never, normal)]
+      : await (closed === null ? rows : rows.whereNull(closed as never)).get();
+  const own = (user: M | null) => String((user as Record<string, unknown> | null)?.[column]);
+  // Some columns treat different texts as equal, for example in accents. Attempts are counted by the normal form, so each
+  // variant would allow more attempts at the same account.
+  return found.find((user) => own(user) === normal) ?? found.find((user) => normalize(own(user)) === normal) ?? null;
+}

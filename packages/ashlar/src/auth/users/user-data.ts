@@ -1,0 +1,106 @@
+import type { Container } from "../../kernel/index.ts";
+import { ConfigurationError, type MaybePromise, SourceLocation } from "../../support/index.ts";
+import type { Authenticatable, UserId } from "./authenticatable.ts";
+
+declare module "../../kernel/container.ts" {
+  interface FrameworkServices {
+    /** What the application's features store about users. */
+    userData: UserDataRegistry;
+  }
+}
+
+/** The user that stored data is about. */
+export interface DataSubject {
+  /** The user as read, of the class of any guard: compare it if guards have different users. */
+  readonly user: Authenticatable;
+  /** The user's primary key. */
+  readonly id: UserId;
+  /** The names of the guards whose users are the same rows. */
+  readonly guards: readonly string[];
+  /** The stored address; `null` if the user has none. */
+  readonly email: string | null;
+}
+
+/** What a feature stores about users; see {@link declareUserData}. */
+export interface UserDataSource {
+  /** The name of its part of an export: `logins`, `orders`. */
+  readonly name: string;
+  /**
+   * Returns the rows about a user, for the user: what JSON can hold, dates and bigints included.
+   *
+   * Security: leave out hashes, tokens and keys, and what is about other people.
+   */
+  export(subject: DataSubject): MaybePromise<readonly Readonly<Record<string, unknown>>[]>;
+  /**
+   * Deletes them, or removes what points to the user from them. Called before the user's row is deleted, in the same
+   * transaction, while the row is locked; if users are in another database, after it. If it throws, nothing is deleted.
+   */
+  erase(subject: DataSubject): MaybePromise<void>;
+}
+
+/** What the features of an application store about users, in the order that it is deleted. */
+export class UserDataRegistry {
+  readonly #sources = new Map<string, { readonly source: UserDataSource; readonly place: string }>();
+
+  /**
+   * Adds what a feature stores.
+   *
+   * @param place where it is declared
+   * @throws `E_INVALID_CONFIGURATION` if the name is taken
+   */
+  add(source: UserDataSource, place: string): void {
+    const other = this.#sources.get(source.name);
+    if (other !== undefined) {
+      const problem = `data of users named "${source.name}" is already declared by ${other.place}.`;
+      throw new ConfigurationError(place, problem, "Give one of them another name.");
+    }
+    this.#sources.set(source.name, { source, place });
+  }
+
+  get all(): readonly UserDataSource[] {
+    return [...this.#sources.values()].map(({ source }) => source);
+  }
+
+  /** The rows about a user, by the name of what they are. */
+  async export(subject: DataSubject): Promise<Record<string, readonly Readonly<Record<string, unknown>>[]>> {
+    const data: Record<string, readonly Readonly<Record<string, unknown>>[]> = {};
+    for (const source of this.all) data[source.name] = await source.export(subject);
+    return data;
+  }
+
+  /** Deletes the rows about a user. */
+  async erase(subject: DataSubject): Promise<void> {
+    for (const source of this.all) await source.erase(subject);
+  }
+}
+
+/** What the features of an application store about users, whether it has `AuthProvider` or not. */
+export function userDataOf(container: Container): UserDataRegistry {
+  if (!container.has("userData")) container.bind("userData", new UserDataRegistry());
+  return container.make("userData");
+}
+
+/**
+ * Declares what a feature, or the application, stores about users, so that `ashlar users:export` includes it, and deleting a
+ * user, with `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too. Call it in `register()` of a
+ * provider:
+ *
+ * ```ts
+ * export class OrdersProvider extends Provider {
+ *   override register(): void {
+ *     const { container } = this.application;
+ *     const orders = () => container.make("database").kysely;
+ *     declareUserData(this.application, {
+ *       name: "orders",
+ *       export: ({ id }) => orders().selectFrom("orders").select(["number"]).where("user_id", "=", Number(id)).execute(),
+ *       erase: async ({ id }) => void (await orders().deleteFrom("orders").where("user_id", "=", Number(id)).execute()),
+ *     });
+ *   }
+ * }
+ * ```
+ *
+ * @throws `E_INVALID_CONFIGURATION` if the name is taken, with both places
+ */
+export function declareUserData(application: { readonly container: Container }, source: UserDataSource): void {
+  userDataOf(application.container).add(source, String(new SourceLocation(declareUserData)));
+}
