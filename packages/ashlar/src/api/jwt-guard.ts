@@ -5,7 +5,7 @@ import type { PresentedToken } from "./presented-token.ts";
 import type { TokenDriver } from "./token-drivers.ts";
 import type { TokenService } from "./token-service.ts";
 
-declare module "../auth/guards/guard.ts" {
+declare module "../auth/web/guards-by-name.ts" {
   interface FrameworkGuards {
     jwt: JwtGuard;
   }

@@ -5,26 +5,26 @@ import { SetupProblems } from "../support/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
 import { endAccessBy, endedAccessOf } from "./access/ended-access.ts";
+import { CountedAccounts } from "./accounts/counted-accounts.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mail-messages.ts";
 import { auditUsers } from "./audit.ts";
 import { Auth } from "./auth.ts";
-import { countAuthentications } from "./requests/authenticate.ts";
 import { ACCOUNT_COMMANDS } from "./commands/account-commands.ts";
-import { CountedAccounts } from "./accounts/counted-accounts.ts";
-import { deleteUsersBy } from "./users/delete-users.ts";
 import { GuardRegistry } from "./guards/guard-registry.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LoginStores } from "./logins/login-stores.ts";
 import { AUTH_MESSAGES, message } from "./messages.ts";
+import { requireEmailColumns } from "./models/require-email-columns.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { refuseHasherForTests, requireHashing } from "./passwords/password-settings.ts";
 import { PendingLogins } from "./pipeline/pending-logins.ts";
 import { proofsOf } from "./proofs/proof-registry.ts";
-import { requireEmailColumns } from "./models/require-email-columns.ts";
+import { countAuthentications } from "./requests/authenticate.ts";
 import { respondToExpiredForm } from "./requests/respond-to-expired-form.ts";
 import { respondToPendingStep } from "./requests/respond-to-pending-step.ts";
 import { authSettingsOf } from "./settings.ts";
+import { deleteUsersBy } from "./users/delete-users.ts";
 import { WebGuards } from "./web/web-guards.ts";
 import "./accounts/events.ts";
 import "./accounts/limits.ts";
@@ -105,11 +105,11 @@ export class AuthProvider extends Provider {
     guards.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
     guards.devices = this.#webGuards;
     if (!container.has("logins")) container.bind("logins", new LoginStores(container));
-    installAccounts(this.application);
+    installAccounts(this.application, authSettingsOf(this.application.config));
   }
 
   override boot(): void {
-    startAccounts(this.application);
+    startAccounts(this.application, authSettingsOf(this.application.config));
     this.#countByAccounts();
     auditUsersOf(this.application);
     endAccessWithFeatures(this.application);

@@ -3,16 +3,14 @@ import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
-import type { AccountHashes } from "./passwords/account-hashes.ts";
 import { authRoutes } from "./accounts/auth-routes.ts";
-import { type Answer, answer, answerStep, refuse } from "./requests/answer.ts";
-import type { Authenticatable, UserId } from "./users/authenticatable.ts";
-import type { Guard, GuardOf } from "./guards/guard.ts";
+import type { Guard } from "./guards/guard.ts";
 import type { GuardRegistry, GuessedAccount } from "./guards/guard-registry.ts";
-import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import { LoginGuard } from "./guards/login-guard.ts";
+import type { RefusedGuesses } from "./guards/refused-guesses.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
-import type { EntryOptions, LoginOptions } from "./pipeline/login-options.ts";
+import type { AccountHashes } from "./passwords/account-hashes.ts";
 import {
   type AskedStep,
   LoginPendingError,
@@ -20,10 +18,13 @@ import {
   NO_PASSWORD_YET,
   type PendingResult,
   PROOF_FAILED,
-} from "./pipeline/login-step.ts";
+} from "./pipeline/complete-login.ts";
+import type { EntryOptions, LoginOptions } from "./pipeline/login-options.ts";
 import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
 import type { ProofRegistry } from "./proofs/proof-registry.ts";
-import type { RefusedGuesses } from "./guards/refused-guesses.ts";
+import { type Answer, answer, answerStep, refuse } from "./requests/answer.ts";
+import type { Authenticatable, UserId } from "./users/authenticatable.ts";
+import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
 

@@ -1,4 +1,3 @@
-export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
 export {
   type AccessConditions,
   type AccessHolder,
@@ -7,13 +6,9 @@ export {
   proofOf,
   staleProof,
 } from "./access/access-epoch.ts";
-export type {
-  AccountChanges,
-  AccountConditions,
-  AccountStore,
-  AccountUser,
-  NewAccount,
-} from "./users/account-store.ts";
+export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
+export type { LoginProof } from "./access/login-proof.ts";
+export { writeColumns } from "./access/write-column.ts";
 export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
 export type {
   AccountMailables,
@@ -39,23 +34,6 @@ export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, auditUsersOf, endAccessWithFeatures, installAuth } from "./auth-provider.ts";
-export {
-  type Authenticatable,
-  type AuthenticatableClass,
-  isAuthenticatableClass,
-  type UserClass,
-  type UserId,
-  userClassOf,
-} from "./users/authenticatable.ts";
-export {
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-} from "./models/authenticates.ts";
-export type { Authentication } from "./requests/authentication.ts";
-export { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
-export { blockedColumnOf, isBlocked } from "./users/blocked-accounts.ts";
-export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
   ActiveCredential,
@@ -73,14 +51,15 @@ export type {
 } from "./credentials/credential.ts";
 export { hasExpired } from "./credentials/credential-conditions.ts";
 export { CredentialTable } from "./credentials/credential-table.ts";
+export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./credentials/max-per-user.ts";
 export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
-export type { Guard, Guards } from "./guards/guard.ts";
-export { GuardMiddleware } from "./requests/guard-middleware.ts";
+export type { Guard } from "./guards/guard.ts";
 export type { GuardDriver, GuardFactory } from "./guards/guard-registry.ts";
-export { PASSWORD_LIMIT } from "./limits.ts";
-export { LoadUserMiddleware } from "./requests/load-user-middleware.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
+export { RequestGuard } from "./guards/request-guard.ts";
+export { requireGuards } from "./guards/require-guards.ts";
+export { PASSWORD_LIMIT } from "./limits.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
 export { deviceName } from "./logins/device-name.ts";
 export type {
@@ -89,7 +68,6 @@ export type {
   ListedLogin,
   Login,
   LoginOwner,
-  LoginProof,
   LoginPruning,
   LoginRange,
   LoginReference,
@@ -102,34 +80,49 @@ export type {
 } from "./logins/login-store.ts";
 export { LoginUses } from "./logins/login-uses.ts";
 export type { LoginInfo, LoginPage } from "./logins/user-logins.ts";
-export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./credentials/max-per-user.ts";
+export {
+  Authenticates,
+  type AuthenticatesInstance,
+  type AuthenticatesStatics,
+} from "./models/authenticates.ts";
 export { existingUsers } from "./models/model-accounts.ts";
+export { requireEmailColumns } from "./models/require-email-columns.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
 export { requireHashing } from "./passwords/password-settings.ts";
+export { CompleteLogin, LoginPendingError, type LoginResult, type UnfinishedLogin } from "./pipeline/complete-login.ts";
 export type { LoginOptions } from "./pipeline/login-options.ts";
-export {
-  CompleteLogin,
-  type LoginInProgress,
-  LoginPendingError,
-  type LoginPurpose,
-  type LoginResult,
-  type LoginStep,
-  type StepOutcome,
-  type UnfinishedLogin,
-} from "./pipeline/login-step.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
+export type { LoginInProgress, LoginPurpose, LoginStep, StepOutcome } from "./proofs/login-step.ts";
 export type { Proof } from "./proofs/proof.ts";
 export { declareProof } from "./proofs/proof-registry.ts";
+export type { Authentication } from "./requests/authentication.ts";
+export { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
+export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
+export { GuardMiddleware } from "./requests/guard-middleware.ts";
+export { LoadUserMiddleware } from "./requests/load-user-middleware.ts";
 export { refuseGuest } from "./requests/refuse-guest.ts";
-export { RequestGuard } from "./guards/request-guard.ts";
-export { requireEmailColumns } from "./models/require-email-columns.ts";
-export { requireGuards } from "./guards/require-guards.ts";
 export { authSettingsOf, type GuardsSettings } from "./settings.ts";
 export { findSpellings } from "./spellings/find-spellings.ts";
 export { ModelSpellings, type SpelledUserModel } from "./spellings/model-spellings.ts";
 export type { StoredText } from "./spellings/spelled-users.ts";
+export type {
+  AccountChanges,
+  AccountConditions,
+  AccountStore,
+  AccountUser,
+  NewAccount,
+} from "./users/account-store.ts";
+export {
+  type Authenticatable,
+  type AuthenticatableClass,
+  isAuthenticatableClass,
+  type UserClass,
+  type UserId,
+  userClassOf,
+} from "./users/authenticatable.ts";
+export { blockedColumnOf, isBlocked } from "./users/blocked-accounts.ts";
 export { type DataSubject, declareUserData, type UserDataSource, userDataOf } from "./users/user-data.ts";
 export { isModel, isUserClassOf, keepsSameRows } from "./users/users-of.ts";
+export type { Guards } from "./web/guards-by-name.ts";
 export { WebGuard } from "./web/web-guard.ts";
-export { writeColumns } from "./access/write-column.ts";

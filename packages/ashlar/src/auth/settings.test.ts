@@ -4,8 +4,8 @@ import { createApplication } from "../boot/index.ts";
 import { DEFAULT_HASHER } from "../security/index.ts";
 import { readAccountsSettings } from "./accounts/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
-import { userClassOf } from "./users/authenticatable.ts";
 import { authSettingsOf, readAuthSettings } from "./settings.ts";
+import { userClassOf } from "./users/authenticatable.ts";
 import { readWebGuardSettings } from "./web/web-guard-settings.ts";
 
 const PASSING = { name: "passing", check: () => "passed" } as const;

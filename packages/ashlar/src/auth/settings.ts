@@ -1,6 +1,5 @@
 import { TABLE_NAME } from "../database/index.ts";
 import type { ConfigurationSections } from "../kernel/index.ts";
-import type { PasswordHasher } from "../security/index.ts";
 import {
   ConfigurationError,
   isPlainObject,
@@ -14,10 +13,12 @@ import {
   textLike,
   unknownSetting,
 } from "../support/index.ts";
-import { type CompleteAccountsSettings, readAccountsSettings } from "./accounts/settings.ts";
-import { type AuthenticatableClass, isAuthenticatableClass } from "./users/authenticatable.ts";
+import { type CompleteAuthSettings, readAccountsSettings } from "./accounts/settings.ts";
+import { AUTH_EXPORTS } from "./configuration.ts";
+import type { GuardEntry } from "./guards/guard-settings.ts";
 import { passwordHasher } from "./passwords/password-settings.ts";
-import type { LoginStep } from "./pipeline/login-step.ts";
+import type { LoginStep } from "./proofs/login-step.ts";
+import { type AuthenticatableClass, isAuthenticatableClass } from "./users/authenticatable.ts";
 import type { WebGuardSettings } from "./web/web-guard-settings.ts";
 
 /** The settings of a guard in `GUARDS` with any driver. */
@@ -73,41 +74,9 @@ export interface GuardsSettings extends CommonGuardSettings {
   readonly [guard: string]: GuardDefinition | readonly LoginStep[] | string | number | null | undefined;
 }
 
-/** One guard of `GUARDS`. */
-export interface GuardEntry {
-  readonly driver: string;
-  /** `null` if the driver brings the model. */
-  readonly model: AuthenticatableClass | null;
-  /** The prefix of the route names of the guard's pages, such as `admin.`; `null` if it is not set. */
-  readonly routes: string | null;
-  /** The further steps of its logins: those of all guards, followed by its own. */
-  readonly steps: readonly LoginStep[];
-  /** The remaining options of the entry. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** The exports of `config/auth.ts`, as they are read. */
-export interface CompleteAuthSettings {
-  /** The name of the guard that a request begins with; `null`: the only guard. */
-  readonly defaultGuard: string | null;
-  readonly guards: ReadonlyMap<string, GuardEntry>;
-  /** The further steps of logins with every guard. */
-  readonly steps: readonly LoginStep[];
-  /** The table of password resets. */
-  readonly passwordResetTable: string;
-  /** How long a password reset link can be used, in minutes; `null`: it never expires. */
-  readonly passwordResetExpirationInMinutes: number | null;
-  /** Hashes the users' passwords. */
-  readonly hasher: PasswordHasher;
-  readonly accounts: CompleteAccountsSettings;
-}
-
 const WHERE = "config/auth.ts: GUARDS";
-const EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS", "PASSWORDS"];
 /** The keys of `GUARDS` that are not guards. */
 const NAMES: readonly string[] = ["default", "passwordResetTable", "passwordResetExpiration", "steps"];
-/** The options that guards of every driver have. */
-export const GUARD_SETTINGS: readonly string[] = ["driver", "model", "routes", "steps"];
 
 const OBJECT = setting<Readonly<Record<string, unknown>>>({
   what: 'an object: { default: "web", web: { model: User } }',
@@ -155,7 +124,7 @@ const known = new WeakMap<ConfigurationSections, CompleteAuthSettings>();
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
  */
 export function authSettingsOf(config: ConfigurationSections): CompleteAuthSettings {
-  const read = known.get(config) ?? readAuthSettings(config.optionalSection("auth", EXPORTS));
+  const read = known.get(config) ?? readAuthSettings(config.optionalSection("auth", AUTH_EXPORTS));
   known.set(config, read);
   return read;
 }

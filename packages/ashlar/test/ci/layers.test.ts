@@ -1,7 +1,8 @@
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync, Visitor } from "oxc-parser";
 import { expect, test } from "vitest";
+import { authFloors } from "../../../../.dependency-cruiser.mjs";
 import { execute } from "../support/generated-application.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
@@ -49,6 +50,31 @@ test("an upward import is found, even of types", async () => {
     "no-import-upward-from-http: http/index.ts",
     "no-import-upward-from-kernel: kernel/index.ts",
   ]);
+});
+
+test("an upward import between the rooms of auth is found, even of types", async () => {
+  expect(
+    await broken({
+      "auth/errors.ts": 'import { user } from "./users/user.ts";\nexport const error: number = user;\n',
+      "auth/users/user.ts": "export const user = 1;\n",
+      "auth/proofs/proof.ts": 'import { user } from "../users/user.ts";\nexport const proof: number = user;\n',
+      "auth/access/access.ts": 'import type { Web } from "../web/web.ts";\nexport type Access = Web;\n',
+      "auth/web/web.ts": 'import { auth } from "../index.ts";\nexport const web = auth;\nexport type Web = number;\n',
+      "auth/index.ts": "export const auth = 1;\n",
+    }),
+  ).toEqual([
+    "no-import-upward-in-auth-from-access: auth/access/access.ts",
+    "no-import-upward-in-auth-from-pages: auth/errors.ts",
+    "no-import-upward-in-auth-from-web: auth/web/web.ts",
+  ]);
+});
+
+test("each folder and file of auth is on a floor", () => {
+  const floors = new Set(authFloors.flat());
+  const entries = readdirSync(join(REPOSITORY, "packages/ashlar/src/auth")).filter(
+    (name) => !name.endsWith(".test.ts"),
+  );
+  expect(entries.filter((name) => !floors.has(name))).toEqual([]);
 });
 
 test("a run-time import from a neighbor is found", async () => {

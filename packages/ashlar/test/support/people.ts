@@ -1,11 +1,11 @@
 import type { TokenBearer } from "../../src/api/token-model.ts";
-import type { Authenticatable, UserId } from "../../src/auth/users/authenticatable.ts";
 import type { Guard } from "../../src/auth/guards/guard.ts";
 import type { GuardDriver } from "../../src/auth/guards/guard-registry.ts";
 import { LoginGuard } from "../../src/auth/guards/login-guard.ts";
-import type { LoginOptions } from "../../src/auth/pipeline/login-options.ts";
-import type { CompleteLogin } from "../../src/auth/pipeline/login-step.ts";
 import { RequestGuard } from "../../src/auth/guards/request-guard.ts";
+import type { CompleteLogin } from "../../src/auth/pipeline/complete-login.ts";
+import type { LoginOptions } from "../../src/auth/pipeline/login-options.ts";
+import type { Authenticatable, UserId } from "../../src/auth/users/authenticatable.ts";
 import { Provider, type ProviderClass } from "../../src/boot/index.ts";
 import { hashPassword } from "../../src/security/index.ts";
 import type { MaybePromise } from "../../src/support/index.ts";

@@ -1,6 +1,7 @@
 import { accessEpochOf, readAgain } from "../../src/auth/access/access-epoch.ts";
+import type { LoginProof } from "../../src/auth/access/login-proof.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../src/auth/index.ts";
-import type { LoginProof, NewLogin } from "../../src/auth/logins/login-store.ts";
+import type { NewLogin } from "../../src/auth/logins/login-store.ts";
 
 /** A guard's proof that a user has authenticated. */
 export function proofOf(model: AuthenticatableClass, user: Authenticatable): LoginProof {

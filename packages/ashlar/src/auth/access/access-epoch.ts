@@ -1,9 +1,9 @@
 import { digest, randomToken } from "../../security/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { accessEndFor } from "./ended-access.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
-import type { LoginProof } from "../logins/login-store.ts";
+import { accessEndFor } from "./ended-access.ts";
+import type { LoginProof } from "./login-proof.ts";
 import "../errors.ts";
 
 const EPOCH_BYTES = 16;

@@ -1,6 +1,6 @@
 import type { Model } from "../../database/index.ts";
-import { type AccessConditions, type AccessHolder, bothConditions, holdsAccess, readAgain } from "./access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
+import { type AccessConditions, type AccessHolder, bothConditions, holdsAccess, readAgain } from "./access-epoch.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**

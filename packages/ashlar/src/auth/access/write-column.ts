@@ -1,6 +1,6 @@
 import type { Model, ModelClass } from "../../database/index.ts";
-import type { AccessConditions } from "./access-epoch.ts";
 import type { UserId } from "../users/authenticatable.ts";
+import type { AccessConditions } from "./access-epoch.ts";
 
 /** The value of a model's primary key. */
 export function keyOf(model: Model): UserId {

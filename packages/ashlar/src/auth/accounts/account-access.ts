@@ -1,8 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
+import type { LoginStores } from "../logins/login-stores.ts";
+import { endAccess } from "../models/end-access.ts";
 import type { AccountUser } from "../users/account-store.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { endAccess } from "../models/end-access.ts";
-import type { LoginStores } from "../logins/login-stores.ts";
 import type { GuardUsers } from "./guard-users.ts";
 
 /** Ends the logins of users. */

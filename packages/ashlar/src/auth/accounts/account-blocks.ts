@@ -1,11 +1,11 @@
 import { type ModelClass, tableHasColumn } from "../../database/index.ts";
 import type { Events } from "../../events/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../support/index.ts";
-import type { AccountUser } from "../users/account-store.ts";
 import { type AuthenticatesStatics, requireEpoch } from "../models/authenticates.ts";
-import { blockedAtOf, blockedColumnOf, isBlocked } from "../users/blocked-accounts.ts";
 import { endAccess } from "../models/end-access.ts";
 import type { ModelUser } from "../models/model-accounts.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { blockedAtOf, blockedColumnOf, isBlocked } from "../users/blocked-accounts.ts";
 import { isModel } from "../users/users-of.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { GuardUsers } from "./guard-users.ts";

@@ -1,7 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import type { QueryParameters, RouteParameters } from "../../http/index.ts";
-import type { AccountUser } from "../users/account-store.ts";
 import type { GuardPages } from "../guards/guard-pages.ts";
+import type { AccountUser } from "../users/account-store.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
 import { accountPath } from "./account-paths.ts";
 import type { FrontEnd } from "./front-end.ts";

@@ -1,10 +1,9 @@
 import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
-import { authSettingsOf } from "../settings.ts";
-import { accountData } from "./account-data.ts";
 import { type UserDataRegistry, userDataOf } from "../users/user-data.ts";
 import { AccountAccess } from "./account-access.ts";
 import { AccountBlocks } from "./account-blocks.ts";
+import { accountData } from "./account-data.ts";
 import { AccountLinks } from "./account-links.ts";
 import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountMails } from "./account-mails.ts";
@@ -32,7 +31,7 @@ import { RemainingTokenSource } from "./remaining-tokens.ts";
 import { ReservedAddresses } from "./reserved-addresses.ts";
 import { ResetEpochs } from "./reset-epochs.ts";
 import { ResetTokens } from "./reset-tokens.ts";
-import type { CompleteAccountsSettings } from "./settings.ts";
+import type { CompleteAccountsSettings, CompleteAuthSettings } from "./settings.ts";
 import { UnfinishedRegistrations } from "./unfinished-registrations.ts";
 import { UserDeletion } from "./user-deletion.ts";
 
@@ -74,10 +73,9 @@ export class AccountServices {
   readonly deletion: UserDeletion;
   readonly pruning: AccountPruning;
 
-  /** @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work */
-  constructor(application: Application) {
-    const { background, config, container, settings: own } = application;
-    const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = authSettingsOf(config);
+  constructor(application: Application, configured: CompleteAuthSettings) {
+    const { background, container, settings: own } = application;
+    const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = configured;
     const { firstPasswordByMail, mailables, preventEnumeration, retention, verificationExpiresInMinutes } = accounts;
     const database = (): Database => container.make("database");
     const logins = container.make("logins");

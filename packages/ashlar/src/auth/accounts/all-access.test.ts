@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { NEW_PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { CLEO, isIn, storeShop } from "../../../test/support/store-shop.ts";
-import type { AuthenticatableClass } from "../users/authenticatable.ts";
 import { accountStoreOf } from "../models/model-accounts.ts";
+import type { AuthenticatableClass } from "../users/authenticatable.ts";
 import { endAccessToAll, requireEndable } from "./all-access.ts";
 
 test.each([1, 2, 3, 5, 6, 7])("S194 each account of six is ended once, with %i a statement", async (batch) => {

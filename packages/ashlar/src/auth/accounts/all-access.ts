@@ -1,14 +1,14 @@
 import { type Model, type ModelClass, type ModelQuery, tableHasColumn } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { endsWithRow } from "../access/ended-access.ts";
 import { type AccessHolder, endCredentials, makeAccessEpoch } from "../access/access-epoch.ts";
-import type { AccountStore, AccountUser } from "../users/account-store.ts";
+import { endsWithRow } from "../access/ended-access.ts";
+import { writeColumns } from "../access/write-column.ts";
 import type { AuthenticatesStatics } from "../models/authenticates.ts";
-import { hasPassword } from "../passwords/verify-credentials.ts";
 import { endAccess } from "../models/end-access.ts";
 import { NO_PASSWORD } from "../passwords/stored-hash.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import type { AccountStore, AccountUser } from "../users/account-store.ts";
 import { isModel } from "../users/users-of.ts";
-import { writeColumns } from "../access/write-column.ts";
 
 /** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
 const BATCH = 5000;

@@ -12,9 +12,9 @@ import {
   type ThrottleStore,
 } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import { GuardMiddleware } from "../requests/guard-middleware.ts";
 import type { LoginGuard } from "../guards/login-guard.ts";
-import type { LoginStep } from "../pipeline/login-step.ts";
+import type { LoginStep } from "../proofs/login-step.ts";
+import { GuardMiddleware } from "../requests/guard-middleware.ts";
 
 const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
 const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };

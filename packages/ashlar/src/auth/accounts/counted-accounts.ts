@@ -10,13 +10,14 @@ import type {
   ThrottleKeys,
 } from "../../throttle/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import type { AccountClaim } from "./account-links.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import type { GuardRegistry } from "../guards/guard-registry.ts";
 import { refusedAtOnce } from "../guards/guesses.ts";
 import { PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import { accountName, identifierOf, identifiersOf, keyAccount } from "../passwords/account-names.ts";
+import { normalizeIdentifier } from "../passwords/verify-credentials.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import { keepsSameRows } from "../users/users-of.ts";
+import type { AccountClaim } from "./account-links.ts";
 
 /** The limits whose attempts identify an account by the token of a link. */
 const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"];
@@ -101,19 +102,6 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 }
 
-/** All identifiers that a user can log in with, in the form used to look them up. */
-export function identifiersOf(user: Authenticatable, model: AuthenticatableClass): readonly string[] {
-  const { email } = user as { readonly email?: unknown };
-  const address = model.identifiesByEmail === true ? normalizeIdentifier(model, email) : null;
-  return [...new Set([identifierOf(user, model), ...(address === null ? [] : [address])])];
-}
-
-/** The identifier that a user logs in with, in the form used to look it up. */
-export function identifierOf(user: Authenticatable, model: AuthenticatableClass): string {
-  const own = (user as unknown as Record<string, unknown>)[model.identifierColumn];
-  return normalizeIdentifier(model, own) ?? keyAccount(user.authId());
-}
-
 /**
  * What attempts at an account, and mails to it, are counted under, without the address of a client: whatever its user logs in
  * with, its key, and the proofs of the login's steps.
@@ -142,14 +130,4 @@ export function stepKeysOf(guards: GuardRegistry, guard: string, user: Authentic
   const epoch = accessEpochOf(user);
   const steps = new Set(guards.names.flatMap((name) => guards.stepsOf(name).map((step) => step.name)));
   return [...steps].flatMap((step) => [step, `${step}\0${epoch}`].map((subject) => ({ ...byKey, subject })));
-}
-
-/** A text that names one account of a realm. */
-export function accountName(realm: string, account: string): string {
-  return `${realm}\0${account}`;
-}
-
-/** The name of an account that is identified by its primary key: identifiers contain no control characters. */
-export function keyAccount(id: UserId): string {
-  return `\0key ${id}`;
 }

@@ -1,11 +1,11 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { endAccess } from "../models/end-access.ts";
+import { NO_PASSWORD } from "../passwords/stored-hash.ts";
 import type { AccountUser } from "../users/account-store.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
-import { endAccess } from "../models/end-access.ts";
-import { announce } from "../events.ts";
-import { NO_PASSWORD } from "../passwords/stored-hash.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { AccountLinks } from "./account-links.ts";
 import type { AccountMails } from "./account-mails.ts";

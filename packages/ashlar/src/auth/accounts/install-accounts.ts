@@ -2,24 +2,22 @@ import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
-import { authSettingsOf } from "../settings.ts";
 import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountServices } from "./account-services.ts";
 import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
 import { EMAIL_CHANGE_TABLE } from "./email-change-table.ts";
 import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
+import type { CompleteAuthSettings } from "./settings.ts";
 
 /**
  * Adds `accounts` to each request. Called when providers register; it requires nothing from other providers before a
  * request.
- *
- * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL` if `config/auth.ts` cannot work
  */
-export function installAccounts(application: Application): void {
+export function installAccounts(application: Application, settings: CompleteAuthSettings): void {
   const { container } = application;
   if (container.has("accounts")) return;
-  const services = new AccountServices(application);
+  const services = new AccountServices(application, settings);
   container.bind("accounts", services);
   limitsOf(container).add(ACCOUNT_LIMITS, "AuthProvider");
   // Otherwise a login would reveal whether the address was free to a caller who registers it.
@@ -35,14 +33,13 @@ export function installAccounts(application: Application): void {
  * that, and its number for each mailbox is limited: an account can be registered with the address of someone else, and
  * logged in to any number of times. Called when providers boot.
  */
-export function startAccounts(application: Application): void {
+export function startAccounts(application: Application, { passwordResetTable }: CompleteAuthSettings): void {
   const { container, messages } = application;
   const { mails, mailLimits, promises, settings, users } = container.make("accounts");
   promises.start();
   accountMailsOf(container).complete(settings.mailables);
   for (const model of users.models) claimModel(model, application);
   if (container.has("database")) {
-    const { passwordResetTable } = authSettingsOf(application.config);
     container.make("database").keepOnPrimary([passwordResetTable, EMAIL_CHANGE_TABLE]);
   }
   if (!mails.has("newDevice") || !container.has("events")) return;

@@ -1,8 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
-import { endAccessOnProof } from "../models/end-access.ts";
 import { announce } from "../events.ts";
 import { message } from "../messages.ts";
+import { endAccessOnProof } from "../models/end-access.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";

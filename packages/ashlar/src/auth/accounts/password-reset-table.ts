@@ -1,8 +1,8 @@
 import { type BatchTable, type Database, dateOf, hasTable, type Model, type Row, sql } from "../../database/index.ts";
 import { digest, isSameEmail } from "../../security/index.ts";
 import { currentDate } from "../../support/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
 import type { UserModelClass } from "../models/joinable-users.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 
 /** A name for the address of a reset that no column of a user has. */
 const ADDRESS = "__reset_email";

@@ -1,14 +1,14 @@
 import type { HttpContext } from "../../http/index.ts";
 import { currentDate, ValidationError } from "../../support/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import type { AccountUser } from "../users/account-store.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
-import { hasPassword } from "../passwords/verify-credentials.ts";
-import { endAccessOnProof } from "../models/end-access.ts";
 import { announce } from "../events.ts";
 import { countGuess } from "../guards/guesses.ts";
 import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
+import { endAccessOnProof } from "../models/end-access.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
 import type { AccountAccess } from "./account-access.ts";
 import { hashChosenPassword, requireEmail } from "./account-input.ts";
 import type { AccountClaim, AccountLinks } from "./account-links.ts";

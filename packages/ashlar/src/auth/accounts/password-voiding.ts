@@ -1,8 +1,8 @@
 import type { Events } from "../../events/index.ts";
 import { currentDate, type RegisteredUser } from "../../support/index.ts";
-import type { AccountUser } from "../users/account-store.ts";
 import { endAccess } from "../models/end-access.ts";
 import { NO_PASSWORD } from "../passwords/stored-hash.ts";
+import type { AccountUser } from "../users/account-store.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { GuardUsers } from "./guard-users.ts";
 

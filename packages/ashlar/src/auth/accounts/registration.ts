@@ -12,14 +12,14 @@ import {
   ValidationError,
 } from "../../support/index.ts";
 import { accessEpochOf, makeAccessEpoch } from "../access/access-epoch.ts";
-import type { AccountStore, AccountUser, NewAccount } from "../users/account-store.ts";
-import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import { announce } from "../events.ts";
 import { countGuess } from "../guards/guesses.ts";
+import { provesOwnPassword } from "../guards/own-password.ts";
 import { ACCOUNT_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
-import { provesOwnPassword } from "../guards/own-password.ts";
+import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import { PASSWORD } from "../proofs/proof.ts";
+import type { AccountStore, AccountUser, NewAccount } from "../users/account-store.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "./account-input.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPromises, PromiseWork } from "./account-promises.ts";

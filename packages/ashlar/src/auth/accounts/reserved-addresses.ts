@@ -1,8 +1,8 @@
 import { spellingsOfEmail } from "../../security/index.ts";
 import type { Message } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import type { AccountUser } from "../users/account-store.ts";
 import type { UserId } from "../users/authenticatable.ts";
-import { message } from "../messages.ts";
 import type { AccountPages } from "./account-pages.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";

@@ -9,6 +9,7 @@ import {
   setting,
   settings,
 } from "../../support/index.ts";
+import type { ConfiguredGuards } from "../guards/guard-settings.ts";
 import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
 import { FRONT_END_URL, type FrontEndUrls } from "./front-end.ts";
 
@@ -136,4 +137,13 @@ export function isMailableClass(value: unknown): value is AnyMailable {
   if (typeof value !== "function" || typeof value.prototype !== "object" || value.prototype === null) return false;
   const { subject, content } = value.prototype as Record<string, unknown>;
   return typeof subject === "function" && typeof content === "function";
+}
+
+/** The exports of `config/auth.ts`, as they are read. */
+export interface CompleteAuthSettings extends ConfiguredGuards {
+  /** The table of password resets. */
+  readonly passwordResetTable: string;
+  /** How long a password reset link can be used, in minutes; `null`: it never expires. */
+  readonly passwordResetExpirationInMinutes: number | null;
+  readonly accounts: CompleteAccountsSettings;
 }

@@ -1,7 +1,7 @@
 import { currentDate } from "../../support/index.ts";
-import type { AccountUser, NewAccount } from "../users/account-store.ts";
 import { endAccessOnProof } from "../models/end-access.ts";
 import { NO_PASSWORD, storedHash } from "../passwords/stored-hash.ts";
+import type { AccountUser, NewAccount } from "../users/account-store.ts";
 import type { AccountAccess } from "./account-access.ts";
 import type { AccountMails } from "./account-mails.ts";
 import type { AccountPages } from "./account-pages.ts";

@@ -2,9 +2,9 @@ import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { keepForm } from "../../session/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { requireGuards } from "../guards/require-guards.ts";
 import { message } from "../messages.ts";
 import { refuseGuest } from "../requests/refuse-guest.ts";
-import { requireGuards } from "../guards/require-guards.ts";
 import { isVerifiable } from "./account-user.ts";
 import "../../http/index.ts";
 

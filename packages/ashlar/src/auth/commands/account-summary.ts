@@ -1,8 +1,8 @@
 import type { Application } from "../../boot/index.ts";
 import { isVerifiable } from "../accounts/account-user.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
 import { blockedAtOf, isBlocked } from "../users/blocked-accounts.ts";
 import { isClosed } from "../users/closed-accounts.ts";
-import { hasPassword } from "../passwords/verify-credentials.ts";
 import type { DataSubject } from "../users/user-data.ts";
 import { shown } from "./desk-arguments.ts";
 import { type FoundAccount, labelOf } from "./find-accounts.ts";

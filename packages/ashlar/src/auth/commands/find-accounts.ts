@@ -2,10 +2,10 @@ import type { Application } from "../../boot/index.ts";
 import { type Model, type ModelClass, tableHasColumn } from "../../database/index.ts";
 import { normalizeKnownEmail } from "../../security/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { accountStoreOf } from "../models/model-accounts.ts";
+import { normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../users/account-store.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { normalizeIdentifier } from "../passwords/verify-credentials.ts";
-import { accountStoreOf } from "../models/model-accounts.ts";
 import { isModel, keepsSameRows } from "../users/users-of.ts";
 import { shown } from "./desk-arguments.ts";
 

@@ -1,10 +1,11 @@
 import type { Application } from "../../boot/index.ts";
 import { isVerifiable } from "../accounts/account-user.ts";
+import { stepKeysOf } from "../accounts/counted-accounts.ts";
+import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import { identifiersOf } from "../passwords/account-names.ts";
+import { proofsOf } from "../proofs/proof-registry.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
 import { isClosed } from "../users/closed-accounts.ts";
-import { identifiersOf, stepKeysOf } from "../accounts/counted-accounts.ts";
-import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
-import { proofsOf } from "../proofs/proof-registry.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 
 /** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */

@@ -1,7 +1,7 @@
 import { type Connection, type Database, type Row, sql } from "../../database/index.ts";
 import { isThenable, type MaybePromise } from "../../support/index.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { isJoinable, type UserModelClass } from "../models/joinable-users.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import type { Credential, FoundCredential } from "./credential.ts";
 import type { CredentialShape } from "./credential-shape.ts";
 

@@ -2,10 +2,9 @@ import { type BatchCondition, type BatchTable, type Database, parameter, type Ro
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
 import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import type { LoginProof } from "../logins/login-store.ts";
+import type { LoginProof } from "../access/login-proof.ts";
 import { existingUsers } from "../models/model-accounts.ts";
-import { ProvenInsert } from "./proven-insert.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 import type {
   ActiveCredential,
   Credential,
@@ -29,6 +28,7 @@ import {
 } from "./credential-conditions.ts";
 import { CredentialFinder } from "./credential-finder.ts";
 import { CredentialShape } from "./credential-shape.ts";
+import { ProvenInsert } from "./proven-insert.ts";
 import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
 
 const DEFAULT_LIMIT = 100;

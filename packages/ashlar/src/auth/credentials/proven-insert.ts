@@ -9,9 +9,9 @@ import {
   sql,
 } from "../../database/index.ts";
 import { type AccessConditions, type AccessHolder, holdsAccess } from "../access/access-epoch.ts";
-import type { AuthenticatableClass } from "../users/authenticatable.ts";
+import type { LoginProof } from "../access/login-proof.ts";
 import { standsBesideAuth, type UserModelClass } from "../models/joinable-users.ts";
-import type { LoginProof } from "../logins/login-store.ts";
+import type { AuthenticatableClass } from "../users/authenticatable.ts";
 
 /** A table of credentials with a key `id`, and its columns, each from a parameter. `userId` is the user's key. */
 interface CredentialInsert {

@@ -4,8 +4,8 @@ import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.t
 import { Route, type RouteEntry, Router } from "../../routing/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import { authRoutes } from "../accounts/auth-routes.ts";
-import { GuardPages } from "./guard-pages.ts";
 import { readAuthSettings } from "../settings.ts";
+import { GuardPages } from "./guard-pages.ts";
 
 class AdminHomeController {
   show(): string {

@@ -1,8 +1,8 @@
 import type { QueryParameters, RouteParameters } from "../../http/index.ts";
 import type { CompiledRoute, Router } from "../../routing/index.ts";
 import { ConfigurationError, suggestion } from "../../support/index.ts";
-import type { LoginStep } from "../pipeline/login-step.ts";
-import type { CompleteAuthSettings } from "../settings.ts";
+import type { LoginStep } from "../proofs/login-step.ts";
+import type { ConfiguredGuards } from "./guard-settings.ts";
 
 /** The paths to which the framework sends visitors if an application has its own pages there, without route names. */
 const UNNAMED_PAGES: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const SENDING: Readonly<Record<string, readonly string[]>> = {
  * has `admin.` if there is a route `admin.login`, and otherwise uses the default guard's pages.
  */
 export class GuardPages {
-  readonly #settings: CompleteAuthSettings;
+  readonly #settings: ConfiguredGuards;
   readonly #router: () => Router | null;
   readonly #defaultName: () => string | null;
   #names: ReadonlySet<string> | null = null;
@@ -38,7 +38,7 @@ export class GuardPages {
    * @param router returns the router; `null` as long as there is none
    * @param defaultName returns the name of the guard that a request begins with
    */
-  constructor(settings: CompleteAuthSettings, router: () => Router | null, defaultName: () => string | null) {
+  constructor(settings: ConfiguredGuards, router: () => Router | null, defaultName: () => string | null) {
     this.#settings = settings;
     this.#router = router;
     this.#defaultName = defaultName;

@@ -6,10 +6,10 @@ import { ConfigurationError } from "../../support/index.ts";
 import { EndedAccess } from "../access/ended-access.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { Authenticates } from "../models/authenticates.ts";
-import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
 import { PendingLogins } from "../pipeline/pending-logins.ts";
 import { ProofRegistry } from "../proofs/proof-registry.ts";
 import { readAuthSettings } from "../settings.ts";
+import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
 
 class Robot extends Person {}
 

@@ -3,20 +3,20 @@ import type { Router } from "../../routing/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../../support/index.ts";
 import type { CountedDevice } from "../../throttle/index.ts";
-import { type EndedAccess, endAccessBy } from "../access/ended-access.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import { AccountHashes } from "../passwords/account-hashes.ts";
-import { type Authenticatable, type AuthenticatableClass, userClassOf } from "../users/authenticatable.ts";
-import { accountName, identifierOf, identifiersOf } from "../accounts/counted-accounts.ts";
-import type { Guard } from "./guard.ts";
-import { GuardPages } from "./guard-pages.ts";
+import { type EndedAccess, endAccessBy } from "../access/ended-access.ts";
 import type { RememberedAccount } from "../logins/known-devices.ts";
-import type { AskedStep } from "../pipeline/login-step.ts";
+import { AccountHashes } from "../passwords/account-hashes.ts";
+import { accountName, identifierOf, identifiersOf } from "../passwords/account-names.ts";
+import type { AskedStep } from "../pipeline/complete-login.ts";
 import type { PendingLogins } from "../pipeline/pending-logins.ts";
 import type { ProofRegistry } from "../proofs/proof-registry.ts";
-import { RefusedGuesses } from "./refused-guesses.ts";
-import { type CompleteAuthSettings, GUARD_SETTINGS, type GuardEntry } from "../settings.ts";
+import { type Authenticatable, type AuthenticatableClass, userClassOf } from "../users/authenticatable.ts";
 import { isModel, keepsSameRows } from "../users/users-of.ts";
+import type { Guard } from "./guard.ts";
+import { GuardPages } from "./guard-pages.ts";
+import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
+import { RefusedGuesses } from "./refused-guesses.ts";
 import "../errors.ts";
 
 /** What a driver is told about a guard that it creates. */
@@ -108,7 +108,7 @@ const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTI
 
 /** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
 export class GuardRegistry {
-  readonly #settings: CompleteAuthSettings;
+  readonly #settings: ConfiguredGuards;
   readonly #drivers = new Map<string, RegisteredDriver>();
   /** The pages of each guard. */
   readonly pages: GuardPages;
@@ -137,7 +137,7 @@ export class GuardRegistry {
    * @param router returns the router once there is one, for {@link pages}; before that, `null`
    * @param parts what the guards share
    */
-  constructor(settings: CompleteAuthSettings, router: () => Router | null, parts: GuardParts) {
+  constructor(settings: ConfiguredGuards, router: () => Router | null, parts: GuardParts) {
     this.#settings = settings;
     this.pendingLogins = parts.pendingLogins;
     this.proofs = parts.proofs;

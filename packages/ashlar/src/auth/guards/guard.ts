@@ -1,10 +1,9 @@
-import type { AshlarError, GuardUser, MaybePromise, RegisteredUser } from "../../support/index.ts";
-import type { WebGuard } from "../web/web-guard.ts";
+import type { AshlarError, MaybePromise, RegisteredUser } from "../../support/index.ts";
 
 /**
  * Identifies the user of one request in one way: by a cookie, a token, or a certificate. This is all that middleware
  * and `context.auth` require of every guard. Further operations are on a guard's class: a `LoginGuard` logs users
- * in and out, and {@link WebGuard} keeps logins that users can list and end.
+ * in and out, and `WebGuard` keeps logins that users can list and end.
  *
  * A guard of your own extends `RequestGuard`, so you only have to write one method. One instance is created per
  * request and guard name, so its fields belong to that request alone.
@@ -48,24 +47,3 @@ export interface Guard<User extends object = RegisteredUser> {
    */
   once(user: User): void;
 }
-
-/** The framework's own guards by name. An application augments {@link Guards} itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
-export interface FrameworkGuards {}
-
-/**
- * The guards with their own classes, by name; all others are guards of the driver `web`. If `auth.guard("device")`
- * should return your class, name it by declaration merging:
- *
- * ```ts
- * declare module "ashlar/auth" { interface Guards { device: DeviceGuard } }
- * ```
- */
-export interface Guards extends FrameworkGuards {}
-
-/** The guard with a given name. */
-export type GuardOf<Name extends string> = string extends Name
-  ? Guard
-  : Name extends keyof Guards
-    ? Guards[Name]
-    : WebGuard<GuardUser<Name>>;

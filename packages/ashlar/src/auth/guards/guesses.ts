@@ -1,10 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { tooManyRequests, waitOf } from "../../throttle/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
-import type { GuessedAccount } from "./guard-registry.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import type { GuessedAccount } from "./guard-registry.ts";
 import "../../http/index.ts";
 
 /** What devices are called together that were known before access to an account last ended. */

@@ -1,10 +1,9 @@
 import { AshlarError, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { accessEpochOf, proofOf, readAgain, staleProof } from "../access/access-epoch.ts";
-import type { Authenticatable, UserId } from "../users/authenticatable.ts";
-import { verifyCredentials } from "../passwords/verify-credentials.ts";
 import { announce } from "../events.ts";
-import { comparePassword } from "./guesses.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
+import { verifyCredentials } from "../passwords/verify-credentials.ts";
+import { CompleteLogin, type LoginResult, PROOF_FAILED, type UnfinishedLogin } from "../pipeline/complete-login.ts";
 import {
   type EntryOptions,
   type FailedProof,
@@ -13,16 +12,12 @@ import {
   type ProvedOptions,
   unproved,
 } from "../pipeline/login-options.ts";
-import {
-  CompleteLogin,
-  type LoginPurpose,
-  type LoginResult,
-  PROOF_FAILED,
-  type UnfinishedLogin,
-} from "../pipeline/login-step.ts";
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
+import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import { comparePassword } from "./guesses.ts";
 import { RequestGuard } from "./request-guard.ts";
 
 /** For how long the steps that were passed in a confirmation are not asked again by the next one. */

@@ -1,11 +1,11 @@
 import type { HttpContext } from "../../http/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
-import { hasPassword, isPasswordGiven, isPasswordOf } from "../passwords/verify-credentials.ts";
 import { announce } from "../events.ts";
-import { comparePassword } from "./guesses.ts";
 import { PASSWORD_LIMIT } from "../limits.ts";
-import { NO_PASSWORD_YET } from "../pipeline/login-step.ts";
+import { hasPassword, isPasswordGiven, isPasswordOf } from "../passwords/verify-credentials.ts";
+import { NO_PASSWORD_YET } from "../pipeline/complete-login.ts";
 import { PASSWORD } from "../proofs/proof.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { comparePassword } from "./guesses.ts";
 
 /**
  * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as

@@ -8,8 +8,8 @@ import {
 } from "../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
-import type { Guard } from "./guard.ts";
 import { isUserOf } from "../users/users-of.ts";
+import type { Guard } from "./guard.ts";
 
 /**
  * What guards have in common: the request's user is looked up once, responses that depend on one stay out of shared

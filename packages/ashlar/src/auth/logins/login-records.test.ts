@@ -6,8 +6,8 @@ import { type Row, sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { RequestGuard } from "../guards/request-guard.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 
 const SECOND = 1000;
 

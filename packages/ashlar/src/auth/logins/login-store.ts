@@ -1,7 +1,8 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import type { LoginProof } from "../access/login-proof.ts";
 import type { LoginMethod } from "../proofs/login-methods.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 
 /** The access epoch of the row of a login that waits for a step. No user has it, so the row never counts as a login. */
 export const PENDING_EPOCH = "pending";
@@ -78,18 +79,6 @@ export interface NewLogin extends Omit<ListedLogin, "id">, LoginOwner {
 /** A use of a login, to be recorded. */
 export interface LoginUse extends Pick<ListedLogin, "id" | "ip" | "userAgent" | "lastUsedAt" | "expiresAt"> {
   readonly guard: string;
-}
-
-/** What a login, or a new token for one, is based on: a user who has proved who they are. */
-export interface LoginProof {
-  /** The user, as read when the proof was given. */
-  readonly user: Authenticatable;
-  /** The user's access epoch at that moment. */
-  readonly accessEpoch: string;
-  /**
-   * Reads the user again, and reports whether access to the account is still the same, that is, has not ended since.
-   */
-  holds(): Promise<boolean>;
 }
 
 /** One login, by its key and its owner, or by the digest of its token. */

@@ -1,7 +1,7 @@
 import { type Message, now } from "../../support/index.ts";
 import { accessEpochOf, staleProof } from "../access/access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { logOutEverywhere, logOutEverywhereOnProof } from "../models/end-access.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { deviceName } from "./device-name.ts";
 import {
   type KeptLogin,

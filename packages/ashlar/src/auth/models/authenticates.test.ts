@@ -2,12 +2,12 @@ import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { compose, Database, Model, sql } from "../../database/index.ts";
 import { DEFAULT_HASHER, hashPassword } from "../../security/index.ts";
-import { isAuthenticatableClass } from "../users/authenticatable.ts";
-import { Authenticates } from "./authenticates.ts";
-import { verifyCredentials } from "../passwords/verify-credentials.ts";
-import { accountStoreOf } from "./model-accounts.ts";
 import { rotateAccess } from "../access/rotate-access.ts";
 import { reread, writeColumns } from "../access/write-column.ts";
+import { verifyCredentials } from "../passwords/verify-credentials.ts";
+import { isAuthenticatableClass } from "../users/authenticatable.ts";
+import { Authenticates } from "./authenticates.ts";
+import { accountStoreOf } from "./model-accounts.ts";
 
 const PASSWORD = "correct horse battery staple";
 

@@ -18,16 +18,16 @@ import {
   makeAccessEpoch,
   mayHoldCredentials,
 } from "../access/access-epoch.ts";
-import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { blockedColumnOf } from "../users/blocked-accounts.ts";
-import { isClosed } from "../users/closed-accounts.ts";
-import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
-import { deletionOf } from "../users/delete-users.ts";
-import { findBySpelling } from "../users/find-by-spelling.ts";
+import { keyOf, writeColumns } from "../access/write-column.ts";
 import { hasherOf } from "../passwords/model-hasher.ts";
 import { hashNewPassword } from "../passwords/new-password.ts";
 import { storedHash } from "../passwords/stored-hash.ts";
-import { keyOf, writeColumns } from "../access/write-column.ts";
+import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
+import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
+import { blockedColumnOf } from "../users/blocked-accounts.ts";
+import { isClosed } from "../users/closed-accounts.ts";
+import { deletionOf } from "../users/delete-users.ts";
+import { findBySpelling } from "../users/find-by-spelling.ts";
 
 /** The lookups that the mixin itself adds, as opposed to those of a class that has its own. */
 const plainLookups = new WeakSet<object>();

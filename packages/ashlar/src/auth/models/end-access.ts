@@ -1,8 +1,8 @@
 import { accessEpochOf, endCredentials, makeAccessEpoch } from "../access/access-epoch.ts";
+import { endAllAccess, rotateAccess } from "../access/rotate-access.ts";
 import type { AccountChanges, AccountConditions, AccountStore, AccountUser } from "../users/account-store.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { accountStoreOf } from "./model-accounts.ts";
-import { endAllAccess, rotateAccess } from "../access/rotate-access.ts";
 
 /**
  * Ends all access to an account, provided that the proof given for this user still holds: changes the epoch, and removes

@@ -1,8 +1,8 @@
 import { type Database, Model, type ModelClass } from "../../database/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { findsByPrimaryKey } from "./authenticates.ts";
 import { closedColumnOf } from "../users/closed-accounts.ts";
 import { isModel } from "../users/users-of.ts";
+import { findsByPrimaryKey } from "./authenticates.ts";
 
 /** A class of users who are rows. */
 export type UserModelClass = ModelClass<Model & Authenticatable> & AuthenticatableClass;

@@ -1,6 +1,8 @@
 import { databaseOf, type Model, type ModelClass, metadataOf, tableHasColumn } from "../../database/index.ts";
 import { normalizeKnownEmail } from "../../security/index.ts";
 import { type AccessConditions, bothConditions } from "../access/access-epoch.ts";
+import { rotateAccess } from "../access/rotate-access.ts";
+import { writeColumns } from "../access/write-column.ts";
 import {
   type AccountChanges,
   type AccountConditions,
@@ -9,12 +11,10 @@ import {
   storeMethodsOf,
 } from "../users/account-store.ts";
 import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
 import { closedColumnOf } from "../users/closed-accounts.ts";
 import { findBySpelling } from "../users/find-by-spelling.ts";
-import { rotateAccess } from "../access/rotate-access.ts";
 import { isModel } from "../users/users-of.ts";
-import { writeColumns } from "../access/write-column.ts";
+import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
 
 /** A user of a model with the mixin `Authenticates` and a column `email`. */
 export type ModelUser = Model & AuthenticatesInstance & { email: string | null };

@@ -1,8 +1,14 @@
 import { applicationsNaming, type ModelClass } from "../../database/index.ts";
-import { currentApplication, type RunningApplication, runningApplications } from "../../kernel/index.ts";
+import {
+  type ConfigurationSections,
+  currentApplication,
+  type RunningApplication,
+  runningApplications,
+} from "../../kernel/index.ts";
 import { DEFAULT_HASHER, type PasswordHasher } from "../../security/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import { authSettingsOf } from "../settings.ts";
+import { AUTH_EXPORTS } from "../configuration.ts";
+import { passwordHasher } from "./password-settings.ts";
 
 /**
  * Returns the hasher for users of a class: that of the application that names the class in its configuration, or of the
@@ -23,6 +29,11 @@ export function hasherOf(userClass: object): PasswordHasher {
   throw new ConfigurationError("config/auth.ts: PASSWORDS.hasher", problem, "Give them the same hasher.");
 }
 
+/** The hashers that were read from each configuration. */
+const known = new WeakMap<ConfigurationSections, PasswordHasher>();
+
 function hasherOfApplication({ config }: RunningApplication): PasswordHasher {
-  return authSettingsOf(config).hasher;
+  const hasher = known.get(config) ?? passwordHasher(config.optionalSection("auth", AUTH_EXPORTS).PASSWORDS);
+  known.set(config, hasher);
+  return hasher;
 }

@@ -12,7 +12,7 @@ import { Route } from "../../routing/index.ts";
 import { databaseSessions } from "../../session/index.ts";
 import { now, setClock } from "../../support/index.ts";
 import { ThrottleProvider } from "../../throttle/index.ts";
-import type { LoginStep } from "./login-step.ts";
+import type { LoginStep } from "../proofs/login-step.ts";
 
 test("S52 a pending login is forgotten once access has ended, so guests are not led to its step", async () => {
   const accounts = await shopWith([terms]);

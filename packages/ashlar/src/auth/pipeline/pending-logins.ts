@@ -3,10 +3,12 @@ import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security
 import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { staleProof } from "../access/access-epoch.ts";
-import { type LoginProof, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
+import type { LoginProof } from "../access/login-proof.ts";
+import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
+import type { LoginPurpose } from "../proofs/login-step.ts";
+import type { LoginResult } from "./complete-login.ts";
 import type { ProvedOptions } from "./login-options.ts";
-import type { LoginPurpose, LoginResult } from "./login-step.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;

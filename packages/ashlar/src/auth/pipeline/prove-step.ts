@@ -1,9 +1,9 @@
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
 import { announce } from "../events.ts";
 import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 
 /**
  * Verifies a proof that a step asks for, such as a code. Attempts are counted by account and step, at all guards

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, now } from "../../support/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
 import { message } from "../messages.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { PASSWORD, type Proof } from "./proof.ts";
 import "../errors.ts";
 

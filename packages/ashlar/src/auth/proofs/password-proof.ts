@@ -1,5 +1,5 @@
-import type { Authenticatable } from "../users/authenticatable.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { PASSWORD, type Proof } from "./proof.ts";
 
 /** The first proof: every application has it. */

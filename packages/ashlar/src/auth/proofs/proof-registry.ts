@@ -2,9 +2,9 @@ import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, SourceLocation, suggestion } from "../../support/index.ts";
 import { endedAccessOf } from "../access/ended-access.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { passwordProof } from "./password-proof.ts";
-import type { LoginStep } from "../pipeline/login-step.ts";
 import { userDataOf } from "../users/user-data.ts";
+import type { LoginStep } from "./login-step.ts";
+import { passwordProof } from "./password-proof.ts";
 import type { Proof } from "./proof.ts";
 
 declare module "../../kernel/container.ts" {

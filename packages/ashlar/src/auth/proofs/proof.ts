@@ -1,7 +1,7 @@
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import type { LoginStep } from "../pipeline/login-step.ts";
 import type { UserDataSource } from "../users/user-data.ts";
+import type { LoginStep } from "./login-step.ts";
 
 /** The name of the proof by a password. */
 export const PASSWORD = "password";

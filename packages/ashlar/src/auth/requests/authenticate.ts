@@ -3,9 +3,9 @@ import type { HttpContext } from "../../http/index.ts";
 import type { HostRequest } from "../../server/index.ts";
 import { RequestSession, VerifyCsrfToken } from "../../session/index.ts";
 import type { AshlarError, GuardUser } from "../../support/index.ts";
-import { Authentication, type AuthenticationParts } from "./authentication.ts";
 import type { Guard } from "../guards/guard.ts";
 import { requireGuards } from "../guards/require-guards.ts";
+import { Authentication, type AuthenticationParts } from "./authentication.ts";
 
 /** How to find out who makes a request that another framework handles. */
 export interface AuthenticateOptions<Name extends string = string> {

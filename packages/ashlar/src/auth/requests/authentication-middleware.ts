@@ -3,8 +3,8 @@ import type { Container } from "../../kernel/index.ts";
 import { AshlarError, isThenable } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import type { GuardRegistry } from "../guards/guard-registry.ts";
-import { refuseGuest } from "./refuse-guest.ts";
 import { requireGuards } from "../guards/require-guards.ts";
+import { refuseGuest } from "./refuse-guest.ts";
 import "../errors.ts";
 
 /**

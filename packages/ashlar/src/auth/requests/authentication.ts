@@ -6,9 +6,9 @@ import { CSRF_HEADER, csrfToken, type RequestSession, type VerifyCsrfToken } fro
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import type { ListedLogin } from "../logins/login-store.ts";
+import { WebGuard } from "../web/web-guard.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
-import { WebGuard } from "../web/web-guard.ts";
 
 /** What an {@link Authentication} consists of. */
 export interface AuthenticationParts {

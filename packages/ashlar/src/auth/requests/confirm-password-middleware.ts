@@ -1,11 +1,11 @@
 import { type HttpContext, isSpeculative, type Middleware, type Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, now } from "../../support/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
+import { requireGuards } from "../guards/require-guards.ts";
 import { confirmationRequired } from "../proofs/confirmation.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { keepRefusedForm } from "./remember-intended.ts";
-import { requireGuards } from "../guards/require-guards.ts";
 import "../errors.ts";
 
 const DEFAULT_MINUTES = "180";

@@ -1,7 +1,7 @@
 import { type HttpContext, type HttpResponse, isSpeculative, requestAuthority } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { keepForm } from "../../session/index.ts";
-import { LoginPendingError } from "../pipeline/login-step.ts";
+import { LoginPendingError } from "../pipeline/complete-login.ts";
 import { ConfirmationRequiredError } from "../proofs/confirmation.ts";
 import { rememberIntended } from "./remember-intended.ts";
 

@@ -1,7 +1,7 @@
 import { UniqueViolationError } from "../../database/index.ts";
 import { normalizeEmail } from "../../security/index.ts";
-import type { AccountStore, AccountUser } from "../users/account-store.ts";
 import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
+import type { AccountStore, AccountUser } from "../users/account-store.ts";
 import { BATCH, type NormalForm, type OtherSpelling, type SpelledUsers, type StoredText } from "./spelled-users.ts";
 
 /** A store that can list its accounts. */

@@ -1,9 +1,9 @@
 import type { Logger } from "../../kernel/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
 import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
 import type { LoginStore } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";
 import type { LoginUses } from "../logins/login-uses.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a `WebGuard`, created once, at boot, for all requests. */

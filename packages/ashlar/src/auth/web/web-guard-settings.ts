@@ -9,10 +9,10 @@ import {
   text,
   textLike,
 } from "../../support/index.ts";
+import { MAX_PER_USER } from "../credentials/max-per-user.ts";
+import { GUARD_SETTINGS } from "../guards/guard-settings.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
-import { MAX_PER_USER } from "../credentials/max-per-user.ts";
-import { GUARD_SETTINGS } from "../settings.ts";
 
 /** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */
 export interface WebGuardSettings {

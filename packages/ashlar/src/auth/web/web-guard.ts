@@ -10,20 +10,20 @@ import {
   UnitOfWork,
 } from "../../support/index.ts";
 import { accessEpochOf, proofOf, staleProof } from "../access/access-epoch.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { hasPassword } from "../passwords/verify-credentials.ts";
 import { announce } from "../events.ts";
 import { LoginGuard } from "../guards/login-guard.ts";
+import { provesOwnPassword } from "../guards/own-password.ts";
 import { deviceName } from "../logins/device-name.ts";
 import type { FoundLogin, KeptLogin, Login, LoginOwner } from "../logins/login-store.ts";
 import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
 import { UserLogins } from "../logins/user-logins.ts";
-import { provesOwnPassword } from "../guards/own-password.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import type { CompleteLogin } from "../pipeline/complete-login.ts";
 import type { EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/login-options.ts";
-import type { CompleteLogin } from "../pipeline/login-step.ts";
 import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
 import { type FirstProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
+import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
 import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
 

@@ -2,11 +2,11 @@ import type { Application } from "../../boot/index.ts";
 import { type CookieSite, type HttpContext, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { CountedDevice } from "../../throttle/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
 import type { GuardFactory, GuardSettings } from "../guards/guard-registry.ts";
 import { KnownDevices, type RememberedAccount } from "../logins/known-devices.ts";
 import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { WebGuard } from "./web-guard.ts";
 import { readWebGuardSettings } from "./web-guard-settings.ts";
 

@@ -8,13 +8,13 @@ import {
 } from "../../../database/index.ts";
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, currentDate, type MaybePromise } from "../../../support/index.ts";
+import type { LoginProof } from "../../access/login-proof.ts";
 import type { AuthenticatableClass, UserId } from "../../users/authenticatable.ts";
 import {
   type FoundLogin,
   type KeptLogin,
   type ListedLogin,
   type LoginOwner,
-  type LoginProof,
   type LoginPruning,
   type LoginRange,
   type LoginReference,

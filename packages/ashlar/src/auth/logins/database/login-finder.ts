@@ -1,8 +1,8 @@
 import { type Connection, type Database, dateOf, type Row, sql } from "../../../database/index.ts";
 import { isThenable, type MaybePromise } from "../../../support/index.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../../users/authenticatable.ts";
 import { isJoinable, type UserModelClass } from "../../models/joinable-users.ts";
 import { type LoginMethod, methodsFrom } from "../../proofs/login-methods.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../../users/authenticatable.ts";
 import type { FoundLogin } from "../login-store.ts";
 import { LOGIN_TABLE } from "./login-table.ts";
 

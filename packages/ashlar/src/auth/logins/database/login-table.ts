@@ -1,6 +1,6 @@
 import { dateOf, type Row } from "../../../database/index.ts";
-import type { UserId } from "../../users/authenticatable.ts";
 import { methodsFrom } from "../../proofs/login-methods.ts";
+import type { UserId } from "../../users/authenticatable.ts";
 import type { ListedLogin } from "../login-store.ts";
 
 /** The table of logins: one row for each device that a user is logged in on. */

@@ -9,8 +9,8 @@ import { Route } from "../../../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../../../session/index.ts";
 import { AshlarError } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access/access-epoch.ts";
+import type { LoginStep } from "../../proofs/login-step.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../users/authenticatable.ts";
-import type { LoginStep } from "../../pipeline/login-step.ts";
 import { type LoginWriter, loginWriter } from "./login-writer.ts";
 
 const LATER = new Date("2030-01-01T01:00:00.000Z");

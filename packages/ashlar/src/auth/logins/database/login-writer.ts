@@ -6,11 +6,12 @@ import {
   parameter,
   type Row,
 } from "../../../database/index.ts";
-import type { AuthenticatableClass } from "../../users/authenticatable.ts";
+import type { LoginProof } from "../../access/login-proof.ts";
+import { ProvenInsert, provesByRow, userAsProved } from "../../credentials/proven-insert.ts";
 import type { UserModelClass } from "../../models/joinable-users.ts";
 import { methodsColumn } from "../../proofs/login-methods.ts";
-import { ProvenInsert, provesByRow, userAsProved } from "../../credentials/proven-insert.ts";
-import type { LoginProof, LoginRenewal, NewLogin, RenewedLogin } from "../login-store.ts";
+import type { AuthenticatableClass } from "../../users/authenticatable.ts";
+import type { LoginRenewal, NewLogin, RenewedLogin } from "../login-store.ts";
 import { LOGIN_TABLE } from "./login-table.ts";
 
 /**

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import type { LoginStep, StepOutcome } from "./login-step.ts";
+import type { LoginStep, StepOutcome } from "../proofs/login-step.ts";
 
 test.each([[undefined], [null], [true], [""], ["Passed"], [{}], [{ failed: true }], [{ failed: { rule: "terms" } }]])(
   "a step that returns %j logs no one in, and the error names it",
