@@ -148,6 +148,11 @@ export interface PrunedLogins {
  */
 export interface LoginStore {
   /**
+   * Called once when the application boots, before anything else. Leave it out if there is nothing to prepare. If it throws,
+   * the application does not start.
+   */
+  prepare?(): MaybePromise<void>;
+  /**
    * Finds the login with a token's digest, ended or not; `null` if there is none. Called once for each request with a
    * cookie.
    */

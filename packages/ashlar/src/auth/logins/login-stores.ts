@@ -1,5 +1,4 @@
 import type { Container } from "../../kernel/index.ts";
-import { DatabaseLogins } from "./database/database-logins.ts";
 import type { LoginStore, LoginStoreSource } from "./login-store.ts";
 
 declare module "../../kernel/container.ts" {
@@ -46,9 +45,9 @@ export class LoginStores {
     return this.#guards.get(guard) ?? this.all[0] ?? null;
   }
 
-  /** Prepares the stores in the database; called once all guards are known. */
+  /** Prepares all stores; called when the application boots, once all guards are known. */
   async prepare(): Promise<void> {
-    for (const store of this.all) if (store instanceof DatabaseLogins) await store.prepare();
+    for (const store of this.all) await store.prepare?.();
   }
 
   /** Closes all stores; called when the application shuts down. */
